@@ -9,7 +9,7 @@ import pytest
 
 from disputatio.errors import IngestError, MissingDependency
 from disputatio.store.ingesting import sandbox
-from disputatio.store.ingesting.parsers import KINDS, ParsedPart
+from disputatio.store.ingesting.parsers import Format, ParsedPart, formats
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.sandbox import Sandbox
 from tests.store import files
@@ -96,7 +96,8 @@ def test_the_child_keeps_no_secret_and_writes_no_file(
 
 
 def test_a_missing_parser_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KINDS, "pdf", ("pdf", ("no_such_parser",)))
+    lacking = Format(kind="pdf", suffixes=(".pdf",), packages={"no_such_parser": "no-such-parser"})
+    monkeypatch.setattr(sandbox, "formats", lambda: {**formats(), "pdf": lacking})
     (tmp_path / "x.pdf").write_bytes(b"%PDF-")
     with Sandbox() as box, pytest.raises(MissingDependency, match=r"disputatio\[store\]"):
         _parse(box, tmp_path / "x.pdf", "pdf")

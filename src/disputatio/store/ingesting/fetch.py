@@ -39,6 +39,7 @@ from disputatio.store.ingesting.addresses import (
     shown,
 )
 from disputatio.store.ingesting.documents import Document, Reading
+from disputatio.store.ingesting.parsers import content_types, suffixes
 from disputatio.store.ingesting.wire import (
     DEFAULT_LIMITS,
     Clock,
@@ -51,29 +52,6 @@ from disputatio.store.ingesting.wire import (
     resolve_name,
 )
 
-_SUFFIXES = {
-    "text/html": ".html",
-    "application/xhtml+xml": ".html",
-    "text/plain": ".txt",
-    "text/markdown": ".md",
-    "text/x-markdown": ".md",
-    "text/csv": ".csv",
-    "application/jsonl": ".jsonl",
-    "application/x-jsonlines": ".jsonl",
-    "application/x-ndjson": ".jsonl",
-    "application/pdf": ".pdf",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
-    "application/json": ".json",
-    "application/epub+zip": ".epub",
-    "message/rfc822": ".eml",
-    "application/vnd.apache.parquet": ".parquet",
-    "application/zip": ".zip",
-    "application/x-zip-compressed": ".zip",
-}
-_TEXTS = (".html", ".txt", ".md", ".csv", ".json", ".jsonl")
-_ENDINGS = {**{suffix: suffix for suffix in _SUFFIXES.values()}, ".htm": ".html", ".ndjson": ".jsonl"}
 # Types that say little: the ending of the path decides, as it would for a file.
 _VAGUE = ("", "application/octet-stream", "binary/octet-stream")
 _CHARSET = re.compile(
@@ -219,7 +197,8 @@ def _renamed(error: IngestError, file: Path, url: str) -> IngestError:
 
 def _in_utf8(fetched: Fetched) -> bytes:
     """Return the bytes of a text in UTF-8 where the server states another encoding; others as they are."""
-    if fetched.suffix not in _TEXTS or not _CHARSET.fullmatch(fetched.charset):
+    form = suffixes().get(fetched.suffix)
+    if form is None or not form.is_text or not _CHARSET.fullmatch(fetched.charset):
         return fetched.data
     try:
         if "\0" not in fetched.data.decode("utf-8"):  # a server's word is often wrong, UTF-8 hardly ever
@@ -287,7 +266,7 @@ def _headers(address: Address) -> list[tuple[str, str]]:
     return [
         ("Host", address.authority),
         ("User-Agent", "disputatio (ingest of one page for its user)"),
-        ("Accept", ", ".join(_SUFFIXES)),
+        ("Accept", ", ".join(content_types())),
         ("Accept-Encoding", "gzip"),
         ("Connection", "close"),
     ]
@@ -382,11 +361,16 @@ def _suffix(content_type: str, target: str) -> str:
     >>> _suffix("text/plain", "/a/data.csv?x"), _suffix("", "/a.pdf"), _suffix("image/png", "/a.md")
     ('.csv', '.pdf', '')
     """
-    ending = _ENDINGS.get(Path(urlsplit(target).path).suffix.lower(), "")
+    ending = Path(urlsplit(target).path).suffix.lower()
+    named = suffixes().get(ending)
     if content_type in _VAGUE:
+        return ending if named else ""
+    stated = content_types().get(content_type)
+    if stated is None:
+        return ""
+    if named and (named is stated or (stated.kind == "text" and named.is_text)):
         return ending
-    suffix = _SUFFIXES.get(content_type, "")
-    return ending if suffix == ".txt" and ending in _TEXTS[1:] else suffix
+    return stated.suffixes[0]
 
 
 def _day(stated: str) -> str:

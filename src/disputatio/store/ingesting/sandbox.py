@@ -23,19 +23,13 @@ from typing import Any, BinaryIO, Self
 
 from disputatio.errors import IngestError, MissingDependency
 from disputatio.store.ingesting.options import HIDDEN
-from disputatio.store.ingesting.parsers import KINDS, ParsedPart
+from disputatio.store.ingesting.parsers import ParsedPart, formats
 from disputatio.store.ingesting.rows import NO_COLUMNS
 
 SECONDS = 20.0
 MEGABYTES = 512
 _LARGEST_ANSWER = 100_663_296  # bytes of one part: the longest text and its record
 _STARTING = 90.0  # seconds that the interpreter and its libraries may take to load, once for a child
-_MISSING = {
-    "docx": "python-docx",
-    "markdown_it": "markdown-it-py",
-    "pptx": "python-pptx",
-    "python_calamine": "python-calamine",
-}
 # What the child may know of the environment; the rest (keys, proxies) is none of its business.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "LD_LIBRARY_PATH", "TZ")
 _ALONE = {
@@ -83,9 +77,9 @@ class Sandbox:
         Raises `IngestError` that names `where` when the file is broken or past a limit,
         `MissingDependency` without its parser.
         """
-        for package in KINDS[kind][1]:
+        for package, distribution in formats()[kind].packages.items():
             if importlib.util.find_spec(package) is None:
-                raise MissingDependency(_MISSING.get(package, package), "store")
+                raise MissingDependency(distribution, "store")
         where = where or name
         if self._parts_open is not None:
             self._parts_open.close()  # with its child, which is still at the other file

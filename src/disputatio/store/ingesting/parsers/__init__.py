@@ -11,8 +11,11 @@ A parser takes an open file and yields parts: dictionaries that JSON can carry. 
 
 from __future__ import annotations
 
+import functools
 import importlib
+import pkgutil
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any, BinaryIO, TypeAlias
 
@@ -25,52 +28,72 @@ LARGEST_TEXT = 16_777_216  # characters that one document may give
 LARGEST_FILE = 67_108_864  # bytes of a file that is parsed as one document
 LARGEST_BOOK = 268_435_456  # bytes of one whose pictures are skipped: PDF, DOCX, PPTX, XLSX, EPUB
 
-# Kind -> its module here, and the packages that it needs.
-KINDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "html": ("web", ("lxml", "trafilatura", "tinycss2", "cssselect2")),
-    "markdown": ("markdown", ("lxml", "markdown_it", "tinycss2", "cssselect2")),
-    "pdf": ("pdf", ("pypdf", "tinycss2")),
-    "docx": ("word", ("docx", "lxml", "tinycss2")),
-    "pptx": ("slides", ("pptx", "lxml", "tinycss2")),
-    "xlsx": ("sheets", ("python_calamine", "lxml", "tinycss2")),
-    "epub": ("book", ("lxml", "tinycss2", "cssselect2")),
-    "eml": ("mail", ("lxml", "tinycss2", "cssselect2")),
-    "parquet": ("columns", ("pyarrow",)),
-    "csv": ("table", ()),
-    "jsonl": ("table", ()),
-    "json": ("table", ()),
-    "text": ("table", ()),
-    "zip": ("archive", ()),
-}
-_SUFFIXES = {
-    ".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown",
-    ".pdf": "pdf", ".docx": "docx", ".epub": "epub", ".eml": "eml", ".parquet": "parquet",
-    ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".zip": "zip",
-    ".pptx": "pptx", ".xlsx": "xlsx", ".xlsm": "xlsx",
-}  # fmt: skip
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A kind of file that a module of this folder reads; each module lists its own as `FORMATS`.
+
+    `packages` maps what is imported to what is installed. `largest` is the most bytes that a file may have,
+    None if it is read as a stream. `start` are first bytes that tell a file without a known ending. `is_text`
+    files may come in an encoding that a server states; `is_attachment` files are read from e-mails.
+    """
+
+    kind: str
+    suffixes: tuple[str, ...]
+    content_types: tuple[str, ...] = ()
+    packages: Mapping[str, str] = field(default_factory=dict)
+    largest: int | None = LARGEST_FILE
+    start: bytes = b""
+    is_text: bool = False
+    is_attachment: bool = False
+    module: str = ""
 
 
 class Refused(Exception):
     """A document that its parser can say no more of than why it is not read."""
 
 
+@functools.cache
+def formats() -> Mapping[str, Format]:
+    """Find the formats of all modules of this folder, by kind; their packages are not loaded."""
+    found: dict[str, Format] = {}
+    for module in pkgutil.iter_modules(__path__):
+        name = f"{__name__}.{module.name}"
+        for form in getattr(importlib.import_module(name), "FORMATS", ()):
+            found[form.kind] = replace(form, module=name)
+    return found
+
+
+@functools.cache
+def suffixes() -> Mapping[str, Format]:
+    """Return the formats by the endings of their files."""
+    return {suffix: form for form in formats().values() for suffix in form.suffixes}
+
+
+@functools.cache
+def content_types() -> Mapping[str, Format]:
+    """Return the formats by the content types that servers state."""
+    return {stated: form for form in formats().values() for stated in form.content_types}
+
+
 def kind_of(name: str, start: bytes) -> str:
-    """Return the kind of a file by its name, or by its first bytes where these leave no doubt.
+    """Return the kind of a file by its first bytes if these leave no doubt, or by its name.
 
     >>> kind_of("a.HTM", b""), kind_of("a.txt", b"%PDF-1.7"), kind_of("README", b"Words")
     ('html', 'pdf', 'text')
     """
     if start.startswith(b"%PDF-"):
         return "pdf"
-    known = _SUFFIXES.get(PurePath(name).suffix.lower())
-    return known or ("parquet" if start.startswith(b"PAR1") else "text")
+    if known := suffixes().get(PurePath(name).suffix.lower()):
+        return known.kind
+    return next(
+        (form.kind for form in formats().values() if form.start and start.startswith(form.start)), "text"
+    )
 
 
 def largest(kind: str) -> int | None:
-    """Return the most bytes that a file of a kind may have; None where it is read as a stream."""
-    if kind in ("csv", "jsonl", "parquet", "zip"):
-        return None
-    return LARGEST_BOOK if kind in ("pdf", "docx", "pptx", "xlsx", "epub") else LARGEST_FILE
+    """Return the most bytes that a file of a kind may have; None if it is read as a stream."""
+    return formats()[kind].largest
 
 
 def parser(kind: str, name: str, columns: Mapping[str, str] = NO_COLUMNS) -> Parser:
@@ -78,13 +101,9 @@ def parser(kind: str, name: str, columns: Mapping[str, str] = NO_COLUMNS) -> Par
 
     `name` tells apart what suffixes tell; `columns` maps fields to the columns of tables that hold them.
     """
-    module, packages = KINDS[kind]
-    for package in packages:
+    form = formats()[kind]
+    for package in form.packages:
         importlib.import_module(package)
-    parser_module = importlib.import_module(f"{__name__}.{module}")
-    parser: Parser = (
-        parser_module.parser_of(kind, name, columns)
-        if hasattr(parser_module, "parser_of")
-        else parser_module.parse
-    )
+    module = importlib.import_module(form.module)
+    parser: Parser = module.parser_of(kind, name, columns) if hasattr(module, "parser_of") else module.parse
     return parser

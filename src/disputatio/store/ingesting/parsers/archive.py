@@ -14,7 +14,16 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from disputatio.store.ingesting.parsers import LARGEST_FILE, ParsedPart, Refused
+from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, Refused
+
+FORMATS = (
+    Format(
+        kind="zip",
+        suffixes=(".zip",),
+        content_types=("application/zip", "application/x-zip-compressed"),
+        largest=None,
+    ),
+)
 
 MOST_MEMBERS = 10_000
 LARGEST_TOTAL = 2_147_483_648  # bytes that all members unpack to

@@ -9,10 +9,21 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.parsers import LARGEST_TEXT, ParsedPart, Refused
+from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, Refused
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.parsers.web import visible_tree
 from disputatio.store.ingesting.parsers.word import checked_package
+
+FORMATS = (
+    Format(
+        kind="epub",
+        suffixes=(".epub",),
+        content_types=("application/epub+zip",),
+        packages={"lxml": "lxml", "tinycss2": "tinycss2", "cssselect2": "cssselect2"},
+        largest=LARGEST_BOOK,
+        is_attachment=True,
+    ),
+)
 
 _LARGEST_MEMBER = 16_777_216
 _MOST_CHAPTERS = 5_000

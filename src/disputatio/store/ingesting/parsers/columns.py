@@ -7,12 +7,23 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from disputatio.store.ingesting.documents import FIELDS
-from disputatio.store.ingesting.parsers import ParsedPart, Parser
+from disputatio.store.ingesting.parsers import Format, ParsedPart, Parser
 from disputatio.store.ingesting.parsers.table import in_parts
 from disputatio.store.ingesting.rows import LONGEST_ROW, Row, named_fields
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+FORMATS = (
+    Format(
+        kind="parquet",
+        suffixes=(".parquet",),
+        content_types=("application/vnd.apache.parquet",),
+        packages={"pyarrow": "pyarrow"},
+        largest=None,
+        start=b"PAR1",
+    ),
+)
 
 _BATCH_BYTES = 16_777_216
 _MOST_COLUMNS = 100

@@ -10,15 +10,30 @@ from email.parser import BytesParser
 from email.utils import parseaddr, parsedate_to_datetime
 from typing import BinaryIO, cast
 
-from disputatio.store.ingesting.parsers import LARGEST_FILE, ParsedPart, Refused, kind_of, parser
+from disputatio.store.ingesting.parsers import (
+    LARGEST_FILE,
+    Format,
+    ParsedPart,
+    Refused,
+    formats,
+    kind_of,
+    parser,
+)
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.parsers.web import visible_tree
 from disputatio.store.ingesting.rows import Unreadable
 
+FORMATS = (
+    Format(
+        kind="eml",
+        suffixes=(".eml",),
+        content_types=("message/rfc822",),
+        packages={"lxml": "lxml", "tinycss2": "tinycss2", "cssselect2": "cssselect2"},
+    ),
+)
+
 _HEADERS = ("from", "subject", "date", "message-id", "received")
 _MOST_ATTACHMENTS = 50
-# A message within a message, a table or an archive is counted and not opened.
-_ATTACHED = frozenset({"html", "markdown", "pdf", "docx", "pptx", "epub"})
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
@@ -96,6 +111,11 @@ def _decoded(raw: bytes, charset: str) -> str:
         return raw.decode("utf-8", "replace")
 
 
+def _is_read(kind: str, name: str) -> bool:
+    """Return True for an attachment that is opened; a message, a table or an archive is counted only."""
+    return name.lower().endswith(".txt") or (kind in formats() and formats()[kind].is_attachment)
+
+
 def _attachment(part: EmailMessage, about: dict[str, str]) -> Iterator[ParsedPart]:
     """Yield the parts of one attachment; what is wrong with it concerns it alone."""
     name = " ".join((part.get_filename() or "").replace("\\", "/").rpartition("/")[2].split())[:200]
@@ -103,7 +123,7 @@ def _attachment(part: EmailMessage, about: dict[str, str]) -> Iterator[ParsedPar
     try:
         raw = part.get_payload(decode=True)
         kind = kind_of(name, raw[:8]) if isinstance(raw, bytes) else ""
-        if not isinstance(raw, bytes) or (kind not in _ATTACHED and not name.lower().endswith(".txt")):
+        if not isinstance(raw, bytes) or not _is_read(kind, name):
             return
         if len(raw) > LARGEST_FILE:
             raise Refused(f"is larger than {LARGEST_FILE >> 20} MB")

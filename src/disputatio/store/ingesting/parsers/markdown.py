@@ -7,10 +7,26 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.parsers import LARGEST_FILE, LARGEST_TEXT, ParsedPart, Refused
+from disputatio.store.ingesting.parsers import LARGEST_FILE, LARGEST_TEXT, Format, ParsedPart, Refused
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.parsers.web import visible_tree
 from disputatio.store.ingesting.rows import decoded, front_matter
+
+FORMATS = (
+    Format(
+        kind="markdown",
+        suffixes=(".md", ".markdown"),
+        content_types=("text/markdown", "text/x-markdown"),
+        packages={
+            "lxml": "lxml",
+            "markdown_it": "markdown-it-py",
+            "tinycss2": "tinycss2",
+            "cssselect2": "cssselect2",
+        },
+        is_text=True,
+        is_attachment=True,
+    ),
+)
 
 _PIECE = 262_144  # characters, about, that are rendered at a time: cost can grow faster than length
 _HEADING = re.compile(r"#{1,6}[ \t]")

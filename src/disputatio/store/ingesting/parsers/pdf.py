@@ -7,11 +7,22 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.parsers import LARGEST_TEXT, ParsedPart, Refused
+from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, Refused
 from disputatio.store.ingesting.visibility.pdf_page import SHOWING, Box, Follower
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
+
+FORMATS = (
+    Format(
+        kind="pdf",
+        suffixes=(".pdf",),
+        content_types=("application/pdf",),
+        packages={"pypdf": "pypdf", "tinycss2": "tinycss2"},
+        largest=LARGEST_BOOK,
+        is_attachment=True,
+    ),
+)
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:

@@ -9,11 +9,21 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.options import HIDDEN
-from disputatio.store.ingesting.parsers import ParsedPart, Parser, Refused
+from disputatio.store.ingesting.parsers import LARGEST_BOOK, Format, ParsedPart, Parser, Refused
 from disputatio.store.ingesting.parsers.columns import plain
 from disputatio.store.ingesting.parsers.table import in_parts
 from disputatio.store.ingesting.parsers.word import checked_package
 from disputatio.store.ingesting.rows import LONGEST_ROW, Row, Unreadable, named_fields
+
+FORMATS = (
+    Format(
+        kind="xlsx",
+        suffixes=(".xlsx", ".xlsm"),
+        content_types=("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",),
+        packages={"python_calamine": "python-calamine", "lxml": "lxml", "tinycss2": "tinycss2"},
+        largest=LARGEST_BOOK,
+    ),
+)
 
 _HEADER_WITHIN = 10  # rows with words, of which one is the header
 _RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"

@@ -6,8 +6,19 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.parsers import LARGEST_TEXT, ParsedPart, Refused
+from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, Refused
 from disputatio.store.ingesting.parsers.word import checked_package
+
+FORMATS = (
+    Format(
+        kind="pptx",
+        suffixes=(".pptx",),
+        content_types=("application/vnd.openxmlformats-officedocument.presentationml.presentation",),
+        packages={"pptx": "python-pptx", "lxml": "lxml", "tinycss2": "tinycss2"},
+        largest=LARGEST_BOOK,
+        is_attachment=True,
+    ),
+)
 
 _DEEPEST = 20  # groups within groups
 

@@ -6,8 +6,37 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
-from disputatio.store.ingesting.parsers import LARGEST_FILE, ParsedPart, Parser
+from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, Parser
 from disputatio.store.ingesting.rows import Row, csv_rows, json_document, json_rows, plain_fields, with_text
+
+FORMATS = (
+    Format(
+        kind="csv",
+        suffixes=(".csv", ".tsv"),
+        content_types=("text/csv",),
+        largest=None,
+        is_text=True,
+    ),
+    Format(
+        kind="jsonl",
+        suffixes=(".jsonl", ".ndjson"),
+        content_types=("application/jsonl", "application/x-jsonlines", "application/x-ndjson"),
+        largest=None,
+        is_text=True,
+    ),
+    Format(
+        kind="json",
+        suffixes=(".json",),
+        content_types=("application/json",),
+        is_text=True,
+    ),
+    Format(
+        kind="text",
+        suffixes=(".txt",),
+        content_types=("text/plain",),
+        is_text=True,
+    ),
+)
 
 _MOST_ROWS = 256
 _MOST_CHARACTERS = 2_000_000

@@ -6,12 +6,28 @@ import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from disputatio.store.ingesting.parsers import LARGEST_FILE, ParsedPart, Refused
+from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, Refused
 from disputatio.store.ingesting.parsers.page_date import stated_date
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.rows import decoded
 from disputatio.store.ingesting.visibility.selectors import TooMuch
 from disputatio.store.ingesting.visibility.web_page import remove_hidden
+
+FORMATS = (
+    Format(
+        kind="html",
+        suffixes=(".html", ".htm", ".xhtml"),
+        content_types=("text/html", "application/xhtml+xml"),
+        packages={
+            "lxml": "lxml",
+            "trafilatura": "trafilatura",
+            "tinycss2": "tinycss2",
+            "cssselect2": "cssselect2",
+        },
+        is_text=True,
+        is_attachment=True,
+    ),
+)
 
 _CHARSET = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE)
 _SHORT = 250  # characters of main text, below which the whole page counts

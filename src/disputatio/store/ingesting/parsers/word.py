@@ -6,8 +6,19 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, ParsedPart, Refused
+from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, Refused
 from disputatio.store.ingesting.visibility.colours import WHITE, colour_of, is_lost
+
+FORMATS = (
+    Format(
+        kind="docx",
+        suffixes=(".docx",),
+        content_types=("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
+        packages={"docx": "python-docx", "lxml": "lxml", "tinycss2": "tinycss2"},
+        largest=LARGEST_BOOK,
+        is_attachment=True,
+    ),
+)
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
