@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from scripts.structure import Imports, circles, imported, imports_of, structure_of
+
 SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
+ROOMS, ARROWS, PUBLIC_NAMES = 38, 265, 63  # the most there may be, as scripts/structure.py counts them
 
 GROUND = (
-    *(
-        "calling",
-        "cancel",
-        "causes",
-        "counts",
-        "dates",
-        "errors",
-        "events",
-        "presenting",
-        "protocols",
-        "text",
-        "trace",
-        "types",
-    ),
-    "values",
+    *("calling", "cancel", "causes", "counts", "dates", "errors", "events", "protocols", "serialisation"),
+    *("text", "trace", "types", "values"),
 )
 _BELOW = frozenset({"ground", "kit"})
 _STRATEGY = _BELOW | {"agents", "attribution", "reliability"}  # what a strategy is made of
@@ -64,8 +54,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "inspect_ai": _ALL
     | {"api", "eval", "rendering"},  # a door like these: Inspect opens it, and nothing imports it
     "adapters": _ALL | {"api"},  # doors of other frameworks, like this one
-    "root": _ALL | {"api", "eval", "events"},
+    "root": _ALL | {"api", "eval", "events", "rendering", "what_if"},
 }
+BREACHES = {("disputatio.strategies", "disputatio.api.describing")}  # goes with the callable package
 VAGUE = {"utils", "util", "helpers", "common", "base", "manager", "misc"}
 HEAVY = {
     "docx", "fastapi", "httpx", "httpx2", "huggingface_hub", "inspect_ai", "lance", "lancedb",
@@ -107,18 +98,6 @@ def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(tree))
 
 
-def imported(tree: ast.AST, module: str, *, package: bool = False) -> Iterator[str]:
-    """Yield the dotted names that a module imports, wherever it does; `from a import b` gives `a.b`."""
-    here = module.split(".") if package else module.split(".")[:-1]
-    for node in nodes_of(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = here[: len(here) - node.level + 1] if node.level else []
-            start = ".".join([*above, node.module] if node.module else above)
-            yield from (f"{start}.{alias.name}" for alias in node.names)
-
-
 @functools.cache
 def is_module(name: str) -> bool:
     """Whether a dotted name is a module or package of ours."""
@@ -141,7 +120,7 @@ def against_the_rooms(tree: ast.AST, module: str, *, package: bool = False) -> l
             if room not in ("root", "cli", "server"):
                 wrong.append(f"{module} imports the package's root; take the name from where it is made.")
         elif other != room:
-            if other not in MAY_IMPORT[room]:
+            if other not in MAY_IMPORT[room] and (module, target) not in BREACHES:
                 wrong.append(f"{module} imports {target}, but {room} may not import {other}.")
         elif room == "strategies" and not is_of_one_strategy(module, target):
             wrong.append(f"{module} imports its sibling {target}; a step that two need moves to agents/.")
@@ -151,37 +130,6 @@ def against_the_rooms(tree: ast.AST, module: str, *, package: bool = False) -> l
 def is_of_one_strategy(module: str, target: str) -> bool:
     """Return whether two modules of strategies/ are the same strategy's: its file, or its private parts."""
     return target == "disputatio.strategies" or module.split(".")[:3] == target.split(".")[:3]
-
-
-def circles(files: Sequence[Path]) -> list[str]:
-    """Return the modules that import each other when they are imported, one sentence a circle."""
-    trees = {module_of(path): (tree_of(path), path.name == "__init__.py") for path in files}
-    needs: dict[str, set[str]] = {}
-    for module, (tree, package) in trees.items():
-        names = {name for node in at_import(tree.body) for name in imported(node, module, package=package)}
-        targets = {name if name in trees else name.rpartition(".")[0] for name in names}
-        needs[module] = {target for target in targets if target in trees and target != module}
-    wrong, done = [], set[str]()
-    for start in sorted(needs):
-        trail = path_back(start, needs)
-        if trail and start not in done:
-            done.update(trail)
-            wrong.append(f"{' -> '.join([*trail, start])}: they import each other; move what both need down.")
-    return wrong
-
-
-def path_back(start: str, needs: Mapping[str, set[str]]) -> list[str]:
-    """Return the shortest way from a module through its imports back to itself; empty where there is none."""
-    trails, seen = [[start]], {start}
-    while trails:
-        trail = trails.pop(0)
-        for target in sorted(needs[trail[-1]]):
-            if target == start:
-                return trail
-            if target not in seen:
-                seen.add(target)
-                trails.append([*trail, target])
-    return []
 
 
 def at_import(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -281,22 +229,70 @@ def test_a_module_keeps_the_rules_of_the_house(path: Path) -> None:
     ] == []
 
 
+# Modules that still import each other, in a function or for type checkers only. Take a line away once
+# `python scripts/structure.py` no longer names it; add none.
+CIRCLES = [
+    {"disputatio.api.describing", "disputatio.described", "disputatio.pipeline", "disputatio.strategies"},
+    {
+        *("disputatio.store.segments.kernels", "disputatio.store.segments.onepass"),
+        *("disputatio.store.segments.scan", "disputatio.store.segments.scorers"),
+    },
+]
+UPWARD = {  # arrows between rooms that reach each other by these circles
+    *(("api", "config"), ("api", "described"), ("api", "eval"), ("api", "parts"), ("api", "pipeline")),
+    *(("config", "pipeline"), ("parts", "config")),
+    *(("eval", "config"), ("eval", "parts"), ("eval", "pipeline"), ("described", "pipeline")),
+    *(("pipeline", "strategies"), ("strategies", "api")),
+}
+
+
 @pytest.mark.long
 def test_no_modules_import_each_other() -> None:
-    assert circles(FILES) == []
+    found = structure_of(SRC)
+    assert [
+        names for names in found.circles if not any(known.issuperset(names) for known in CIRCLES)
+    ] == [], "They import each other; move what both need down."
+    upward = {(room.rpartition(".")[2], other.rpartition(".")[2]) for room, other in found.upward}
+    assert upward <= UPWARD, "The second room reaches the first; move what both need down."
 
 
-def test_a_circle_of_imports_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"{__name__}.SRC", tmp_path / "disputatio")
-    (tmp_path / "disputatio").mkdir()
-    for name, line in {
-        "a": "from disputatio.b import x",
-        "b": "from disputatio import a",
-        "c": "import json",
-    }.items():
-        (tmp_path / "disputatio" / f"{name}.py").write_text(line)
-    [sentence] = circles(sorted((tmp_path / "disputatio").glob("*.py")))
-    assert sentence.startswith("disputatio.a -> disputatio.b -> disputatio.a:")
+@pytest.mark.long
+def test_there_are_no_more_rooms_arrows_and_public_names_than_agreed() -> None:
+    found = structure_of(SRC)
+    assert len(found.rooms) <= ROOMS, "Put the module into a room that is there, or say why it needs one."
+    assert len(found.arrows) <= ARROWS, "A room imports one more room: take the name from a room it knows."
+    assert len(found.public) <= PUBLIC_NAMES, "`import disputatio` offers one more name."
+
+
+def needs_of(tmp_path: Path, **lines: str) -> Imports:
+    """Return what modules of a package made of these lines import."""
+    package = tmp_path / "disputatio"
+    package.mkdir()
+    for name, text in lines.items():
+        (package / f"{name}.py").write_text(text)
+    return imports_of(package)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from disputatio import a",
+        "from . import a",
+        "if TYPE_CHECKING:\n    from disputatio.a import x",
+        "def f():\n    import disputatio.a",
+        "importlib.import_module('disputatio.a')",
+        "ROOM = 'disputatio.a'\nimport_module(ROOM)",
+        "HOUSE = 'disputatio'\ndef f(name): return import_module(f'{HOUSE}.a.{name}')",
+    ],
+)
+def test_a_circle_of_imports_is_found_however_they_are_written(line: str, tmp_path: Path) -> None:
+    needs = needs_of(tmp_path, a="from disputatio.b import x", b=line, c="import json")
+    assert circles(needs) == [["disputatio.a", "disputatio.b"]]
+
+
+def test_a_name_that_is_made_as_it_runs_is_no_import(tmp_path: Path) -> None:
+    needs = needs_of(tmp_path, a="from disputatio.b import x", b="def f(name): import_module(name)")
+    assert circles(needs) == []
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,9 @@ PUBLIC = (
     "PassageReader", "Position",
     "Prompt", "Read", "Reranker", "Results", "Retriever", "Round", "Sampling", "Search",
     "SideFormed", "Source", "Started", "Stream", "Trace", "Usage", "__version__", "aask", "ask",
-    "ask_many", "astream", "calibrate", "evaluate", "strategies", "stream",
+    "ask_many", "astream", "calibrate", "evaluate", "strategies", "stream", "without",
 )  # fmt: skip
-FUNCTIONS = ("aask", "ask", "ask_many", "astream", "calibrate", "evaluate", "stream")
+FUNCTIONS = ("aask", "ask", "ask_many", "astream", "calibrate", "evaluate", "stream", "without")
 ASK = (
     "question", "index", "passages", "strategy", "model", "role", "embedder", "sources", "after", "before",
     "verify", "strict",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import (
@@ -30,6 +31,7 @@ from disputatio.types import (
     Message,
     Passage,
     Position,
+    Presentable,
     Prompt,
     Sampling,
     Source,
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     )
     from disputatio.spending import Budget
     from disputatio.trace import Trace
+    from disputatio.what_if import without
 
 __version__ = "0.1.0"
 
@@ -90,6 +93,7 @@ _MODULES = {
         "Retriever",
     ),
     "disputatio.trace": ("Trace",),
+    "disputatio.what_if": ("without",),
 }  # fmt: skip
 _LATE = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -155,7 +159,35 @@ __all__ = [
     "evaluate",
     "strategies",
     "stream",
+    "without",
 ]
+
+
+class _Presenter:
+    """What methods of nouns do, by rooms that are loaded when they are first needed."""
+
+    def text(self, noun: object) -> str:
+        from disputatio.rendering import text
+
+        return text(noun)
+
+    def html(self, noun: object) -> str:
+        from disputatio.rendering import html
+
+        return html(noun)
+
+    def reason(self, position: Position) -> str:
+        from disputatio.rendering import reason
+
+        return reason(position)
+
+    def without(self, answer: Answer, **names: Collection[str]) -> Answer:
+        from disputatio.what_if import without
+
+        return without(answer, **names)
+
+
+Presentable.presenter = _Presenter()
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from disputatio.presenting import Serialisable
+from disputatio.serialisation import Serialisable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

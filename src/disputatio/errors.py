@@ -44,10 +44,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from disputatio.types import Choice, Completion
+from typing import Any
 
 
 class DisputatioError(Exception):
@@ -229,12 +226,12 @@ class NotJournalled(LLMError):
 class BatchFault(LLMError):
     """Some calls of a batch failed.
 
-    `results` has one item a prompt, in order: the completion (or choice), or None where the call
+    `results` has one item a prompt, in order: the `Completion` (or `Choice`), or None where the call
     failed; `errors` has the faults. The journal keeps the good ones, so that running again
     repeats only what failed.
     """
 
-    def __init__(self, results: Sequence[Completion | Choice | None], errors: Sequence[LLMError]) -> None:
+    def __init__(self, results: Sequence[Any], errors: Sequence[LLMError]) -> None:
         self.results, self.errors = tuple(results), tuple(errors)
         failed = sum(result is None for result in self.results)
         super().__init__(f"{failed} of {len(self.results)} calls failed; the first: {errors[0]}")

@@ -28,7 +28,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from disputatio.counts import Reading
-from disputatio.presenting import Serialisable
+from disputatio.serialisation import Serialisable
 from disputatio.types import Answer, Claim, PositionVerdict, Usage
 
 

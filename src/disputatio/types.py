@@ -1,23 +1,61 @@
 """Every noun of the project: frozen, slotted, keyword-only, and computing nothing.
 
 A `Completion` is what a model wrote, a `Reply` what was parsed of it, an `Answer` what the system says.
+What people read of them is made by upper rooms, which register it as `Presentable.presenter`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 from disputatio.causes import Cause
 from disputatio.counts import Certificate, Reading
-from disputatio.presenting import Presentable, Serialisable, decided_without, reason_of
+from disputatio.serialisation import Serialisable, fields_of
 
 Abstention = Literal["no_evidence", "conflict", "fault"]
 ConflictKind = Literal["none", "ambiguity", "misinformation", "outdated", "opinion", "unresolved"]
 PositionVerdict = Literal["accepted", "rejected", "unresolved"]
 DateOrigin = Literal["stated", "file", ""]
 CitationVerdict = Literal["supported", "partly", "unsupported", "contradicted", "unchecked"]
+
+
+# --- how nouns are shown ------------------------------------------------------------------------
+class Presenter(Protocol):
+    """Functions of upper rooms that methods of nouns stand for; `import disputatio` registers them."""
+
+    def text(self, noun: object) -> str:
+        """Return plain text, for `print`."""
+
+    def html(self, noun: object) -> str:
+        """Return an element of HTML, for a notebook."""
+
+    def reason(self, position: Position) -> str:
+        """Return the cause of a position in English."""
+
+    def without(
+        self,
+        answer: Answer,
+        *,
+        sources: Collection[str],
+        owners: Collection[str],
+        passages: Collection[str],
+    ) -> Answer:
+        """Decide an answer again without some of its passages."""
+
+
+class Presentable(Serialisable):
+    """A noun that people read: `str()` of it is plain text, a notebook shows it as HTML."""
+
+    __slots__ = ()
+    presenter: ClassVar[Presenter]
+
+    def __str__(self) -> str:
+        return self.presenter.text(self)
+
+    def _repr_html_(self) -> str:
+        return self.presenter.html(self)
 
 
 # --- evidence -----------------------------------------------------------------------------------
@@ -66,6 +104,11 @@ class Passage(Serialisable):
     start: int = 0
     end: int = 0
     metadata: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as JSON values, and the page beside them where the metadata names one."""
+        page = self.metadata.get("page")
+        return fields_of(self) | ({"page": page} if page is not None else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,7 +298,14 @@ class Position(Serialisable):
     @property
     def reason(self) -> str:
         """The cause in English, for people: nothing decides by it."""
-        return reason_of(self)
+        return Presentable.presenter.reason(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as JSON values: the kind of the cause, the English, its parameters last."""
+        values = fields_of(self)
+        details = values.pop("cause")
+        first = {name: values.pop(name) for name in ("answer", "subject", "verdict")}
+        return first | {"cause": details.pop("kind"), "reason": self.reason} | values | {"details": details}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,8 +409,18 @@ class Answer(Presentable):
         searches of `basis` decide. Raises `UnknownName` for a name that the answer does not have, and
         `MustAskAgain` where a model would have to read something new.
         """
-        answer: Answer = decided_without(self, sources, owners, passages)
-        return answer
+        return self.presenter.without(self, sources=sources, owners=owners, passages=passages)
+
+    @classmethod
+    def of_earlier(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Move what answers had in fields of their own before `details` to where it stands now."""
+        basis = values.get("basis")
+        if isinstance(values.get("looked"), Mapping):
+            values = {**values, "details": {"looked": values["looked"]}}
+        if isinstance(basis, Mapping) and "beliefs" in basis:
+            recorded = {"beliefs": basis["beliefs"], "similarities": basis.get("judgements", {})}
+            values = {**values, "basis": {**basis, "details": recorded}}
+        return values
 
 
 # --- evaluation ---------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from disputatio.causes import Cause
-from disputatio.rendering.html import table
+from disputatio.rendering.markup import table
 from disputatio.types import Answer, Citation, Claim, Conflict, Hit, Passage, Position
 from tests.rendering.answers import ANSWERS, FERRY, TEXT
 

@@ -15,10 +15,10 @@ from disputatio.calibration.calibrate import DEFAULT_QUESTIONS, CalibrationPlan,
 from disputatio.calibration.calibrate import calibrate as calibrate_index
 from disputatio.cancel import Cancel
 from disputatio.errors import InputError
-from disputatio.presenting import Serialisable
 from disputatio.protocols import MinimalLLM
-from disputatio.rendering.html import table
+from disputatio.rendering.markup import table
 from disputatio.rendering.plain import aligned
+from disputatio.serialisation import Serialisable
 from disputatio.store import contract as store
 from disputatio.store.calibration_log import Check
 from disputatio.types import Source

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from disputatio.config import read_settings
 from disputatio.parts import embedder_for
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
-from disputatio.rendering.html import table
+from disputatio.rendering.markup import table
 from disputatio.store import contract
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
 from disputatio.store.contract import IndexInfo, SourceCount, SourcePassages

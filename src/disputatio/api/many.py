@@ -19,7 +19,7 @@ from disputatio.api.kept_answers import KeptAnswers, way_to_ask
 from disputatio.api.ray_asking import asked_by_workers, travelling
 from disputatio.cancel import Cancel
 from disputatio.errors import BudgetSpent, Cancelled, ConfigError, InputError, NotAsked
-from disputatio.presenting import Serialisable
+from disputatio.serialisation import Serialisable
 from disputatio.spending import Budget, Meter, charge_to_thread
 from disputatio.trace import Trace
 from disputatio.types import Answer

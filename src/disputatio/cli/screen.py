@@ -25,7 +25,6 @@ from rich.text import Text
 
 from disputatio.attribution.citations import render
 from disputatio.events import Event, Found, IndexUnsearched, Read, Round, Stale, Unchecked, Unestimated
-from disputatio.rendering.data import json_text
 from disputatio.rendering.wording import (
     abstention_line,
     certified,
@@ -37,6 +36,7 @@ from disputatio.rendering.wording import (
     sources_line,
     warning,
 )
+from disputatio.serialisation import json_text
 from disputatio.store.ingesting.ingest import IngestSummary
 from disputatio.text import neutralise, one_line
 from disputatio.types import Answer, Position

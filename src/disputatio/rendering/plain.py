@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from disputatio.rendering.reasons import reason
 from disputatio.rendering.wording import (
     abstention_line,
     certified,
@@ -23,7 +24,7 @@ _MARKS = {"accepted": "✓", "rejected": "✗", "unresolved": "?"}
 _EXCERPT = 300  # characters of a hit's passage
 
 
-def text_of(noun: object) -> str:
+def text(noun: object) -> str:
     """Return an answer or a hit as a person reads it; another noun as `repr` gives it."""
     if isinstance(noun, Answer):
         return "\n".join(_answer_lines(noun))
@@ -83,7 +84,7 @@ def _position_lines(position: Position) -> Iterator[str]:
     yield _wrapped(f"  {_MARKS[position.verdict]} {position.verdict}  ", f"{position.answer}{about}")
     if sources := sources_line(position):
         yield _wrapped("      by:  ", sources)
-    yield _wrapped("      why: ", position.reason)
+    yield _wrapped("      why: ", reason(position))
 
 
 def _hit_lines(hit: Hit) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import StoreError
-from disputatio.rendering.data import json_text
+from disputatio.serialisation import json_text
 
 
 class AuditLog:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from fastapi import Request
 from fastapi.responses import Response, StreamingResponse
 
-from disputatio.rendering.data import json_text
+from disputatio.serialisation import json_text
 from disputatio.server.faults import Fault, fault_of
 from disputatio.server.running import Running
 from disputatio.server.shapes import STREAM

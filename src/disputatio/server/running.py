@@ -12,7 +12,7 @@ from typing import Any, Literal
 from disputatio.cancel import Cancel
 from disputatio.errors import Cancelled
 from disputatio.events import Answered, Event
-from disputatio.rendering.data import json_text
+from disputatio.serialisation import json_text
 from disputatio.server.faults import fault_of
 from disputatio.types import Answer
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from disputatio.errors import Cancelled, DisputatioError
 from disputatio.events import Event, Found, Read, Round
-from disputatio.rendering.data import json_text
 from disputatio.rendering.wording import count
+from disputatio.serialisation import json_text
 from disputatio.server.chat.faults import error_of
 from disputatio.server.chat.inert import inert, inert_quote
 from disputatio.server.chat.requests import AskOptions, ChatBody, Conversation

@@ -7,13 +7,14 @@ sees one block of HTML; and a math processor is told to leave it alone.
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
 
 from disputatio.attribution.citations import escape_marks
-from disputatio.rendering.plain import text_of
+from disputatio.rendering import plain
+from disputatio.rendering.reasons import reason
 from disputatio.rendering.wording import (
     abstention_line,
     certified,
@@ -40,13 +41,13 @@ _QUOTE = "margin:.4em 0;padding-left:.6em;border-left:2px solid #8886;font-size:
 Span = tuple[int, int]
 
 
-def html_of(noun: object) -> str:
+def html(noun: object) -> str:
     """Return an answer or a hit as an element of HTML; another noun as its text."""
     if isinstance(noun, Answer):
         return _block(_answer_parts(noun))
     if isinstance(noun, Hit):
         return _block(_hit_parts(noun))
-    return _block([f"<pre>{escaped(text_of(noun))}</pre>"])
+    return _block([f"<pre>{escaped(plain.text(noun))}</pre>"])
 
 
 def escaped(text: str) -> str:
@@ -75,7 +76,7 @@ def _character(char: str) -> str:
         return char
     if is_unseen(char) or unicodedata.category(char) in ("Zl", "Zp"):
         return f'<span style="opacity:.5">[U+{ord(char):04X}]</span>'
-    return html.escape(char)
+    return escape(char)
 
 
 def _block(parts: Iterable[str]) -> str:
@@ -123,7 +124,7 @@ def _position(position: Position, answer: Answer) -> str:
     parts.append(f"<div><b>{_isolated(position.answer)}</b></div>")
     if position.subject:
         parts.append(f"<div>{_isolated(position.subject)}</div>")
-    parts.append(f'<div style="{_SMALL}">{_isolated(position.reason)}</div>')
+    parts.append(f'<div style="{_SMALL}">{_isolated(reason(position))}</div>')
     quoted = list(_quotes(position, answer))
     if quoted:
         parts += quoted
