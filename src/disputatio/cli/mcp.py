@@ -30,7 +30,7 @@ def mcp(
     import asyncio
 
     from disputatio.config import read_settings
-    from disputatio.server.mcp.doors import serve_stdio
+    from disputatio.server.mcp.tools import serve_stdio
     from disputatio.server.service import Service
 
     settings = read_settings(

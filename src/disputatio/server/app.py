@@ -13,12 +13,10 @@ from starlette.exceptions import HTTPException
 
 from disputatio import __version__
 from disputatio.errors import DisputatioError
-from disputatio.server.chat import passages
 from disputatio.server.chat import router as completions
 from disputatio.server.faults import Fault
 from disputatio.server.guard import Guard
-from disputatio.server.mcp.doors import http_routes
-from disputatio.server.mcp.tools import agents_door
+from disputatio.server.mcp.tools import agents_door, http_routes
 from disputatio.server.page_files import PageFiles
 from disputatio.server.replies import error_response, fault_response
 from disputatio.server.routers import asking, documents, health, jobs, runs, searching, sources
@@ -54,8 +52,8 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
         app.include_router(module.router(service))
     app.include_router(asking.answers_router(service))
     app.include_router(health.figures(service))
-    for door in (completions, passages):
-        app.include_router(door.router(service))
+    app.include_router(completions.router(service))
+    app.include_router(searching.passage_router(service))
     app.router.routes.extend(http_routes(agents, service.access, body=service.limits.body))
     _mount_page(app, page)
     app.add_exception_handler(DisputatioError, _ours)

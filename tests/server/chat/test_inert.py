@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from disputatio.server.chat.inert import inert, inert_quote
-from disputatio.server.chat.wording import pieces
+from disputatio.server.chat.wording import inert, inert_quote, pieces
 
 DRAWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 FORBIDDEN = {"link_open", "image", "html_inline", "html_block", "fence", "code_block"}

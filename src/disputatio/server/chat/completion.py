@@ -15,10 +15,8 @@ from disputatio.events import Event, Found, Read, Round
 from disputatio.rendering.wording import count
 from disputatio.serialisation import json_text
 from disputatio.server.chat.faults import error_of
-from disputatio.server.chat.inert import inert, inert_quote
-from disputatio.server.chat.requests import AskOptions, ChatBody, Conversation
-from disputatio.server.chat.standalone import Standalone, standalone
-from disputatio.server.chat.wording import Wording, beside, pieces, worded
+from disputatio.server.chat.requests import AskOptions, ChatBody, Conversation, Standalone, standalone
+from disputatio.server.chat.wording import Wording, beside, inert, inert_quote, pieces, worded
 from disputatio.server.replies import HEARTBEAT, with_heartbeat
 from disputatio.server.running import Running
 from disputatio.server.service import Service

@@ -1,4 +1,9 @@
-"""An answer as the text of a chat, with an annotation for every citation mark in it."""
+"""An answer as the text of a chat, with an annotation for every citation mark in it.
+
+Text of documents, sources and models stays text in clients that draw Markdown or HTML, and loads nothing:
+what could become markup is changed so that people can still read it, as no escape is shown alike by all
+clients.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from disputatio.attribution.citations import escape_marks
 from disputatio.rendering.wording import abstention_line, conflict_line, quoted_from, sources_line, warning
-from disputatio.server.chat.inert import inert, inert_quote
+from disputatio.text import one_line
 from disputatio.types import Answer, Citation, Passage, Position
 
+_TAG = re.compile(r"<(?=[^\s\d=])")  # the beginning of a tag, a comment or an automatic link
+_SCHEME = re.compile(r"(?<=[A-Za-z0-9]):(?=//)")  # clients turn bare addresses into links
+_WWW = re.compile(r"\b(www)\.(?=\w)", re.IGNORECASE)
+_FENCE = re.compile(r"`{3,}|~{3,}|:{3,}|\${2,}")  # code, directives and formulas, which some clients run
 _MARK = re.compile(r"\[(\d{1,4})\]")
 _MOST_POSITIONS = 12
 _WORD = re.compile(r"\s*\S+\s*")
@@ -133,3 +143,28 @@ def _annotations(text: str, answer: Answer, address: Callable[[str], str]) -> It
 def _title(citation: Citation, passage: Passage | None) -> str:
     named: Sequence[str] = (citation.source, passage.title if passage else "")
     return ": ".join(inert_quote(name, 120) for name in named if name) or citation.passage
+
+
+def inert(text: str) -> str:
+    """Return the text on one line, without control characters, chat tokens, HTML, links, images and code
+    blocks.
+
+    Its citation marks are our own; see `inert_quote` for text of documents.
+
+    >>> inert("see ![x](https://a.example/?q=1) <img src=x>")
+    'see ! [x] (https: //a.example/?q=1) ‹img src=x>'
+    """
+    text = _TAG.sub("‹", one_line(text))
+    text = _FENCE.sub(lambda match: " ".join(match[0][0] for _ in range(3)), text)
+    text = text.replace("![", "! [").replace("](", "] (").replace("]:", "] :")
+    return _WWW.sub(r"\1 .", _SCHEME.sub(": ", text))
+
+
+def inert_quote(text: str, limit: int = 300) -> str:
+    """Return the same for text of documents, shortened, and without marks like those of our citations.
+
+    >>> inert_quote("as [1] says")
+    'as (1) says'
+    """
+    text = text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+    return escape_marks(inert(text))

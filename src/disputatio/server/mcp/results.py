@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import quote, unquote
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from disputatio.text import neutralise
 from disputatio.types import Answer, Hit, Passage
@@ -14,35 +14,41 @@ SCHEME = "disputatio://passages/"  # of the resources
 _EXCERPT = 500  # characters of a passage that a search shows
 
 
+Text = Annotated[str, AfterValidator(neutralise)]
+"""Text of documents and models, without control characters."""
+
+
 class Quote(BaseModel):
     """A verbatim quote from a passage; `verdict` is whether it supports its claim."""
 
+    model_config = ConfigDict(from_attributes=True)  # made from a citation
+
     n: int = Field(description="the number of its mark [n] in the text")
     passage: str = Field(description="the id of the passage, for fetch")
-    source: str
-    quote: str
+    source: Text
+    quote: Text
     verdict: str
 
 
 class Statement(BaseModel):
-    """A statement of the answer with what it rests on."""
+    """A statement of the answer, with its quotes."""
 
-    text: str
+    text: Text
     verdict: str
     quotes: list[Quote]
 
 
 class Side(BaseModel):
-    """An answer that some passages give, what became of it, and why."""
+    """An answer that some passages give, with its verdict and the reason of it."""
 
-    answer: str
-    subject: str
+    answer: Text
+    subject: Text
     verdict: Literal["accepted", "rejected", "unresolved"]
     cause: str
-    reason: str
+    reason: Text
     probability: float | None
     passages: list[str]
-    sources: list[str]
+    sources: list[Text]
 
 
 class AskResult(BaseModel):
@@ -50,9 +56,9 @@ class AskResult(BaseModel):
 
     id: str
     question: str
-    answers: list[str]
+    answers: list[Text]
     abstained: Literal["no_evidence", "conflict", "fault"] | None
-    text: str = Field(description="the answer in words, with [n] for each quote")
+    text: Text = Field(description="the answer in words, with [n] for each quote")
     confidence: float | None
     conflict: str = Field(description="how the passages disagree")
     claims: list[Statement]
@@ -69,12 +75,12 @@ class Result(BaseModel):
     """A passage that a search found; `text` is its beginning."""
 
     id: str
-    title: str
+    title: Text
     url: str
-    source: str
+    source: Text
     date: str
     score: float
-    text: str
+    text: Text
 
 
 class SearchResult(BaseModel):
@@ -88,12 +94,12 @@ class Document(BaseModel):
     """A passage, with what stands before and after it in its document."""
 
     id: str
-    title: str
-    text: str
+    title: Text
+    text: Text
     url: str
-    source: str
+    source: Text
     date: str
-    metadata: dict[str, str]
+    metadata: dict[str, Text]
     before: str
     after: str
 
@@ -119,62 +125,54 @@ class SourcesResult(BaseModel):
 
 def ask_result(answer: Answer, name: str) -> AskResult:
     """Return an answer as a tool gives it; `name` is its id on the server."""
+    usage, conflict = answer.usage, answer.conflict
     return AskResult(
         id=name,
         question=answer.question,
-        answers=[neutralise(each) for each in answer.answers],
+        answers=list(answer.answers),
         abstained=answer.abstained,
-        text=neutralise(answer.text),
+        text=answer.text,
         confidence=answer.confidence,
-        conflict=answer.conflict.kind,
+        conflict=conflict.kind,
         claims=[
             Statement(
-                text=neutralise(claim.text),
+                text=claim.text,
                 verdict=claim.verdict,
-                quotes=[
-                    Quote(
-                        n=citation.n,
-                        passage=citation.passage,
-                        source=neutralise(citation.source),
-                        quote=neutralise(citation.quote),
-                        verdict=citation.verdict,
-                    )
-                    for citation in claim.citations
-                ],
+                quotes=[Quote.model_validate(citation) for citation in claim.citations],
             )
             for claim in answer.claims
         ],
         positions=[
             Side(
-                answer=neutralise(position.answer),
-                subject=neutralise(position.subject),
+                answer=position.answer,
+                subject=position.subject,
                 verdict=position.verdict,
                 cause=position.cause.kind,
-                reason=neutralise(position.reason),
+                reason=position.reason,
                 probability=position.probability,
                 passages=list(position.passages),
-                sources=[neutralise(source) for source in position.sources],
+                sources=list(position.sources),
             )
-            for position in answer.conflict.positions
+            for position in conflict.positions
         ],
         strategy=answer.strategy,
         model=answer.model,
-        calls=answer.usage.calls,
-        prompt_tokens=answer.usage.prompt_tokens,
-        completion_tokens=answer.usage.completion_tokens,
-        seconds=answer.usage.seconds,
+        calls=usage.calls,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        seconds=usage.seconds,
     )
 
 
 def result_of(hit: Hit) -> Result:
     """Return a hit as `search` gives it."""
     passage = hit.passage
-    text = neutralise(passage.text)
+    text = passage.text
     return Result(
         id=passage.id,
-        title=neutralise(passage.title or passage.source),
+        title=passage.title or passage.source,
         url=address_of(passage),
-        source=neutralise(passage.source),
+        source=passage.source,
         date=passage.date,
         score=hit.score,
         text=text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…",
@@ -185,12 +183,12 @@ def document_of(passage: Passage, before: list[Passage], after: list[Passage]) -
     """Return a passage as `fetch` gives it."""
     return Document(
         id=passage.id,
-        title=neutralise(passage.title or passage.source),
-        text=neutralise(passage.text),
+        title=passage.title or passage.source,
+        text=passage.text,
         url=address_of(passage),
-        source=neutralise(passage.source),
+        source=passage.source,
         date=passage.date,
-        metadata={key: neutralise(value) for key, value in passage.metadata.items()},
+        metadata=dict(passage.metadata),
         before="\n".join(neutralise(each.text) for each in before),
         after="\n".join(neutralise(each.text) for each in after),
     )

@@ -1,4 +1,4 @@
-"""`/api/search` and `/api/passages`: what the index holds on something, and a passage where it stands."""
+"""`/api/search`: search the index; `/api/passages`, `/passages`: a passage in its document, or as text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Response
+from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
 from disputatio.errors import InputError
@@ -16,10 +17,16 @@ from disputatio.server.faults import NotFound
 from disputatio.server.replies import json_response
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, Name, PassageShape
+from disputatio.text import neutralise, one_line
 from disputatio.types import Hit, Passage
 
 _MOST = 200
 _AROUND = 2  # passages before and after, where the request does not say
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cache-Control": "private, no-store",
+}
 
 
 class HitRow(BaseModel):
@@ -96,6 +103,26 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
+def passage_router(service: Service) -> APIRouter:
+    """Return the route of a passage as plain text, which citations in chats link to."""
+    routes = APIRouter(prefix="/passages", tags=["chat"], responses=FAULTS)
+
+    @routes.get(
+        "/{name:path}",
+        operation_id="passage_text",
+        summary="A passage as plain text; as it was read for an answer, where one is named",
+        response_class=PlainTextResponse,
+    )
+    async def passage(
+        name: Annotated[str, Path(max_length=500)],
+        answer: Annotated[str, Query(max_length=100)] = "",
+    ) -> Response:
+        read = await asyncio.to_thread(passage_of, service, name, answer)
+        return PlainTextResponse(text_of(read), headers=_HEADERS)
+
+    return routes
+
+
 def hit_fields(hit: Hit) -> dict[str, Any]:
     """Return a hit as `search --json` prints it."""
     return {
@@ -106,13 +133,30 @@ def hit_fields(hit: Hit) -> dict[str, Any]:
     }
 
 
-def passage_of(service: Service, name: str) -> Passage:
-    """Return the passage of an id; raises `NotFound`."""
-    index = service.opened_index()
+def passage_of(service: Service, name: str, answer: str = "") -> Passage:
+    """Return a passage by its id, from an answer or from the index; raises `NotFound`."""
+    if answer:
+        for passage in service.answers.answer(answer).passages:
+            if passage.id == name:
+                return passage
     try:
-        return index.passage(name)
+        return service.opened_index().passage(name)
     except InputError as error:
-        raise NotFound(f"there is no passage {name!r}") from error
+        raise NotFound(f"there is no passage {one_line(name)[:80]!r}") from error
+
+
+def text_of(passage: Passage) -> str:
+    """Return a passage as plain text: what is known of it in a few lines, then its words."""
+    known = {
+        "Title": passage.title,
+        "Source": passage.source,
+        "Date": passage.date,
+        "Page": passage.metadata.get("page", ""),
+        "Address": passage.url,
+    }
+    head = [f"{name}: {one_line(value)}" for name, value in known.items() if value]
+    text = neutralise(passage.text)
+    return "\n".join([*head, "", text, ""]) if head else f"{text}\n"
 
 
 def _around(service: Service, name: str, count: int) -> dict[str, Any]:
