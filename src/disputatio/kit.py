@@ -17,7 +17,7 @@ from disputatio import calling
 from disputatio.cancel import Cancel
 from disputatio.errors import InputError, MissingPart
 from disputatio.events import Event, Extracted, Found, IndexUnsearched, ModelCall
-from disputatio.protocols import LLM, Embedder, Entailment, PassageReader, Reranker, Retriever
+from disputatio.protocols import LLM, Embedder, Entailment, PartialRetriever, PassageReader, Reranker, Retriever
 from disputatio.text import content_id
 from disputatio.trace import Trace, call_key, prompt_hash
 from disputatio.types import (
@@ -178,8 +178,9 @@ class Kit:
         if self.retriever is None:
             raise MissingPart("there is nothing to search: give --index DIR or --passages FILE")
         hits = self.retriever.search(query, k=k, per_source=per_source, sources=sources, exclude=exclude)
-        for each in getattr(hits, "unsearched", ()):  # of several indexes
-            self.emit(IndexUnsearched(index=each.index, reason=each.reason))
+        if isinstance(self.retriever, PartialRetriever):
+            for left_out in self.retriever.unsearched():
+                self.emit(IndexUnsearched(index=left_out.index, reason=left_out.reason))
         hits = _within(hits, per_source, sources, exclude)
         search = PastSearch(
             query=query,

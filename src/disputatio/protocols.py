@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, Unpack, runtime_checkable
 
+from disputatio.counts import Unsearched
 from disputatio.errors import NoLogprobs
 from disputatio.types import Capabilities, Choice, Completion, Extraction, Hit, Passage, Prompt, Sampling
 
@@ -162,6 +163,14 @@ class Retriever(Protocol):
 
     def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
         """Return the best passages for a query, best first; the options are the fields of `Search`."""
+
+
+@runtime_checkable
+class PartialRetriever(Retriever, Protocol):
+    """A retriever over several indexes, which goes on without those that it cannot read."""
+
+    def unsearched(self) -> tuple[Unsearched, ...]:
+        """Return the indexes that the newest search left out, each with the reason."""
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from disputatio.config import read_settings
+from disputatio.counts import Unsearched
 from disputatio.parts import embedder_for
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.rendering.markup import table
@@ -117,6 +118,10 @@ class Index(contract.Index):
         `InputError` for an empty query or options out of range, `StoreError` for a damaged index.
         """
         return self.store.search(query, search, reranker=reranker, **options)
+
+    def unsearched(self) -> tuple[Unsearched, ...]:
+        """Return those of several indexes that the newest search left out, each with the reason."""
+        return self.store.unsearched()
 
     def passage(self, passage_id: str) -> Passage:
         """Return the passage of an id; raises `InputError` when there is none."""

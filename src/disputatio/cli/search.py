@@ -71,7 +71,7 @@ def search(
         where=read_pairs("--where", where or [], "FIELD=VALUE") or None,
         min_reliability=min_reliability,
     )
-    unsearched = left_out(hits)
+    unsearched = [index.to_dict() for index in opened.unsearched()]
     if as_json:
         rows = [hit_fields(hit) for hit in hits]
         write_json(rows if len(opened.paths) == 1 else {"hits": rows, "unsearched": unsearched})
@@ -83,11 +83,6 @@ def search(
             _show_hit(out, rank, hit, query, verbose=verbose)
         if not hits:
             out.print("nothing was found")
-
-
-def left_out(hits: list[Hit]) -> list[dict[str, Any]]:
-    """Return those of several indexes that a search could not read."""
-    return [each.to_dict() for each in getattr(hits, "unsearched", ())]
 
 
 def hit_fields(hit: Hit) -> dict[str, Any]:

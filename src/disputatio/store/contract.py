@@ -206,6 +206,10 @@ class Index(Protocol):
         """
         ...
 
+    def unsearched(self) -> tuple[Unsearched, ...]:
+        """Return those of several indexes that the newest search left out, each with the reason."""
+        return ()
+
     def passage(self, passage_id: str) -> Passage:
         """Return the passage of an id; raises `InputError` when there is none."""
         ...
@@ -265,3 +269,16 @@ class Index(Protocol):
     def open_log(self) -> AbstractContextManager[CalibrationLog]:
         """Open the log of calibrations, for one process at a time; raises `StoreError`, `InputError`."""
         ...
+
+
+def nearest(passages: Iterable[Passage], passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
+    """Return up to `count` of some passages before and after one, in the order of its document."""
+    spans = {
+        (other.start, other.end): other
+        for other in passages
+        if other.document == passage.document and other.id != passage.id
+    }
+    own = (passage.start, passage.end)
+    before = [spans[span] for span in sorted(spans) if span < own]
+    after = [spans[span] for span in sorted(spans) if span > own]
+    return before[-count:], after[:count]

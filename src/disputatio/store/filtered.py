@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Unpack
 
+from disputatio.protocols import PartialRetriever
 from disputatio.store.segments.days import bounds
 
 if TYPE_CHECKING:
+    from disputatio.counts import Unsearched
     from disputatio.protocols import Retriever, SearchOptions
     from disputatio.types import Hit, Source
 
@@ -54,6 +56,10 @@ class Filtered:
         if before is not None:
             options["before"] = before
         return self._retriever.search(query, **options)
+
+    def unsearched(self) -> tuple[Unsearched, ...]:
+        """Return the indexes that the newest search of the other retriever left out."""
+        return self._retriever.unsearched() if isinstance(self._retriever, PartialRetriever) else ()
 
     def estimates(self) -> dict[str, Source]:
         """Return what the other retriever knows of how reliable its sources are; empty where it knows

@@ -13,15 +13,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from disputatio.counts import Unsearched
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store import calibration_file
 from disputatio.store.addresses import require_one, split_paths
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
 from disputatio.store.contract import DEFAULT_LANGUAGE, Index, IndexInfo, SourceCount, SourcePassages
-from disputatio.store.folders import Folders, Found
+from disputatio.store.folders import Folders
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.neighbours import neighbours
 from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.compacting import Planned, compact
@@ -183,15 +183,7 @@ class FolderIndex(Index):
         reranker: Reranker | None = None,
         **options: Unpack[SearchOptions],
     ) -> list[Hit]:
-        """Return the best `k` passages (8 when None), or the best `per_source` of every source that matches.
-
-        Options are the fields of `Search`, as keywords or as one object, whose fields keywords replace.
-        The score is alpha times the keyword score plus (1 - alpha) times that of meaning, each in
-        [0, 1] over the candidates of this query; without an embedder the keyword score alone. A source
-        that the index does not hold has no hits. `reranker` orders the best passages anew. The hits of
-        several indexes have, as `unsearched`, those that could not be read. Raises `InputError` for an empty
-        query or options out of range, `StoreError` for a damaged index.
-        """
+        """Return the best passages, as every index does (`Index.search`)."""
         search = search_of(search, options)
         check_search(query, search)
         least = search.min_reliability
@@ -200,13 +192,16 @@ class FolderIndex(Index):
         if view is None:
             return []
         if not view.manifest.live or (allowed is not None and not allowed):
-            return Found([], view.unsearched) if view.parts else []
+            return []
         vector = None
         if self.embedder is not None:
             manifests.check_embedder(self.path, view.manifest, self.embedder.name)
             vector = self.embedder.embed([query], query=True)[0]
-        hits = view.searcher.search(query, vector, replace(search, sources=allowed), reranker=reranker)
-        return Found(hits, view.unsearched) if view.parts else hits
+        return view.searcher.search(query, vector, replace(search, sources=allowed), reranker=reranker)
+
+    def unsearched(self) -> tuple[Unsearched, ...]:
+        """Return those of several folders that the newest search left out, each with the reason."""
+        return self._folders.unsearched
 
     def passage(self, passage_id: str) -> Passage:
         """Return the passage of an id; raises `InputError` when there is none."""
@@ -219,7 +214,7 @@ class FolderIndex(Index):
         """Return up to `count` passages before and after one, in the order of its document; raises
         `StoreError`.
         """
-        return ([], []) if (view := self.view()) is None else neighbours(view, passage, count)
+        return ([], []) if (view := self.view()) is None else view.around(passage, count)
 
     def documents(self, *, text: bool = True) -> list[Document]:
         """Return every document, by path and row; `text=False` leaves the texts on disk."""

@@ -8,7 +8,7 @@ that cannot be read is left out, and what was found says so; it is tried again a
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,21 +19,13 @@ from disputatio.store.record.manifest import Manifest, TableVersion
 from disputatio.store.record.tables import Pinned, read_note
 from disputatio.store.reliabilities import changed_at, compared, pooled, read_reliabilities
 from disputatio.store.segments.view import View, open_view
-from disputatio.types import Hit, Source
+from disputatio.types import Source
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 _NOTHING = "there is no index here; make one with: disputatio ingest PATH"
-
-
-class Found(list[Hit]):
-    """The hits of a search over several indexes; `unsearched` are those that were left out."""
-
-    def __init__(self, hits: Iterable[Hit], unsearched: tuple[Unsearched, ...]) -> None:
-        super().__init__(hits)
-        self.unsearched = unsearched
 
 
 class Folders:
@@ -64,6 +56,11 @@ class Folders:
         if fault is not None:
             raise fault
         return None
+
+    @property
+    def unsearched(self) -> tuple[Unsearched, ...]:
+        """Those of several folders that the state last opened leaves out."""
+        return () if self._view is None else self._view.unsearched
 
     def view(self) -> View | None:
         """Return the newest state; None where nothing is there yet.

@@ -138,7 +138,7 @@ def test_a_scan_of_signs_finds_nearly_all_that_is_near(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("drawn", ["any", "alike", "better and better"])
 def test_the_shortlist_holds_the_least_distances_of_each_group(*, masked: bool, drawn: str) -> None:
     """Of equals, which abound where few codes are distinct, the first ones."""
-    from disputatio.store.segments.scan import _signs_of_query, shortlist
+    from disputatio.store.segments.kernels import _signs_of_query, shortlist
 
     draw = np.random.default_rng(3)
     words, columns = 4, 30_000

@@ -112,8 +112,9 @@ def agents_door(service: Service) -> MCPServer[Any]:
         """Find passages by keyword and by meaning, the best first; no model is called."""
         wanted = Search(k=k, sources=sources, after=after, before=before)
         with _tool_errors():
-            hits = await asyncio.to_thread(service.opened_index().search, query, wanted)
-        left_out = [PurePath(each.index).name for each in getattr(hits, "unsearched", ())]
+            opened = service.opened_index()
+            hits = await asyncio.to_thread(opened.search, query, wanted)
+        left_out = [PurePath(index.index).name for index in opened.unsearched()]
         return SearchResult(results=[result_of(hit) for hit in hits], unsearched=left_out)
 
     @door.tool(annotations=_READS, title="Fetch a passage")

@@ -82,10 +82,11 @@ def router(service: Service) -> APIRouter:
             fusion=fusion,
             min_reliability=min_reliability,
         )
-        hits = await asyncio.to_thread(service.opened_index().search, q, wanted)
+        opened = service.opened_index()
+        hits = await asyncio.to_thread(opened.search, q, wanted)
         reply = json_response([hit_fields(hit) for hit in hits[: _MOST * 10]])
-        for each in getattr(hits, "unsearched", ()):  # of several indexes; the body is a list of hits
-            reply.headers.append("Disputatio-Unsearched", quote(PurePath(each.index).name))
+        for left_out in opened.unsearched():  # in a header: the body is a list of hits
+            reply.headers.append("Disputatio-Unsearched", quote(PurePath(left_out.index).name))
         return reply
 
     @routes.get(

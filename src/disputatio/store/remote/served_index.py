@@ -20,9 +20,9 @@ from disputatio.store.contract import (
     Sketches,
     SourceCount,
     SourcePassages,
+    nearest,
 )
 from disputatio.store.ingesting.document_writer import DocumentWriter
-from disputatio.store.neighbours import nearest
 from disputatio.store.options import DEFAULT_K, check_search, search_of
 from disputatio.store.reliabilities import reliable
 from disputatio.store.remote.served import best_reranked, sketches_of, with_duplicates_marked

@@ -17,20 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from disputatio.store.segments import search
-from disputatio.store.segments.onepass import (
-    Heaps,
-    RowFilter,
-    SearchedSegment,
-    best_dense,
-    best_sparse,
-    bm25_of,
-)
-from disputatio.store.segments.scorers import all_bm25, all_cosines, some_cosines
+from disputatio.store.segments.onepass import best_dense, best_sparse, bm25_of, cosines_of
+from disputatio.store.segments.postings import entries_of
+from disputatio.store.segments.quantised import cosines
+from disputatio.store.segments.query import Heaps, Query, RowFilter, SearchedSegment
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from disputatio.store.segments.scorers import Query
     from disputatio.store.segments.segment import Segment
 
     Floats = NDArray[np.float32]
@@ -114,10 +108,10 @@ def _of_few(scope: Scope, query: Query, many: int, per_source: int | None) -> Ca
     """Return every row scored, then chosen from."""
     fast = scope.rows > FEW and compiled()
     pairs = zip(scope.segments, query.numbers, strict=True)
-    bm25 = np.concatenate([all_bm25(segment, query, numbers) for segment, numbers in pairs])
+    bm25 = np.concatenate([_all_bm25(segment, query, numbers) for segment, numbers in pairs])
     cosine = None
     if query.vector is not None:
-        cosine = np.concatenate([all_cosines(segment, query, fast=fast) for segment in scope.segments])
+        cosine = np.concatenate([_all_cosines(segment, query, fast=fast) for segment in scope.segments])
     groups = np.concatenate(scope.groups)
     allowed = _allowed(scope, groups)
     if scope.everything:
@@ -127,6 +121,30 @@ def _of_few(scope: Scope, query: Query, many: int, per_source: int | None) -> Ca
             bm25, cosine, many=many, allowed=allowed, groups=None if per_source is None else groups
         )
     return Candidates(rows, bm25[rows], None if cosine is None else cosine[rows], groups[rows])
+
+
+def _all_bm25(segment: Segment, query: Query, numbers: NDArray[np.int64]) -> Floats:
+    """Return the BM25 score of every row: the sum of idf tf / (tf + norm); 0 where no term matches.
+
+    The kernels add the same 32-bit numbers in the same order: their scores are equal to the last bit.
+    """
+    scores = np.zeros(segment.rows, dtype=np.float32)
+    norms = query.norm[0] + query.norm[1] * segment.lengths.astype(np.float32)
+    for weight, number in zip(query.weights, numbers.tolist(), strict=True):
+        if number >= 0:
+            rows, counts = entries_of(segment.postings, number)
+            times = counts.astype(np.float32)
+            scores[rows] += weight * times / (times + norms[rows])
+    return scores
+
+
+def _all_cosines(segment: Segment, query: Query, *, fast: bool) -> Floats:
+    """Return the cosine of every row with the query; `fast` for compiled code."""
+    if query.vector is None or segment.vectors is None:
+        return np.zeros(segment.rows, dtype=np.float32)
+    if fast:
+        return cosines_of(segment, query, np.arange(segment.rows))
+    return cosines(segment.vectors, query.vector, None)
 
 
 def _best(scope: Scope, query: Query, many: int) -> Candidates:
@@ -232,7 +250,7 @@ def _scored(
         cosine = np.zeros(rows.size, dtype=np.float32)
         missing = _filled(cosine, rows, by_cosine)
         for _, segment, places, segment_rows in _by_segment(scope, rows, missing):
-            cosine[places] = some_cosines(segment, query, segment_rows)
+            cosine[places] = cosines_of(segment, query, segment_rows)
     return Candidates(rows, bm25, cosine, _taken(scope, rows, scope.groups))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from disputatio.store.segments.array_writer import ArrayFile
+from disputatio.store.segments.array_files import ArrayFile
 from disputatio.store.segments.quantised import BLOCK, code_of
 
 if TYPE_CHECKING:

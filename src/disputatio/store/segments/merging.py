@@ -19,8 +19,7 @@ import numpy as np
 
 from disputatio.store.record.manifest import sync_folder
 from disputatio.store.segments import postings
-from disputatio.store.segments.array_files import HashedFile
-from disputatio.store.segments.array_writer import ArrayFile
+from disputatio.store.segments.array_files import ArrayFile, HashedFile
 from disputatio.store.segments.merged_vectors import merge_vectors
 from disputatio.store.segments.postings import Postings
 from disputatio.store.segments.segment import ARRAYS, NOTE, Segment, grouped, note_of

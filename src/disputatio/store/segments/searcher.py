@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from disputatio.store.options import DEFAULT_K, K1, B, check_search
 from disputatio.store.segments import minhash
 from disputatio.store.segments.candidates import Scope, allowed_rows, candidates
 from disputatio.store.segments.days import bounds
-from disputatio.store.segments.scorers import Query, plan
+from disputatio.store.segments.query import Query, plan
 from disputatio.store.segments.search import CANDIDATES, best_per_group, cut, fuse
 from disputatio.store.segments.segment import Segment
 from disputatio.store.segments.terms import query_terms
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 RERANKED = 50
 _DEFAULTS = Search()
 _NOBODY = Passage(text="")
-_new = object.__new__
-_passage, _score, _scores, _duplicate_of = (getattr(Hit, field.name).__set__ for field in fields(Hit))
 
 
 class RankedRows(NamedTuple):
@@ -199,15 +197,10 @@ class Searcher:
         for segment, places, segment_rows in self._by_segment(ranked.rows):
             for number, passage in zip(places.tolist(), segment.passages(segment_rows), strict=True):
                 passages[number] = passage
-        hits = []
-        for passage, score, scores in zip(passages, ranked.scores.tolist(), by_scorer, strict=True):
-            hit = _new(Hit)  # filled without its __init__: a long answer has thousands
-            _passage(hit, passage)
-            _score(hit, score)
-            _scores(hit, scores)
-            _duplicate_of(hit, "")
-            hits.append(hit)
-        return hits
+        return [
+            Hit(passage=passage, score=score, scores=scores)
+            for passage, score, scores in zip(passages, ranked.scores.tolist(), by_scorer, strict=True)
+        ]
 
     def _by_segment(
         self, rows: NDArray[np.int64]

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
 from disputatio.errors import StoreError
-from disputatio.types import Passage
+from disputatio.types import DateOrigin, Passage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
 _UNIT, _RECORD = "\x1f", "\x1e"
 _FIELDS = 12
 _ORIGIN = 7
-_new = object.__new__
-(_text, _id, _source, _owner, _title, _url, _date, _date_origin, _document, _start, _end, _metadata) = (
-    getattr(Passage, field.name).__set__ for field in fields(Passage)
-)
 
 
 class Stored(NamedTuple):
@@ -76,20 +71,20 @@ def _passage(line: str) -> Passage:
     if len(parts) == _FIELDS - 1:  # written before the origin of dates was kept
         parts.insert(_ORIGIN, "")
     text, name, source, owner, title, url, date, origin, document, start, end, metadata = parts
-    passage = _new(Passage)  # filled without its __init__, which takes most of the time of a long answer
-    _text(passage, text)
-    _id(passage, name)
-    _source(passage, source)
-    _owner(passage, owner)
-    _title(passage, title)
-    _url(passage, url)
-    _date(passage, date)
-    _date_origin(passage, origin)
-    _document(passage, document)
-    _start(passage, int(start))
-    _end(passage, int(end))
-    _metadata(passage, json.loads(metadata) if metadata else {})
-    return passage
+    return Passage(
+        text=text,
+        id=name,
+        source=source,
+        owner=owner,
+        title=title,
+        url=url,
+        date=date,
+        date_origin=cast("DateOrigin", origin),
+        document=document,
+        start=int(start),
+        end=int(end),
+        metadata=json.loads(metadata) if metadata else {},
+    )
 
 
 def _line(passage: Passage) -> bytes:

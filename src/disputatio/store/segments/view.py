@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from disputatio.counts import Unsearched
 from disputatio.errors import InputError, StoreError
-from disputatio.store.contract import Sketches
+from disputatio.store.contract import Sketches, nearest
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.manifest import SEGMENTS, Manifest
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from disputatio.types import Passage
 
 _TRIES = 50
+_MOST_NEARBY = 1_000  # passages of a document in one segment that are read to find those nearby
 WAITED_FOR = 512 << 20  # bytes of arrays that are compared with their hashes before a search is answered
 
 
@@ -64,6 +65,24 @@ class View:
                 if passage.id == passage_id:
                     return passage
         raise InputError(f"{self.path}: there is no passage {passage_id!r}")
+
+    def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
+        """Return up to `count` passages before and after one, in the order of its document.
+
+        Raises `StoreError` where the bytes of one are damaged.
+        """
+        if not passage.document or not count:
+            return [], []
+        passages: list[Passage] = []
+        for segment, dead in zip(self.segments, self.dead, strict=True):
+            rows = segment.of_documents([passage.document])
+            rows = rows if dead is None else rows[~dead[rows]]
+            if len(rows) > _MOST_NEARBY:  # a document's passages were put in its order
+                own = int(segment.find([passage.id])[0])
+                at = int(rows.searchsorted(max(own, 0)))
+                rows = rows[max(0, at - _MOST_NEARBY // 2) : at + _MOST_NEARBY // 2]
+            passages += segment.passages(rows) if len(rows) else []
+        return nearest(passages, passage, count)
 
     def counts(self) -> dict[str, int]:
         """Return how many passages each source has."""
