@@ -17,7 +17,15 @@ from disputatio import calling
 from disputatio.cancel import Cancel
 from disputatio.errors import InputError, MissingPart
 from disputatio.events import Event, Extracted, Found, IndexUnsearched, ModelCall
-from disputatio.protocols import LLM, Embedder, Entailment, PartialRetriever, PassageReader, Reranker, Retriever
+from disputatio.protocols import (
+    LLM,
+    Embedder,
+    Entailment,
+    PartialRetriever,
+    PassageReader,
+    Reranker,
+    Retriever,
+)
 from disputatio.text import content_id
 from disputatio.trace import Trace, call_key, prompt_hash
 from disputatio.types import (
