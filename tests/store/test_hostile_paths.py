@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from disputatio.store.ingesting import fetch as fetching
 from disputatio.store.ingesting.documents import Document, Reading
 from disputatio.store.ingesting.readers import open_reader
-
-_FILE = Path(__file__).resolve().parents[2] / "bench" / "robustness" / "hostile_inputs.py"
-
-
-def _loaded() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("hostile_inputs", _FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look for it
-    spec.loader.exec_module(module)
-    return module
-
-
-hostile = _loaded()
+from tests.store import hostile_inputs as hostile
 
 
 @pytest.mark.slow
