@@ -168,7 +168,7 @@ class Witness:
         self._answers = [" ".join(answer.split()) for answer in answers]
 
     def capabilities(self) -> Capabilities:
-        return Capabilities(engine="witness", logprobs=True, max_options=100, schema=True)
+        return Capabilities(engine="reader", logprobs=True, max_options=100, schema=True)
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
         return [self._completion(prompt, sampling) for prompt in prompts]
@@ -343,11 +343,10 @@ def test_the_paired_documents_are_disagreed_over() -> None:
 
 def test_the_winner_of_a_contradiction_may_be_named_as_a_reason_of_ours() -> None:
     """What once turned misinformation into none: the winner's text stands in the loser's reason."""
-    from disputatio.strategies.disputation.positions import conflict_of_rulings
-    from disputatio.strategies.disputation.resolve import resolve
-    from tests.strategies.disputation.witnesses import side
+    from disputatio.strategies.disputation.resolve import conflict_of, resolve
+    from tests.strategies.disputation.made_sides import side
 
     winner = side(f"{TRUE}, which does not speak to the question", votes=2, passages=2)
-    conflict = conflict_of_rulings(resolve(QUESTION, [winner, side(LIE)]))
+    conflict = conflict_of(resolve(QUESTION, [winner, side(LIE)]))
     assert conflict.kind == "misinformation"
     assert "off_topic" not in [position.cause.kind for position in conflict.positions]

@@ -16,7 +16,7 @@ from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import ask
 from disputatio.store.in_memory import InMemory
 from disputatio.types import Answer, Passage, Source, Usage
-from tests.strategies.court import EQUALS, LIE, QUESTION, TRUE, Court
+from tests.strategies.disputation_agents import EQUALS, LIE, QUESTION, TRUE, Agents
 from tests.strategies.sources import Reader
 
 DESIGNERS = (TRUE, LIE, "Tove Lind")
@@ -47,8 +47,8 @@ def town(seed: int) -> list[Passage]:
     return passages
 
 
-def court() -> Court:
-    return Court(believed={TRUE: 0.9, LIE: 0.6, "Tove Lind": 0.2}, kept={TRUE: 0.8, LIE: 0.4})
+def model() -> Agents:
+    return Agents(believed={TRUE: 0.9, LIE: 0.6, "Tove Lind": 0.2}, kept={TRUE: 0.8, LIE: 0.4})
 
 
 def answered(
@@ -76,9 +76,9 @@ def decided(answer: Answer) -> Answer:
 @pytest.mark.parametrize(
     ("strategy", "model", "options"),
     [
-        ("disputation", court, {}),
-        ("disputation", court, {"order": False, "debate": 2, "expect": "one"}),
-        ("disputation", court, {"belief": False}),
+        ("disputation", model, {}),
+        ("disputation", model, {"order": False, "debate": 2, "expect": "one"}),
+        ("disputation", model, {"belief": False}),
         ("majority_vote", Reader, {"voters": "sources"}),
         ("ra_rag", Reader, {"selection": "all"}),
         ("ra_rag", Reader, {"selection": "all", "independent": True}),
@@ -135,7 +135,7 @@ def test_what_the_model_holds_of_the_answers_that_are_left_is_estimated_and_told
         source="three",
         text=EQUALS[0].text.replace(TRUE, "Tove Lind").replace("her", "his"),
     )
-    model = Court(believed={TRUE: 0.9, LIE: 0.05, "Tove Lind": 0.05})
+    model = Agents(believed={TRUE: 0.9, LIE: 0.05, "Tove Lind": 0.05})
     options = {"order": False, "copies": False, "debate": 0}
     answer = answered("disputation", model, [*EQUALS, third], options, known=False)
     assert answer.answers == (TRUE,)
@@ -143,7 +143,7 @@ def test_what_the_model_holds_of_the_answers_that_are_left_is_estimated_and_told
     assert (without.answers, without.assumed) == ((TRUE,), ("belief",))
     position = without.conflict.positions[0]
     assert position.moved["belief"] > 0
-    fresh = answered("disputation", Court(believed={TRUE: 0.9, LIE: 0.05}), EQUALS, options, known=False)
+    fresh = answered("disputation", Agents(believed={TRUE: 0.9, LIE: 0.05}), EQUALS, options, known=False)
     assert position.moved == pytest.approx(fresh.conflict.positions[0].moved, rel=0.05)
 
 
@@ -151,7 +151,7 @@ def test_a_claim_that_failed_keeps_its_verdict_where_its_quotes_stay() -> None:
     goats = Passage(id="goats", source="farm", text="Goats graze on the hill behind the town.")
     options = {"order": False, "belief": False, "debate": 0}
     doubted = [TRUE.split()[0]]
-    answer = answered("disputation", court(), [EQUALS[0], goats], options, known=False, doubted=doubted)
+    answer = answered("disputation", model(), [EQUALS[0], goats], options, known=False, doubted=doubted)
     [claim] = answer.claims
     assert claim.verdict not in ("supported", "unchecked")
     without = answer.without(sources=["farm"])
@@ -181,7 +181,7 @@ def test_a_name_that_the_answer_does_not_have_is_an_error(kind: str) -> None:
 
 
 def test_without_nothing_it_is_the_same_answer() -> None:
-    answer = answered("disputation", court(), EQUALS, {}, known=True)
+    answer = answered("disputation", model(), EQUALS, {}, known=True)
     assert decided(answer.without()) == decided(answer)
 
 

@@ -13,9 +13,13 @@ from disputatio.errors import DisputatioError
 from disputatio.kit import Kit
 from disputatio.parts import build_kit
 from disputatio.store.in_memory import InMemory
-from disputatio.strategies.disputation.extracting import extract, extract_or_testify
-from disputatio.strategies.disputation.hearing import MAX_TOKENS, testify
-from disputatio.strategies.disputation.testimony import Testimony
+from disputatio.strategies.disputation.reading import (
+    MAX_TOKENS,
+    PassageReading,
+    extract,
+    extract_or_read,
+    read_passages,
+)
 from disputatio.trace import Trace
 from disputatio.types import Passage
 from train.measure import (
@@ -28,7 +32,7 @@ from train.measure import (
 )
 from train.scores import contains, exact
 
-Read = Callable[[str, Sequence[Passage], Kit], list[Testimony]]
+Read = Callable[[str, Sequence[Passage], Kit], list[PassageReading]]
 CORPORA: dict[str, Callable[[Path], list[Asked]]] = {
     "ramdocs": lambda data: ramdocs_passages(data, "report"),
     "nq": lambda data: nq_passages(data, "report"),
@@ -37,11 +41,11 @@ CORPORA: dict[str, Callable[[Path], list[Asked]]] = {
 }
 
 
-def _both(question: str, passages: Sequence[Passage], kit: Kit) -> list[Testimony]:
-    return extract_or_testify(question, passages, kit, turn=1, max_tokens=MAX_TOKENS)
+def _both(question: str, passages: Sequence[Passage], kit: Kit) -> list[PassageReading]:
+    return extract_or_read(question, passages, kit, turn=1, max_tokens=MAX_TOKENS)
 
 
-READERS: dict[str, Read] = {"encoder": extract, "llm": testify, "both": _both}
+READERS: dict[str, Read] = {"encoder": extract, "llm": read_passages, "both": _both}
 
 
 def compare(
@@ -91,8 +95,8 @@ def _readings(asked_passages: Sequence[Asked], read: Read, kit: Kit) -> tuple[li
         own = replace(kit, retriever=InMemory([passage]), trace=Trace())
         start = time.perf_counter()
         try:
-            [testimony] = read(asked.question, [passage], own)
-            found.append((testimony.answer, bool(testimony.reply.fault)))
+            [reading] = read(asked.question, [passage], own)
+            found.append((reading.answer, bool(reading.reply.fault)))
         except DisputatioError:
             found.append(("", True))
         # A call that came from the journal of calls counts for what it took when it was made.

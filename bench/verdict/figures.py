@@ -32,7 +32,7 @@ from disputatio.eval.metrics import exact_match, states
 from disputatio.kit import Kit
 from disputatio.parts import build_kit
 from disputatio.store.in_memory import InMemory
-from disputatio.strategies.disputation import standing
+from disputatio.strategies.disputation import sides
 from disputatio.types import Example
 
 FIRST = 15  # passages read at first where there is an index to look further in
@@ -85,14 +85,14 @@ def by_weights_of(figures: Mapping[str, Any] | None) -> Iterator[None]:
     if figures is None:
         yield
         return
-    bias, weights = standing.BIAS, standing.WEIGHTS
+    bias, weights = sides.BIAS, sides.WEIGHTS
     fitted = {name: (row["weight"], row["mean"]) for name, row in figures["features"].items()}
     try:
-        standing.BIAS = figures["bias"]
-        standing.WEIGHTS = MappingProxyType({**weights, **fitted})
+        sides.BIAS = figures["bias"]
+        sides.WEIGHTS = MappingProxyType({**weights, **fitted})
         yield
     finally:
-        standing.BIAS, standing.WEIGHTS = bias, weights
+        sides.BIAS, sides.WEIGHTS = bias, weights
 
 
 def asked_of(example: Example, *, strategy: str, options: Mapping[str, Any], kit: Kit) -> Outcome:

@@ -1,4 +1,4 @@
-"""Fits the weights by which `disputation` tells whether a reading answers (`disputatio.strategies.disputation.standing`).
+"""Fits the weights by which `disputation` tells whether a reading answers (`disputatio.strategies.disputation.sides`).
 
     python -m bench.verdict.weights --data ../shared/data --journal FILE            # asks what the journal does not hold
     python -m bench.verdict.weights --data ../shared/data --journal FILE --replay   # from the journal alone
@@ -37,9 +37,8 @@ from disputatio.eval.data.datasets import identify
 from disputatio.eval.metrics import states
 from disputatio.kit import Kit
 from disputatio.parts import build_kit
-from disputatio.strategies.disputation.extracting import Reader, read
-from disputatio.strategies.disputation.hearing import MAX_TOKENS, SCHEMA, SYSTEM, TASK
-from disputatio.strategies.disputation.standing import BIAS, WEIGHTS, Feature, weigh
+from disputatio.strategies.disputation.reading import MAX_TOKENS, SCHEMA, SYSTEM, TASK, Reader, read
+from disputatio.strategies.disputation.sides import BIAS, WEIGHTS, Feature, weigh
 from disputatio.text import content_id
 from disputatio.types import Example
 
@@ -91,12 +90,12 @@ def sides(example: Example, corpus: Corpus, kit: Kit) -> Sides | None:
     """Return the sides of a row; None where the model failed. What a replay lacks ends the benchmark."""
     who: Reader = "llm" if kit.has_model else "encoder"
     try:
-        testimonies = read(example.question, example.passages, kit, who, max_tokens=MAX_TOKENS)
+        readings = read(example.question, example.passages, kit, who, max_tokens=MAX_TOKENS)
     except NotJournalled:
         raise
     except LLMError:
         return None
-    weighed = weigh(example.question, testimonies, {}, ranked=False)
+    weighed = weigh(example.question, readings, {}, ranked=False)
     planted = corpus.expect == "one"
     features = [[side.features.get(name, np.nan) for name in NAMES] for side in weighed]
     said = [

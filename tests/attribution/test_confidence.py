@@ -11,7 +11,7 @@ from disputatio.attribution.confidence import confidently
 from disputatio.causes import Cause
 from disputatio.errors import InputError
 from disputatio.types import Answer, Claim, Conflict, Position
-from tests.strategies.court import Court, passage, word
+from tests.strategies.disputation_agents import Agents, passage, word
 
 
 def sure(confidence: float | None) -> Answer:
@@ -58,8 +58,8 @@ TOLD = [
 
 
 def asked(**options: Any) -> Answer:
-    court = Court(reads=lambda _, told: word("Ada Lund" if "Ada" in told else "Bo Falk", "Quillhaven"))
-    return ask("Who designed the tower?", passages=TOLD, model=court, verify=False, **options)
+    model = Agents(reads=lambda _, told: word("Ada Lund" if "Ada" in told else "Bo Falk", "Quillhaven"))
+    return ask("Who designed the tower?", passages=TOLD, model=model, verify=False, **options)
 
 
 @pytest.mark.long

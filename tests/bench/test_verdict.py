@@ -14,7 +14,7 @@ from bench.verdict.invented import invented
 from disputatio.errors import InputError
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
-from disputatio.strategies.disputation import standing
+from disputatio.strategies.disputation import sides
 from disputatio.trace import Trace
 from disputatio.types import Answer, Example, Passage
 
@@ -117,12 +117,12 @@ def test_a_fault_has_no_score() -> None:
 
 
 def test_weights_of_others_are_used_for_a_while_only() -> None:
-    bias, own = standing.BIAS, standing.WEIGHTS
+    bias, own = sides.BIAS, sides.WEIGHTS
     other = {"bias": 9.0, "features": {"prose": {"weight": 0.0, "mean": 0.0}}}
     with pytest.raises(ZeroDivisionError), figures.by_weights_of(other):
-        assert (standing.log_odds({}), standing.WEIGHTS["lead"]) == (9.0, own["lead"])
+        assert (sides.log_odds({}), sides.WEIGHTS["lead"]) == (9.0, own["lead"])
         raise ZeroDivisionError
-    assert (bias, own) == (standing.BIAS, standing.WEIGHTS)
+    assert (bias, own) == (sides.BIAS, sides.WEIGHTS)
 
 
 def test_the_examples_in_the_docstrings_hold() -> None:

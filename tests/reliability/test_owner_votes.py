@@ -23,12 +23,12 @@ rows = st.integers(1, 8).flatmap(
 @given(rows)
 def test_without_owners_and_groups_the_vote_is_the_weighted_vote(row: tuple[list[int], list[float]]) -> None:
     votes, weights = row
-    ruling = rule(votes, weights)
-    if ruling.earned:
-        assert ruling.winner == int(weighted_vote([votes], weights)[0])
-        assert list(ruling.choices) == votes
+    each = rule(votes, weights)
+    if each.earned:
+        assert each.winner == int(weighted_vote([votes], weights)[0])
+        assert list(each.choices) == votes
     else:
-        assert ruling.winner == int(weighted_vote([votes], np.ones(len(votes)))[0])
+        assert each.winner == int(weighted_vote([votes], np.ones(len(votes)))[0])
 
 
 @pytest.mark.long
@@ -60,16 +60,16 @@ def test_a_thousand_sources_of_one_owner_have_one_vote() -> None:
 
 
 def test_an_owner_votes_like_most_of_its_sources_with_their_mean_weight() -> None:
-    ruling = rule([0, 1, 1, 2], [9.0, 1.0, 3.0, 1.5], owners=["a", "a", "a", "b"])
-    assert (ruling.choices, ruling.weights, ruling.names) == ((1, 2), (2.0, 1.5), ("a", "b"))
-    assert ruling.winner == 1
+    each = rule([0, 1, 1, 2], [9.0, 1.0, 3.0, 1.5], owners=["a", "a", "a", "b"])
+    assert (each.choices, each.weights, each.names) == ((1, 2), (2.0, 1.5), ("a", "b"))
+    assert each.winner == 1
 
 
 def test_tied_owners_vote_like_the_trusted_among_them() -> None:
     """Two copies of a lie do not outvote an honest source that is tied to them by mistake."""
-    ruling = rule([0, 1, 1, 1], [4.0, 0.0, 0.0, 3.0], groups=["g", "g", "g", ""], names=["a", "b", "c", "d"])
-    assert (ruling.choices, ruling.weights, ruling.names) == ((0, 1), (4.0, 3.0), ("a", "d"))
-    assert ruling.winner == 0
+    each = rule([0, 1, 1, 1], [4.0, 0.0, 0.0, 3.0], groups=["g", "g", "g", ""], names=["a", "b", "c", "d"])
+    assert (each.choices, each.weights, each.names) == ((0, 1), (4.0, 3.0), ("a", "d"))
+    assert each.winner == 0
 
 
 def test_ties_reach_across_owners() -> None:
@@ -81,9 +81,9 @@ def test_ties_reach_across_owners() -> None:
 
 
 def test_without_any_weight_all_voters_count_alike_and_the_ruling_is_not_earned() -> None:
-    ruling = rule([0, 1, 1, -1], [0.0, 0.0, 0.0, 5.0])
-    assert (ruling.winner, ruling.earned) == (1, False)
-    assert ruling.weights == (1.0, 1.0, 1.0, 0.0)
+    each = rule([0, 1, 1, -1], [0.0, 0.0, 0.0, 5.0])
+    assert (each.winner, each.earned) == (1, False)
+    assert each.weights == (1.0, 1.0, 1.0, 0.0)
 
 
 def test_new_names_change_nothing_if_an_owner_with_a_weight_votes() -> None:
@@ -97,13 +97,13 @@ def test_without_votes_there_is_no_winner() -> None:
 
 @given(rows)
 def test_a_certificate_can_be_computed_from_a_ruling(row: tuple[list[int], list[float]]) -> None:
-    ruling = rule(*row)
-    certificate = certify(ruling.choices, ruling.weights, ruling.names)
-    if ruling.winner < 0:
+    each = rule(*row)
+    certificate = certify(each.choices, each.weights, each.names)
+    if each.winner < 0:
         assert certificate is None
     else:
         assert certificate is not None
-        assert 1 <= certificate.owners <= certificate.voters == sum(choice >= 0 for choice in ruling.choices)
+        assert 1 <= certificate.owners <= certificate.voters == sum(choice >= 0 for choice in each.choices)
 
 
 def test_owners_are_names_or_numbers_and_empty_ones_stand_alone() -> None:

@@ -1,4 +1,4 @@
-"""The similarity of texts: copies, groups of copies, and kinship."""
+"""The similarity of texts: copies, groups of copies, and altered copies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disputatio.reliability.similarity import content_stems, independent, is_copy, kinship, likeness
+from disputatio.reliability.similarity import (
+    content_similarity,
+    content_stems,
+    independent,
+    is_copy,
+    likeness,
+)
 from disputatio.types import Passage
 
 LONG = (
@@ -52,23 +58,23 @@ def test_likeness_is_a_share_and_the_same_both_ways(first: str, other: str) -> N
 
 
 @given(texts, texts)
-def test_kinship_is_a_share_and_the_same_both_ways(first: str, other: str) -> None:
-    assert 0 <= kinship(first, other) == kinship(other, first) <= 1 + 1e-9
+def test_similarity_is_a_share_and_the_same_both_ways(first: str, other: str) -> None:
+    assert 0 <= content_similarity(first, other) == content_similarity(other, first) <= 1 + 1e-9
 
 
-def test_kinship_goes_by_figures_and_long_words() -> None:
-    assert kinship("he was in Oban", "he was in Leith") == 0
-    assert kinship("7 of us", "7 of you") == 1
+def test_similarity_goes_by_figures_and_long_words() -> None:
+    assert content_similarity("he was in Oban", "he was in Leith") == 0
+    assert content_similarity("7 of us", "7 of you") == 1
 
 
-def test_the_words_of_the_question_make_no_kin() -> None:
+def test_the_words_of_the_question_make_no_similarity() -> None:
     original, other = "Tarnwick lighthouse of granite", "Tarnwick lighthouse of timber"
-    assert kinship(original, other) > 0.6
-    assert kinship(original, other, leaving=["Where is the Tarnwick lighthouse?"]) == 0
+    assert content_similarity(original, other) > 0.6
+    assert content_similarity(original, other, leaving=["Where is the Tarnwick lighthouse?"]) == 0
 
 
-def test_a_text_without_content_words_has_no_kin() -> None:
-    assert kinship("", "granite") == kinship("", "") == 0
+def test_a_text_without_content_words_is_similar_to_nothing() -> None:
+    assert content_similarity("", "granite") == content_similarity("", "") == 0
 
 
 def test_passages_of_one_owner_or_source_are_one_group() -> None:

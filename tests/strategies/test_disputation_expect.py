@@ -9,7 +9,7 @@ import pytest
 
 from disputatio.llm.scripted import Line
 from disputatio.types import Answer, Passage
-from tests.strategies.court import Court, answered, passage, verdicts, word
+from tests.strategies.disputation_agents import Agents, answered, passage, verdicts, word
 
 TOLD = {
     "a": ("The Severin bridge was opened in 1931, after four years of work.", "1931"),
@@ -37,7 +37,7 @@ def bridge(*, title: str = "", sourced: bool = True) -> list[Passage]:
 
 
 def asked(question: str, passages: list[Passage], **options: Any) -> Answer:
-    return answered(Court(reads=reads), passages, question, belief=False, debate=0, **options)
+    return answered(Agents(reads=reads), passages, question, belief=False, debate=0, **options)
 
 
 @pytest.mark.parametrize("question", WORDINGS)

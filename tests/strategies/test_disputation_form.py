@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from disputatio.strategies.disputation import testimony
+from disputatio.strategies.disputation import reading
 from disputatio.strategies.disputation.form import asked_form, trimmed
-from disputatio.strategies.disputation.standing import sides_of
+from disputatio.strategies.disputation.sides import sides_of
 from disputatio.types import Passage, Reply
 
 PAGE = "Ada Berg (born 1868). Ada Berg, 18 December 1868, Oban."
@@ -54,7 +54,7 @@ def test_the_other_forms_of_an_answer_are_kept_as_aliases() -> None:
     answers = ["1962", "12 May 1962", "May 1962", "12 May 1962", "in 1962"]
     [side] = sides_of(
         [
-            testimony.Testimony(passage=Passage(text=text), reply=Reply(passages=(), answer=text))
+            reading.PassageReading(passage=Passage(text=text), reply=Reply(passages=(), answer=text))
             for text in answers
         ]
     )

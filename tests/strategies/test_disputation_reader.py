@@ -15,9 +15,20 @@ from disputatio.llm.no_model import NoModel
 from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import ask
 from disputatio.store.in_memory import InMemory
-from disputatio.strategies.disputation.extracting import ANSWERS, HOPELESS, SURE
+from disputatio.strategies.disputation.reading import ANSWERS, HOPELESS, SURE
 from disputatio.types import Answer, Extraction, Passage
-from tests.strategies.court import EQUALS, GOATS, GUILD, HARBOUR, INN, LIE, QUESTION, TRUE, Court, word
+from tests.strategies.disputation_agents import (
+    EQUALS,
+    GOATS,
+    GUILD,
+    HARBOUR,
+    INN,
+    LIE,
+    QUESTION,
+    TRUE,
+    Agents,
+    word,
+)
 
 
 @dataclass
@@ -55,9 +66,9 @@ def answered(model: Any, spans: Spans | None, passages: Sequence[Passage], **opt
 
 
 def test_the_encoder_reads_every_passage_and_no_model_does() -> None:
-    court, reader = Court(), Spans()
-    answer = answered(court, reader, [GUILD, INN, HARBOUR, GOATS], reader="encoder", belief=False)
-    assert court.roles() == []
+    model, reader = Agents(), Spans()
+    answer = answered(model, reader, [GUILD, INN, HARBOUR, GOATS], reader="encoder", belief=False)
+    assert model.roles() == []
     assert reader.read_ids == ["guild", "inn", "harbour", "goats"]
     replies = {reply.passages[0]: reply for reply in answer.replies}
     assert (replies["guild"].answer, replies["goats"].answer) == (TRUE, "")
@@ -83,10 +94,10 @@ def test_without_a_model_and_a_reader_it_says_what_to_set() -> None:
 
 def test_both_ask_the_language_model_only_where_the_encoder_is_not_sure() -> None:
     sure = {"guild": SURE, "inn": SURE - 0.01, "harbour": HOPELESS, "goats": HOPELESS - 0.01}
-    court = Court()
-    answered(court, Spans(sure), [GUILD, INN, HARBOUR, GOATS], reader="both", belief=False)
-    assert ("witness", 2) in court.batches
-    assert [INN.text in prompt or HARBOUR.text in prompt for prompt in court.prompts("witness")] == [True] * 2
+    model = Agents()
+    answered(model, Spans(sure), [GUILD, INN, HARBOUR, GOATS], reader="both", belief=False)
+    assert ("reader", 2) in model.batches
+    assert [INN.text in prompt or HARBOUR.text in prompt for prompt in model.prompts("reader")] == [True] * 2
 
 
 @pytest.mark.parametrize(
@@ -100,27 +111,27 @@ def test_both_ask_the_language_model_only_where_the_encoder_is_not_sure() -> Non
     ],
 )
 def test_the_better_of_two_readings_stands(probability: float, said: str, read: str) -> None:
-    court = Court(reads=lambda *_: word(said))
-    answer = answered(court, Spans({"guild": probability}), [GUILD], reader="both", complete=0)
+    model = Agents(reads=lambda *_: word(said))
+    answer = answered(model, Spans({"guild": probability}), [GUILD], reader="both", complete=0)
     [reply] = answer.replies
     assert reply.answer == read
     assert ANSWERS == 0.5
 
 
 def test_a_reply_that_breaks_its_contract_is_a_fault_and_not_the_encoders_answer() -> None:
-    court = Court(reads=lambda *_: "{")
-    answer = answered(court, Spans({"guild": 0.6}), [GUILD], reader="both", complete=0)
+    model = Agents(reads=lambda *_: "{")
+    answer = answered(model, Spans({"guild": 0.6}), [GUILD], reader="both", complete=0)
     [reply] = answer.replies
     assert (reply.answer, bool(reply.fault), answer.abstained) == ("", True, "fault")
 
 
 def test_what_was_read_without_a_model_is_decided_again_without_the_reader() -> None:
     options = {"reader": "encoder", "belief": False, "debate": 0}
-    answer = answered(Court(), Spans(), [*EQUALS, INN], **options)
+    answer = answered(Agents(), Spans(), [*EQUALS, INN], **options)
     stored = Answer.from_dict(json.loads(answer.to_json()))
     assert stored == answer
     without = stored.without(sources=["inn"])
-    fresh = answered(Court(), Spans(), EQUALS, **options)
+    fresh = answered(Agents(), Spans(), EQUALS, **options)
     assert (without.answers, without.conflict, without.replies) == (
         fresh.answers, fresh.conflict, fresh.replies,
     )  # fmt: skip

@@ -8,9 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from disputatio.store.in_memory import InMemory
-from disputatio.strategies.disputation.standing import voters
+from disputatio.strategies.disputation.sides import independent_votes
 from disputatio.types import Passage
-from tests.strategies.court import GUILD, HARBOUR, LIE, QUESTION, TRUE, Court, answered, passage, verdicts
+from tests.strategies.disputation_agents import (
+    GUILD,
+    HARBOUR,
+    LIE,
+    QUESTION,
+    TRUE,
+    Agents,
+    answered,
+    passage,
+    verdicts,
+)
 
 FIRST = 3  # passages that the first search brings
 
@@ -27,8 +37,8 @@ OFF = passage("goats", "Goats graze on the meadows behind the harbour wall.", so
 
 def test_an_open_contradiction_is_searched_for_with_the_question_and_each_answer_alike() -> None:
     shelf = InMemory([*TIED, *MORE, OFF])
-    court = Court()
-    answer = answered(court, shelf, k=2, belief=False, debate=0)
+    model = Agents()
+    answer = answered(model, shelf, k=2, belief=False, debate=0)
     assert (answer.details["looked"]["searches"], answer.details["looked"]["changed"]) == (3, True)
     assert {passage.id for passage in answer.passages} >= {each.id for each in MORE}
     assert verdicts(answer) == {TRUE: "accepted", LIE: "rejected"}
@@ -40,28 +50,28 @@ def test_an_open_contradiction_is_searched_for_with_the_question_and_each_answer
 
 def test_no_more_is_read_than_allowed_and_nothing_where_looking_wider_is_off() -> None:
     shelf = InMemory([*TIED, *MORE, OFF])
-    few = answered(Court(), shelf, k=2, belief=False, debate=0, wider=1)
+    few = answered(Agents(), shelf, k=2, belief=False, debate=0, wider=1)
     assert few.details["looked"]["read"] == 1 and len(few.passages) == 3
-    off = answered(Court(), shelf, k=2, belief=False, debate=0, wider=0)
+    off = answered(Agents(), shelf, k=2, belief=False, debate=0, wider=0)
     assert not off.details and len(off.passages) == 2
     assert set(verdicts(off).values()) == {"unresolved"}
 
 
 def test_passages_in_hand_that_are_all_read_leave_nothing_to_look_for() -> None:
-    answer = answered(Court(), TIED, belief=False, debate=0)
+    answer = answered(Agents(), TIED, belief=False, debate=0)
     assert answer.details == {"looked": {"searches": 1, "read": 0, "answered": 0, "changed": False}}
 
 
 def test_nothing_is_looked_for_where_answers_agree_or_one_leads_by_two() -> None:
-    agreed = answered(Court(), InMemory([*MORE, *TIED]), k=2, belief=False)
+    agreed = answered(Agents(), InMemory([*MORE, *TIED]), k=2, belief=False)
     assert not agreed.details
-    led = answered(Court(), [TIED[1], *MORE], belief=False)
+    led = answered(Agents(), [TIED[1], *MORE], belief=False)
     assert not led.details and verdicts(led) == {TRUE: "accepted", LIE: "rejected"}
 
 
 def test_several_answers_that_may_all_be_right_are_no_reason_to_look_further() -> None:
     shelf = InMemory([GUILD, HARBOUR, *MORE])
-    assert answered(Court(), shelf, k=2, expect="several").details == {}
+    assert answered(Agents(), shelf, k=2, expect="several").details == {}
 
 
 class Stories:
@@ -86,13 +96,13 @@ def alike(pairs: Sequence[tuple[Passage, Passage]]) -> list[float]:
 
 
 def test_one_story_told_again_by_sources_that_nobody_knows_counts_once() -> None:
-    assert len(voters(LEGENDS, {}, None)) == 3
-    assert len(voters(LEGENDS, {}, alike)) == 1
+    assert len(independent_votes(LEGENDS, {}, None)) == 3
+    assert len(independent_votes(LEGENDS, {}, alike)) == 1
 
 
 def test_sources_that_are_known_stay_apart_however_alike_they_write() -> None:
-    assert len(voters(LEGENDS, {"a": 0.8, "b": 0.7, "c": 0.6}, alike)) == 3
-    assert len(voters(LEGENDS, {"a": 0.8}, alike)) == 1  # the others may have it from a
+    assert len(independent_votes(LEGENDS, {"a": 0.8, "b": 0.7, "c": 0.6}, alike)) == 3
+    assert len(independent_votes(LEGENDS, {"a": 0.8}, alike)) == 1  # the others may have it from a
 
 
 def test_short_texts_are_alike_by_chance_and_stay_apart() -> None:
@@ -100,7 +110,7 @@ def test_short_texts_are_alike_by_chance_and_stay_apart() -> None:
         told("a", LIE, "It is a legend."),
         passage("b", f"A legend has {LIE} as its designer.", source="b"),
     ]
-    assert len(voters(short, {}, alike)) == 2
+    assert len(independent_votes(short, {}, alike)) == 2
 
 
 def test_a_lie_told_three_times_is_open_against_two_independent_passages_or_falls() -> None:
@@ -116,9 +126,9 @@ def test_a_lie_told_three_times_is_open_against_two_independent_passages_or_fall
             "The council paid her in three parts and thanked her in print when it was lit.",
         ),
     ]
-    counted = answered(Court(), [*LEGENDS, *honest], belief=False, debate=0)
+    counted = answered(Agents(), [*LEGENDS, *honest], belief=False, debate=0)
     assert verdicts(counted) == {LIE: "accepted", TRUE: "rejected"}
-    grouped = answered(Court(), [*LEGENDS, *honest], belief=False, debate=0, embedder=OneLegend())
+    grouped = answered(Agents(), [*LEGENDS, *honest], belief=False, debate=0, embedder=OneLegend())
     assert verdicts(grouped) == {TRUE: "accepted", LIE: "rejected"}
     lost = next(each for each in grouped.conflict.positions if each.answer == LIE)
     assert lost.cause.kind == "owner_or_copy" and lost.cause.support.groups == 1

@@ -8,8 +8,8 @@ from disputatio.agents.single_prompt import parse_answers
 from disputatio.attribution.clusters import cluster
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
-from disputatio.strategies.disputation import testimony
-from disputatio.strategies.disputation.standing import sides_of
+from disputatio.strategies.disputation import reading
+from disputatio.strategies.disputation.sides import sides_of
 from disputatio.strategies.robust_rag.keywords import keywords
 from disputatio.types import Completion, Passage, Reply, Usage
 
@@ -25,13 +25,13 @@ SAME = [
 
 def sides(*answers: str) -> list[list[str]]:
     """Return the answers of each side that the disputation makes of them."""
-    testimonies = [
-        testimony.Testimony(
+    readings = [
+        reading.PassageReading(
             passage=Passage(text=answer, id=f"p{n}"), reply=Reply(passages=(f"p{n}",), answer=answer)
         )
         for n, answer in enumerate(answers)
     ]
-    return [[spoken.reply.answer for spoken in side.testimonies] for side in sides_of(testimonies)]
+    return [[spoken.reply.answer for spoken in side.readings] for side in sides_of(readings)]
 
 
 @pytest.mark.parametrize(("left", "right"), OTHER)

@@ -56,15 +56,15 @@ def likeness(first_text: str, second_text: str) -> float:
     return len(first & second) / len(first | second)
 
 
-def kinship(first_text: str, second_text: str, leaving: Collection[str] = ()) -> float:
-    """Return how far two texts share their content words, in [0, 1]: the cosine of their sets of words.
+def content_similarity(first_text: str, second_text: str, leaving: Collection[str] = ()) -> float:
+    """Return the similarity of two texts in [0, 1]: the cosine of their sets of content words.
 
     Content words are figures and words of more than three letters. Words of the texts in `leaving` do not
     count; a question is one, since its words are in every passage that was found for it.
 
-    >>> round(kinship("Lamb, born in Glasgow, 1868", "Lamb of Glasgow, born 1888"), 2)
+    >>> round(content_similarity("Lamb, born in Glasgow, 1868", "Lamb of Glasgow, born 1888"), 2)
     0.75
-    >>> kinship("Lamb of Glasgow", "Lamb of Oban", leaving=["Who is Lamb?"])
+    >>> content_similarity("Lamb of Glasgow", "Lamb of Oban", leaving=["Who is Lamb?"])
     0.0
     """
     left_out = {word for text in leaving for word in bare_words(text)}

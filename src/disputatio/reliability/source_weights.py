@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from disputatio.types import Source
 
 
-def earned(sources: Mapping[str, Source]) -> dict[str, float]:
+def vote_weights(sources: Mapping[str, Source]) -> dict[str, float]:
     """Return the weight of each source's vote: its reliability if the interval excludes chance, else one
     half.
 
@@ -15,7 +15,7 @@ def earned(sources: Mapping[str, Source]) -> dict[str, float]:
     source (""). Empty if no reliability is known: then all votes are equal.
 
     >>> proved = Source(name="a", reliability=0.9, low=0.7, high=0.98)
-    >>> earned({"a": proved, "b": Source(name="b", reliability=0.7, low=0.2, high=0.97)})
+    >>> vote_weights({"a": proved, "b": Source(name="b", reliability=0.7, low=0.2, high=0.97)})
     {'': 0.5, 'a': 0.9, 'b': 0.5}
     """
     if all(source.reliability is None for source in sources.values()):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disputatio.strategies.disputation.dates import Date, as_written, dates
+from disputatio.strategies.disputation.form import Date, as_written, dates
 
 BORN = "When was he born?"
 MONTHS = (

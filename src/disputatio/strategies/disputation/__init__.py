@@ -1,48 +1,59 @@
 """Read passages apart, weigh answers in code, debate the rest.
 
-1. Heard: a witness a passage, all in one batch (MADAM-RAG, Wang et al. 2025; RobustRAG, Xiang et al. 2024): `hearing`,
-   `extracting`.
-2. Grouped: answers become sides, each weighed by independent accounts and reliability (RA-RAG, Hwang et al. 2024), by how
-   its passages read, and by whether they look like altered copies: `standing`.
-3. Ruled: contradictions are told from namesakes, and the side with more independent accounts stays: `resolve`. "Debate or
-   Vote" (2508.17536) finds that votes over isolated answers do most of the work of a debate, so that is where it begins.
-4. Looked wider: where a contradiction is open or its lead short, passages not read yet are searched for with the question
-   and with every answer alike; what no side answers is looked for with an explanation as query (AC-RAG, Zhang et al. 2025):
-   `looking`.
-5. Asked: where the lead is short, the model's own belief is a weak vote, also on sides that read too badly to stand (what is
-   planted reads better than what is true); what is open then goes to the sides' advocates, who plead with verified quotes:
-   `asking`.
-6. Answered: cited claims, one an accepted side, named by its subject; what was rejected, and why; how many liars it
+1. Read: an agent a passage, all in one batch (MADAM-RAG, Wang et al. 2025; RobustRAG, Xiang et al. 2024): `reading`.
+2. Group: answers become sides, each weighed by independent votes and reliability (RA-RAG, Hwang et al. 2024), by how
+   its passages read, and by whether they look like altered copies: `sides`.
+3. Resolve: contradictions are told from namesakes, and the side with more independent accounts wins: `resolve`. "Debate
+   or Vote" (2508.17536) finds that votes over isolated answers do most of the work of a debate, so they come first.
+4. Search wider: where a contradiction is open or its lead short, unread passages are searched for with the question and
+   with every answer alike; what no side answers is searched for with an explanation as query (AC-RAG, Zhang et al. 2025).
+5. Ask on: where the lead is short, the model's own belief is a weak vote, also on sides that read too badly to stand (a
+   planted text reads better than a true one); then one agent for each open answer debates with verified quotes: `debate`.
+6. Answer: a cited claim for each accepted side, the rejected ones with their causes, and how many liars the answer
    survives: `answering`.
 
-A question that asks for several things is divided first, and each is disputed alone (RAGentA's components, Besrour et al.
-2025). Every step is an option, so that what each is worth can be measured: `python -m bench.papers.tables run disputation_ramdocs`.
+A question that asks for several things is divided first, and each is resolved alone (RAGentA's components, Besrour et al.
+2025). Every step is an option, so that what each is worth can be measured.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
 from typing import Annotated, Any, Literal
 
 from disputatio.agents.choice import choose
+from disputatio.agents.explainer import explained
 from disputatio.agents.options import MaxTokens, PassageCount
 from disputatio.agents.replies import parse_object
 from disputatio.agents.single_prompt import recalled
 from disputatio.errors import InputError, NoLogprobs, ReplyError
-from disputatio.events import AgentFault, LookedWider, NoPrecheck, PreCheck, SideFormed, SidesWeighed
+from disputatio.events import (
+    AgentFault,
+    FollowedUp,
+    LookedWider,
+    NoPrecheck,
+    PreCheck,
+    SideFormed,
+    SidesWeighed,
+)
 from disputatio.kit import Kit, chat
-from disputatio.reliability.source_weights import earned
-from disputatio.strategies.disputation.answering import SubQuestion, answered
-from disputatio.strategies.disputation.asking import believed, debated
+from disputatio.reliability.source_weights import vote_weights
+from disputatio.strategies.disputation.answering import PartResult, compose_answer
+from disputatio.strategies.disputation.debate import move_by_belief, move_by_debate
 from disputatio.strategies.disputation.details import Record, Similarity, WiderSearch
-from disputatio.strategies.disputation.extracting import Reader, read
-from disputatio.strategies.disputation.hearing import MAX_TOKENS
-from disputatio.strategies.disputation.looking import disputed, look_wider, unread
-from disputatio.strategies.disputation.resolve import Expectation, Ruling, expected, resolve, subject_of
-from disputatio.strategies.disputation.standing import weigh
-from disputatio.strategies.disputation.testimony import Testimony
+from disputatio.strategies.disputation.reading import HOPELESS, MAX_TOKENS, PassageReading, Reader, read
+from disputatio.strategies.disputation.resolve import (
+    Expectation,
+    ResolvedSide,
+    expectation_of,
+    find_disputed,
+    resolve,
+    subject_of,
+)
+from disputatio.strategies.disputation.sides import weigh
 from disputatio.text import one_line
 from disputatio.types import Answer, Basis, Passage, Sampling
 from disputatio.values import same_answer
@@ -64,6 +75,9 @@ PARTS_SCHEMA: Mapping[str, Any] = {
 KNOWN_SYSTEM = """\
 You judge what you know yourself. Reply with one word: Yes when you know the answer to the question for certain, No when you do not."""
 
+FOLLOW_K = 5  # passages that one follow-up brings
+WIDE_K = 20  # passages that one search beyond the first ones brings
+CANDIDATES = 4  # answers that are searched for with the question
 SURE = -0.1  # log P(yes) from which the model is taken to know an answer: nine in ten
 # A question that may ask for several things: a second question word after "and", or a second sentence.
 _SEVERAL = re.compile(
@@ -75,7 +89,7 @@ _QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")  # a title may ask what it like
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the resolution goes by, and what is asked after it: the options, and what sources' votes weigh."""
+    """The options of one question, the weights of sources' votes, and the similarity of passages."""
 
     reader: Reader
     reliabilities: Mapping[str, float]
@@ -117,24 +131,25 @@ def disputation(
     precheck: Annotated[bool, "answer without retrieval what the model is sure to know"] = False,
     max_tokens: MaxTokens = MAX_TOKENS,
 ) -> Answer:
-    """Read every passage alone, resolve the answers in code, debate what is left open, and look for what is missing.
+    """Read every passage alone, resolve the answers in code, debate what is left open, search for what is missing.
 
     `reader`: `llm` asks the language model, `encoder` a trained reader of the kit, `both` the language model
     only where the encoder is not sure; `auto` is `encoder` where there is no language model, else `llm`.
-    `copies` reads likeness to passages with other answers as a sign of alteration, `order` takes the better-ranked of
-    two for the original; `standing` weighs how passages read, `certainty` how sure their readers
-    were; `expect` says whether one answer is right or several may be, `auto` goes by what shows; `belief` asks the model's own where answers
-    contradict each other and neither a lead of two accounts, nor known sources, nor dates decide. `debate` is the most rounds of pleading, `complete` of looking further (0 also leaves a question of several
-    parts undivided), `wider` the most passages to read beyond the first where answers contradict each other and none
-    leads by two independent accounts; `precheck` answers without retrieval what the model is sure to know. Without a language
-    model these steps, belief and debate are left out. Raises `LLMError` for
+    `copies` takes similarity to passages with other answers as a sign of alteration, `order` takes the
+    better-ranked of two for the original; `standing` weighs how passages read, `certainty` how sure their
+    readers were. `expect` is how many answers are right; `auto` goes by what shows. `belief` asks the model's
+    own where answers contradict each other and neither a lead of two accounts, nor known sources, nor dates
+    decide. `debate` is the most rounds of debate, `complete` of searching further (0 also leaves a question of
+    several parts undivided), `wider` the most passages to read beyond the first where answers contradict each
+    other and none leads by two independent accounts; `precheck` answers without retrieval what the model is
+    sure to know. Without a language model these steps, belief and debate are left out. Raises `LLMError` for
     faults, `InputError` for rounds below 0, `MissingPart` without the reader that is asked for.
     """
     if debate < 0 or complete < 0 or wider < 0:
         raise InputError(
             "disputation: debate and complete are numbers of rounds, wider of passages, 0 or more"
         )
-    if precheck and (known := _known(question, kit)) is not None:
+    if precheck and (known := _answer_from_memory(question, kit)) is not None:
         return known
     off = [] if copies else ["kinship", "resemblance"]
     off += [] if certainty and standing else ["certainty", "answered"]
@@ -143,7 +158,7 @@ def disputation(
         complete = 0
     plan = Options(
         reader=reader if reader != "auto" else "llm" if kit.has_model else "encoder",
-        reliabilities=earned(kit.sources),
+        reliabilities=vote_weights(kit.sources),
         without=tuple(off),
         order=order,
         expect=expect,
@@ -155,122 +170,124 @@ def disputation(
         similarity=Similarity(kit),
     )
     asks_several = complete and _SEVERAL.search(_QUOTED.sub("", question))
-    sub_questions = _parts(question, kit) if asks_several else [question]
+    sub_questions = _divide(question, kit) if asks_several else [question]
     passages = {passage.id: passage for passage in kit.passages(question, k=k)}
-    parts: list[SubQuestion] = []
+    parts: list[PartResult] = []
     for sub_question in sub_questions:
-        part = _disputed(sub_question, list(passages.values()), kit, plan)
-        passages |= {testimony.passage.id: testimony.passage for testimony in part.testimonies}
+        part = _resolve_part(sub_question, list(passages.values()), kit, plan)
+        passages |= {reading.passage.id: reading.passage for reading in part.readings}
         parts.append(part)
     record = Record(
         beliefs={part.question: part.beliefs for part in parts if part.beliefs},
         similarities=plan.similarity.cosines,
     )
-    answer = answered(question, parts, plan.reliabilities)
+    answer = compose_answer(question, parts, plan.reliabilities)
     return replace(answer, basis=Basis(details=record.to_details()))
 
 
-def _disputed(question: str, passages: Sequence[Passage], kit: Kit, plan: Options) -> SubQuestion:
-    """Return one thing that is asked for: heard, grouped, ruled, looked for further, and asked on where it is
-    open.
-    """
-    testimonies = read(question, passages, kit, plan.reader, max_tokens=plan.max_tokens)
-    rulings = _ruled(question, testimonies, kit, plan)
+def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Options) -> PartResult:
+    """Read, weigh and resolve one part of a question, search further, and ask on where it is open."""
+    readings = read(question, passages, kit, plan.reader, max_tokens=plan.max_tokens)
+    resolved = _weigh_and_resolve(question, readings, kit, plan)
     turn = 1
-    while turn <= plan.complete and all(ruling.verdict == "rejected" for ruling in rulings):
-        more = unread(question, _ids(testimonies), kit)
+    while turn <= plan.complete and all(each.verdict == "rejected" for each in resolved):
+        more = _follow_up(question, _ids(readings), kit)
         if not more:
             break
         turn += 1
-        testimonies += read(question, more, kit, plan.reader, turn=turn, max_tokens=plan.max_tokens)
-        rulings = _ruled(question, testimonies, kit, plan)
+        readings += read(question, more, kit, plan.reader, turn=turn, max_tokens=plan.max_tokens)
+        resolved = _weigh_and_resolve(question, readings, kit, plan)
     looked = None
-    if plan.wider and (doubtful := disputed(rulings)):
-        more, searches = look_wider(question, doubtful, _ids(testimonies), kit, plan.wider)
+    if plan.wider and (disputed := find_disputed(resolved)):
+        more, searches = _search_wider(question, disputed, _ids(readings), kit, plan.wider)
         looked = WiderSearch(searches=searches, read=len(more), answered=0)
         if more:
             turn += 1
             added = read(question, more, kit, plan.reader, turn=turn, max_tokens=plan.max_tokens)
-            testimonies += added
-            before, rulings = _accepted(rulings), _ruled(question, testimonies, kit, plan)
+            readings += added
+            before, resolved = _accepted(resolved), _weigh_and_resolve(question, readings, kit, plan)
             looked = replace(
                 looked,
-                answered=sum(bool(testimony.answer) for testimony in added),
-                changed=_accepted(rulings) != before,
+                answered=sum(bool(reading.answer) for reading in added),
+                changed=_accepted(resolved) != before,
             )
         kit.emit(LookedWider(question=question, passages=[passage.id for passage in more], **asdict(looked)))
-    rulings, beliefs = _asked(question, rulings, kit, plan)
-    return SubQuestion(
+    resolved, beliefs = _ask_on(question, resolved, kit, plan)
+    return PartResult(
         question=question,
-        testimonies=tuple(testimonies),
-        rulings=tuple(rulings),
-        settles=plan.expect != "auto",
+        readings=tuple(readings),
+        resolved=tuple(resolved),
+        decides=plan.expect != "auto",
         rounds=turn,
         looked=looked,
         beliefs=beliefs,
     )
 
 
-def _ids(testimonies: Sequence[Testimony]) -> list[str]:
-    return [testimony.passage.id for testimony in testimonies]
+def _ids(readings: Sequence[PassageReading]) -> list[str]:
+    return [reading.passage.id for reading in readings]
 
 
-def _accepted(rulings: Sequence[Ruling]) -> list[str]:
-    return sorted(ruling.side.answer for ruling in rulings if ruling.verdict == "accepted")
+def _accepted(resolved: Sequence[ResolvedSide]) -> list[str]:
+    return sorted(each.side.answer for each in resolved if each.verdict == "accepted")
 
 
-def _ruled(question: str, testimonies: Sequence[Testimony], kit: Kit, plan: Options) -> list[Ruling]:
-    """Return the rulings on the sides of the testimonies, by what was read alone."""
+def _weigh_and_resolve(
+    question: str, readings: Sequence[PassageReading], kit: Kit, plan: Options
+) -> list[ResolvedSide]:
+    """Group readings into sides, weigh and resolve these, and report each."""
     sides = weigh(
         question,
-        testimonies,
+        readings,
         plan.reliabilities,
         without=plan.without,
         ranked=plan.order,
         alike=plan.similarity,
     )
-    rulings = resolve(question, sides, expect=expected(question, plan.expect))
-    for ruling in rulings:
-        kit.emit(_side_formed(ruling))
-    return rulings
+    resolved = resolve(question, sides, expect=expectation_of(question, plan.expect))
+    for each in resolved:
+        kit.emit(_side_formed(each))
+    return resolved
 
 
-def _asked(
-    question: str, rulings: list[Ruling], kit: Kit, plan: Options
-) -> tuple[list[Ruling], dict[str, float]]:
-    """Return the rulings after belief and debate over what is open, and the nats of the belief by answer."""
+def _ask_on(
+    question: str, resolved: list[ResolvedSide], kit: Kit, plan: Options
+) -> tuple[list[ResolvedSide], dict[str, float]]:
+    """Resolve what is open by belief and debate; returns also the nats of the belief by answer."""
     beliefs: dict[str, float] = {}
-    sides, expect = [ruling.side for ruling in rulings], expected(question, plan.expect)
-    if plan.belief and (beliefs := believed(question, rulings, kit, expect)):
-        rulings = resolve(question, sides, expect=expect)
+    expect = expectation_of(question, plan.expect)
+    if plan.belief:
+        sides, beliefs = move_by_belief(question, resolved, kit, expect)
+        resolved = resolve(question, sides, expect=expect) if beliefs else resolved
     for turn in range(plan.debate):
-        if not debated(question, rulings, kit, turn):
+        moved = move_by_debate(question, resolved, kit, turn)
+        if moved is None:
             break
-        rulings = resolve(question, sides, expect=expect)
-    formed = [_side_formed(ruling) for ruling in rulings]
-    for side in formed:
-        kit.emit(side)
+        resolved = resolve(question, moved, expect=expect)
+    formed = [_side_formed(each) for each in resolved]
+    for event in formed:
+        kit.emit(event)
     weighed = [
         {
-            **asdict(side),
-            "votes": ruling.side.votes,
-            "accounts": ruling.side.accounts,
-            "merit": ruling.side.merit,
-            "features": ruling.side.features,
-            "moved": dict(ruling.side.moved),
+            **asdict(event),
+            "votes": each.side.votes,
+            "accounts": each.side.accounts,
+            "contest_score": each.side.contest_score,
+            "features": dict(each.side.features),
+            "moved": dict(each.side.moved),
         }
-        for side, ruling in zip(formed, rulings, strict=True)
+        for event, each in zip(formed, resolved, strict=True)
     ]
-    kit.emit(SidesWeighed(question=question, sides=weighed, verdicts=[ruling.verdict for ruling in rulings]))
-    return rulings, beliefs
+    kit.emit(SidesWeighed(question=question, sides=weighed, verdicts=[each.verdict for each in resolved]))
+    return resolved, beliefs
 
 
-def _side_formed(ruling: Ruling) -> SideFormed:
+def _side_formed(resolved: ResolvedSide) -> SideFormed:
     """Report a side with its verdict so far."""
-    side = ruling.side
+    side = resolved.side
     return SideFormed(
         answer=side.answer,
-        verdict=ruling.verdict,
+        verdict=resolved.verdict,
         subject=subject_of(side),
         passages=tuple(passage.id for passage in side.passages),
         sources=tuple(dict.fromkeys(passage.source for passage in side.passages if passage.source)),
@@ -278,11 +295,57 @@ def _side_formed(ruling: Ruling) -> SideFormed:
     )
 
 
-# --- before it is heard --------------------------------------------------------------------------
-def _parts(question: str, kit: Kit) -> list[str]:
-    """Return the things that a question asks for, each as a question; itself where it is one, or the reply
-    cannot be used.
+# --- searching further ----------------------------------------------------------------------------
+def _follow_up(question: str, read_ids: Collection[str], kit: Kit) -> list[Passage]:
+    """Return unread passages that an explanation of the question finds; asks nothing if none is left."""
+    known = tuple(sorted(read_ids))
+    if not kit.search(question, k=1, exclude=known):
+        return []
+    query = explained(one_line(question), kit, "resolver")
+    passages = [hit.passage for hit in kit.search(query, k=FOLLOW_K, exclude=known)]
+    kit.emit(FollowedUp(question=question, query=query, passages=[passage.id for passage in passages]))
+    return passages
+
+
+def _search_wider(
+    question: str, disputed: Sequence[ResolvedSide], read_ids: Collection[str], kit: Kit, most: int
+) -> tuple[list[Passage], int]:
+    """Return at most so many unread passages that bear on a contradiction, and the number of searches.
+
+    The question is searched again, and the question with each answer, the same number of passages for every
+    one, so that no answer is favoured.
     """
+    known = tuple(sorted(read_ids))
+    first = [hit.passage for hit in kit.search(question, k=WIDE_K, exclude=known)]
+    if not first:
+        return [], 1
+    strongest = sorted(disputed, key=lambda each: each.side.log_odds, reverse=True)[:CANDIDATES]
+    queries = [f"{one_line(question)} {one_line(each.side.answer)}" for each in strongest]
+    searches = [
+        first,
+        *([hit.passage for hit in kit.search(query, k=WIDE_K, exclude=known)] for query in queries),
+    ]
+    distinct = {
+        passage.id: passage for rank in zip_longest(*searches) for passage in rank if passage is not None
+    }
+    return _drop_hopeless(question, list(distinct.values()), kit)[:most], 1 + len(queries)
+
+
+def _drop_hopeless(question: str, passages: Sequence[Passage], kit: Kit) -> list[Passage]:
+    """Return the passages that may answer by the trained encoder; all if there is none."""
+    if kit.reader is None:
+        return list(passages)
+    extractions = kit.extract(question, passages)
+    return [
+        passage
+        for passage, extraction in zip(passages, extractions, strict=True)
+        if extraction.probability >= HOPELESS
+    ]
+
+
+# --- before retrieval -----------------------------------------------------------------------------
+def _divide(question: str, kit: Kit) -> list[str]:
+    """Divide a question into one for each thing it asks for; itself if it is one, or the reply is unusable."""
     prompt = chat(PARTS_SYSTEM, f"Question: {one_line(question)}")
     (completion,) = kit.complete("detector", [prompt], Sampling(max_tokens=128, schema=PARTS_SCHEMA))
     try:
@@ -294,10 +357,8 @@ def _parts(question: str, kit: Kit) -> list[str]:
     return distinct if len(distinct) > 1 else [question]
 
 
-def _known(question: str, kit: Kit) -> Answer | None:
-    """Return what the model answers without retrieval where it is sure to know; None where it is not, or
-    tells no odds.
-    """
+def _answer_from_memory(question: str, kit: Kit) -> Answer | None:
+    """Answer without retrieval if the model is sure to know; None if it is not, or gives no log-probabilities."""
     prompt = chat(KNOWN_SYSTEM, f"Question: {one_line(question)}")
     try:
         (choice,) = choose("detector", [prompt], ("Yes", "No"), kit)

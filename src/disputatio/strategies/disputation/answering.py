@@ -1,4 +1,4 @@
-"""The answer: cited claims, one an accepted side, the positions beside it, and how many liars it survives."""
+"""The answer: a cited claim for each accepted side, all positions, and how many liars the answer survives."""
 
 from __future__ import annotations
 
@@ -12,85 +12,89 @@ from disputatio.attribution.citations import cite
 from disputatio.counts import Certificate
 from disputatio.reliability.certificate import certify
 from disputatio.strategies.disputation.details import WiderSearch
-from disputatio.strategies.disputation.positions import conflict_of_rulings, joined_conflict
+from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.resolve import (
-    Ruling,
+    ResolvedSide,
+    conflict_of,
+    is_open,
+    joined_conflict,
     subject_of,
 )
-from disputatio.strategies.disputation.standing import Side, voices
-from disputatio.strategies.disputation.testimony import Testimony
+from disputatio.strategies.disputation.sides import Side, votes_by_owner
 from disputatio.text import one_line
 from disputatio.types import Answer, Claim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubQuestion:
-    """One thing that is asked for: the testimonies on it, the rulings on its sides, and what was looked for.
+class PartResult:
+    """The result on one part of a question: its readings, its resolved sides, and the wider search.
 
-    `settles` says that the user told how many answers are right: then, of answers that contradict each other and
-    that nothing settles, the likeliest is given alone.
+    `decides` is true if the user said how many answers are right: then the likeliest of answers that contradict
+    each other is given alone, even if nothing settles it.
     """
 
     question: str
-    testimonies: tuple[Testimony, ...]
-    rulings: tuple[Ruling, ...]
-    settles: bool = False
+    readings: tuple[PassageReading, ...]
+    resolved: tuple[ResolvedSide, ...]
+    decides: bool = False
     rounds: int = 1
     looked: WiderSearch | None = None
     beliefs: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def kept(self) -> list[Ruling]:
-        """The rulings whose answers are part of the answer: those not rejected, the likelier first."""
-        kept = [ruling for ruling in self.rulings if ruling.verdict != "rejected"]
-        if all(ruling.verdict == "accepted" for ruling in kept):
+    def kept(self) -> list[ResolvedSide]:
+        """The sides whose answers are part of the answer: those not rejected, the likelier first."""
+        kept = [each for each in self.resolved if each.verdict != "rejected"]
+        if not any(map(is_open, kept)):
             return kept
-        kept.sort(key=lambda ruling: ruling.probability, reverse=True)
-        return [ruling for ruling in kept if not (self.settles and self._likelier(ruling, kept))]
-
-    @staticmethod
-    def _likelier(ruling: Ruling, others: Sequence[Ruling]) -> bool:
-        """Return whether an open ruling has a likelier rival among others."""
-        return ruling.verdict == "unresolved" and any(
-            other.probability > ruling.probability
-            for other in others
-            if any(other.side is rival for rival in ruling.rivals)
-        )
+        kept.sort(key=lambda each: each.probability, reverse=True)
+        return [each for each in kept if not (self.decides and _has_likelier_rival(each, kept))]
 
 
-def answered(question: str, parts: Sequence[SubQuestion], reliabilities: Mapping[str, float]) -> Answer:
-    """Return the answer that the parts of a question come to together."""
-    kept = [(part, ruling) for part in parts for ruling in part.kept]
-    testimonies = [testimony for part in parts for testimony in part.testimonies]
-    replies = tuple(testimony.reply for testimony in testimonies)
+def _has_likelier_rival(resolved: ResolvedSide, others: Sequence[ResolvedSide]) -> bool:
+    """Return whether an open side has a likelier rival among others."""
+    return is_open(resolved) and any(
+        other.probability > resolved.probability
+        for other in others
+        if any(other.side is rival for rival in resolved.rivals)
+    )
+
+
+def compose_answer(question: str, parts: Sequence[PartResult], reliabilities: Mapping[str, float]) -> Answer:
+    """Compose the answer from the parts of a question."""
+    kept = [(part, resolved) for part in parts for resolved in part.kept]
+    readings = [reading for part in parts for reading in part.readings]
+    replies = tuple(reading.reply for reading in readings)
     return Answer(
         question=question,
-        answers=tuple(dict.fromkeys(ruling.side.answer for _, ruling in kept)),
+        answers=tuple(dict.fromkeys(resolved.side.answer for _, resolved in kept)),
         abstained=None if kept else why_none(replies),
-        claims=tuple(_claim(part.question, ruling.side, alone=len(part.kept) == 1) for part, ruling in kept),
-        conflict=joined_conflict([conflict_of_rulings(part.rulings) for part in parts]),
+        claims=tuple(
+            _claim(part.question, resolved.side, alone=len(part.kept) == 1) for part, resolved in kept
+        ),
+        conflict=joined_conflict([conflict_of(part.resolved) for part in parts]),
         confidence=_confidence([part for part in parts if part.kept]),
         certificate=_certificate(parts[0], reliabilities) if len(parts) == 1 else None,
-        passages=tuple({testimony.passage.id: testimony.passage for testimony in testimonies}.values()),
+        passages=tuple({reading.passage.id: reading.passage for reading in readings}.values()),
         replies=replies,
         rounds=max(part.rounds for part in parts),
         details=_details(parts),
     )
 
 
-def _confidence(parts: Sequence[SubQuestion]) -> float | None:
-    """Return how likely the answer is right: the mean over its parts of that of what each part gives first."""
+def _confidence(parts: Sequence[PartResult]) -> float | None:
+    """Return how likely the answer is right: the mean over the answers of its parts, of open ones the first."""
     if not parts:
         return None
     likely = [
-        ruling.probability
+        resolved.probability
         for part in parts
-        for ruling in (part.kept[:1] if part.kept[0].verdict == "unresolved" else part.kept)
+        for resolved in (part.kept[:1] if is_open(part.kept[0]) else part.kept)
     ]
     return round(sum(likely) / len(likely), 4)
 
 
-def _details(parts: Sequence[SubQuestion]) -> dict[str, Any]:
+def _details(parts: Sequence[PartResult]) -> dict[str, Any]:
     """Return the wider searches for all parts of the question, added up; empty if there were none."""
     searches = [part.looked for part in parts if part.looked is not None]
     if not searches:
@@ -104,8 +108,8 @@ def _details(parts: Sequence[SubQuestion]) -> dict[str, Any]:
 
 
 def _claim(question: str, side: Side, *, alone: bool) -> Claim:
-    """Return a side as a cited claim that names what it is about."""
-    replies = {testimony.passage.id: testimony.reply for testimony in side.testimonies}
+    """Return a side as a cited claim that names its subject."""
+    replies = {reading.passage.id: reading.reply for reading in side.readings}
     subject = subject_of(side)
     text = turned(question, side.answer) if alone else None
     if text is None:
@@ -113,17 +117,15 @@ def _claim(question: str, side: Side, *, alone: bool) -> Claim:
     return Claim(text=one_line(text), citations=tuple(cite(side.answer, side.passages, replies)))
 
 
-def _certificate(part: SubQuestion, reliabilities: Mapping[str, float]) -> Certificate | None:
-    """Return how many liars the one answer survives against those that contradict it; None where votes did
-    not decide.
+def _certificate(part: PartResult, reliabilities: Mapping[str, float]) -> Certificate | None:
+    """Return how many liars the one answer survives against those that contradict it.
 
-    Passages that could not be read count against it. Votes did not decide where several answers or none are
-    given, where passages name no source, or where votes were equal.
+    Passages that could not be read count against it. None where votes did not decide: several answers or none,
+    passages without a source, or equal votes.
     """
-    rulings = part.rulings
-    unread = [testimony.passage for testimony in part.testimonies if testimony.reply.fault]
-    accepted = [ruling for ruling in rulings if ruling.verdict == "accepted"]
-    if len(accepted) != 1 or any(ruling.verdict == "unresolved" for ruling in rulings):
+    unread = [reading.passage for reading in part.readings if reading.reply.fault]
+    accepted = [each for each in part.resolved if each.verdict == "accepted"]
+    if len(accepted) != 1 or any(map(is_open, part.resolved)):
         return None
     winner, rivals = accepted[0].side, accepted[0].rivals
     named = all(passage.source for side in (winner, *rivals) for passage in side.passages)
@@ -132,8 +134,8 @@ def _certificate(part: SubQuestion, reliabilities: Mapping[str, float]) -> Certi
     votes = [
         (choice, name, weight)
         for choice, side in enumerate((winner, *rivals))
-        for name, weight in side.voters
+        for name, weight in side.independent_votes
     ]
     choices, names, weights = zip(*votes, strict=True)
-    opponents = [weight for _, weight in voices(unread, reliabilities)]
+    opponents = [weight for _, weight in votes_by_owner(unread, reliabilities)]
     return certify(choices, weights, names, unread=opponents)

@@ -1,11 +1,11 @@
-"""Positions resolved in code: which stand, which contradict each other, and which are about different things.
+"""Resolving sides in code: which answer the question, which contradict each other, and which win.
 
-No model decides here. A side stands by its own log-odds (`standing`). Of two that stand and are
-about the same thing with different answers, the one with more independent sources stays (near copies of a text
-are one; Dong et al. 2009), then the newer, then the one that stands better; different things keep their own.
+No model decides here. A side stands if its own log-odds are even or better (`sides`). Of two that stand, are about the
+same thing and differ in the answer, the one with more independent sources wins (near copies of a text are one; Dong et
+al. 2009), then the newer, then the one with the better contest score; different things keep their own answers.
 
-What is planted reads better than what is true, so a short lead is open to doubt (`in_doubt`): the sides that it is about, those
-that read too badly to stand among them, are put to the model's belief, and the merit of all decides.
+A planted text often reads better than a true one, so a short lead is open to doubt (`sides_in_doubt`): the sides that it
+is about, those that read too badly to stand among them, are put to the model's belief, and the contest score decides.
 """
 
 from __future__ import annotations
@@ -13,35 +13,27 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
 from disputatio.attribution.compared_votes import lost_vote, won_vote
 from disputatio.causes import Cause, CauseKind, Rival, Support
 from disputatio.dates import is_later, stated_day
-from disputatio.strategies.disputation.standing import Feature, Side, weakest
-from disputatio.strategies.disputation.testimony import Testimony
+from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.strategies.disputation.sides import Feature, Side, weakest
 from disputatio.text import bare_words
-from disputatio.types import PositionVerdict
+from disputatio.types import Conflict, ConflictKind, Position, PositionVerdict
 
-# What moved a side after it was weighed, and the cause where that made it fall.
+# The steps that move a side after it is weighed, and the cause if it falls by one.
 MOVED: Mapping[str, CauseKind] = MappingProxyType({"belief": "disbelieved", "debate": "yielded"})
-
-KINDRED: tuple[Feature, ...] = ("kinship", "resemblance")
-
-ALIKE = 0.8  # kinship from which two passages are taken to be about the same thing
-
-TIED = 1e-9  # log-odds apart: what floating point leaves of a tie
-
-CLOSE = 0.5  # of merit apart: closer sides are left open, the likelier first
-
+SIMILARITIES: tuple[Feature, ...] = ("kinship", "resemblance")
+ALIKE = 0.8  # similarity from which two passages are taken to be about the same thing
+TIED = 1e-9  # log-odds apart: the rounding of a tie
+CLOSE = 0.5  # contest scores apart: closer sides are left open, the likelier first
 STANDS = 0.0  # log-odds from which a side stands: even odds
-
 PLAUSIBLE = -5.0  # log-odds from which a side may be the right one where a lead is open to doubt
-
-LEAD = 2  # independent accounts by which a side must lead for its contradiction to be settled
-
+CLEAR_LEAD = 2  # independent accounts by which a side must lead for its contradiction to be settled
 LEAST = -2.2  # log-odds below which not even the best side is an answer: one in ten
 
 Expectation = Literal["auto", "one", "several"]
@@ -55,13 +47,13 @@ _ASKS_LIST = re.compile(
 _NAME = re.compile(r"[^\W_][\w’'-]*")
 
 
-@dataclass(slots=True)
-class Ruling:
-    """What became of one side: its verdict and why, and the sides that are about the same thing."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedSide:
+    """A side with its verdict, the cause, and its rivals: the sides that are about the same thing."""
 
     side: Side
-    verdict: PositionVerdict = "accepted"
-    cause: Cause = field(default_factory=lambda: Cause(kind="unanimous"))
+    verdict: PositionVerdict
+    cause: Cause
     rivals: tuple[Side, ...] = ()
 
     @property
@@ -73,110 +65,134 @@ class Ruling:
 def chance(side: Side, rivals: Sequence[Side]) -> float:
     """Return how likely a side is the right one among those that contradict it.
 
-    Its passages answer as likely as they read; where belief was asked, one of all answers as likely as the best reads.
+    It answers as likely as its passages read; once belief was asked, as likely as the best of all reads.
     """
     among = (side, *rivals)
-    best = max(each.merit for each in among)
-    shares = [math.exp(each.merit - best) for each in among]
-    answered = max(each.probability for each in among) if side.is_doubted else side.probability
-    return answered * shares[0] / sum(shares)
+    best = max(each.contest_score for each in among)
+    shares = [math.exp(each.contest_score - best) for each in among]
+    answers = max(each.probability for each in among) if side.is_doubted else side.probability
+    return answers * shares[0] / sum(shares)
 
 
-def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto") -> list[Ruling]:
-    """Return a ruling on each side, in their order.
+def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto") -> list[ResolvedSide]:
+    """Decide on each side, in their order.
 
-    Sides that are likely enough to answer stand; where none does, the best one, if it is not hopeless. `expect` says how
+    Sides that are likely enough to answer stand; if none is, the best one, unless it is hopeless. `expect` is how
     many answers the question has: `one`, `several` where things of one name have their own, or `auto`.
     """
-    rulings = {id(side): Ruling(side) for side in sides}
-    standing = [side for side in sides if side.log_odds >= STANDS or side.is_doubted]
-    if sides and not standing:
-        best = max(side.log_odds for side in sides)
-        standing = [side for side in sides if best >= LEAST and best - side.log_odds < TIED]
-    for side in sides:
-        if not any(side is other for other in standing):
-            rulings[id(side)].verdict = "rejected"
-            rulings[id(side)].cause = _weakness(side)
-    for side in sorted(standing, key=strength, reverse=True):
-        ruling = rulings[id(side)]
-        ruling.rivals = tuple(
-            other for other in standing if other is not side and same_thing(question, other, side, expect)
-        )
-        opponents = _not_rejected(ruling.rivals, rulings)
-        if any(_beats(opponent, side) for opponent in opponents):
-            ruling.verdict = "rejected"
-        elif any(not _beats(side, opponent) for opponent in opponents):
-            ruling.verdict = "unresolved"
-    for side in standing:
-        ruling = rulings[id(side)]
-        opponents = _not_rejected(ruling.rivals, rulings)
-        if ruling.verdict == "unresolved" and all(_beats(side, opponent) for opponent in opponents):
-            ruling.verdict = "accepted"  # what it could not beat was beaten by another
-    for side in standing:
-        ruling = rulings[id(side)]
-        if ruling.verdict == "rejected" and side.log_odds < min(
-            STANDS, max(other.log_odds for other in standing)
-        ):
-            ruling.cause = _weakness(side)  # belief did not make up for how badly it reads
+    standing = _standing(sides)
+    rivals = {
+        number: [
+            other
+            for other in standing
+            if other != number and same_thing(question, sides[other], sides[number], expect)
+        ]
+        for number in standing
+    }
+    rejected: set[int] = set()
+    for number in sorted(standing, key=lambda number: strength(sides[number]), reverse=True):
+        if any(_beats(sides[other], sides[number]) for other in rivals[number] if other not in rejected):
+            rejected.add(number)
+    best = max((sides[number].log_odds for number in standing), default=0.0)
+    resolved = []
+    for number, side in enumerate(sides):
+        if number not in rivals:
+            resolved.append(ResolvedSide(side=side, verdict="rejected", cause=_weakness(side)))
+            continue
+        left = [sides[other] for other in rivals[number] if other not in rejected]
+        verdict: PositionVerdict = "rejected"
+        if number not in rejected:
+            verdict = "accepted" if all(_beats(side, other) for other in left) else "unresolved"
+        opponents = [sides[other] for other in rivals[number]]
+        if verdict == "rejected" and side.log_odds < min(STANDS, best):
+            cause = _weakness(side)  # belief did not make up for how badly it reads
         else:
-            ruling.cause = _cause(ruling, _not_rejected(ruling.rivals, rulings), alone=len(sides) == 1)
-    return [rulings[id(side)] for side in sides]
+            cause = _cause(side, verdict, opponents, left, alone=len(sides) == 1)
+        resolved.append(ResolvedSide(side=side, verdict=verdict, cause=cause, rivals=tuple(opponents)))
+    return resolved
 
 
-def _not_rejected(sides: Sequence[Side], rulings: Mapping[int, Ruling]) -> list[Side]:
-    return [side for side in sides if rulings[id(side)].verdict != "rejected"]
+def _standing(sides: Sequence[Side]) -> list[int]:
+    """Return the numbers of the sides that stand; of the best ones that are not hopeless if none does."""
+    standing = [number for number, side in enumerate(sides) if side.log_odds >= STANDS or side.is_doubted]
+    if standing or not sides:
+        return standing
+    best = max(side.log_odds for side in sides)
+    return [number for number, side in enumerate(sides) if best >= LEAST and best - side.log_odds < TIED]
 
 
-def in_doubt(question: str, rulings: Sequence[Ruling], expect: Expectation) -> list[Side]:
-    """Return the sides of contradictions whose lead is short, the strongest first: those that belief may
-    decide.
+def sides_in_doubt(question: str, resolved: Sequence[ResolvedSide], expect: Expectation) -> list[int]:
+    """Return the numbers of the sides that belief may decide between, the strongest first.
 
-    How well passages read settles no contradiction, so that sides which read too badly to stand are among them where
-    one answer is expected and no side that stands has more accounts. None is there that another leads by two
-    independent accounts, by sources of known reliability, or by its date.
+    They contradict each other, and the lead is short. How well passages read settles no contradiction, so sides
+    that read too badly to stand are among them if one answer is expected and no side that stands has more
+    accounts. A side is left out if another leads by two independent accounts, by sources of known reliability,
+    or by its date.
     """
     if expect == "several":
-        return [ruling.side for ruling in contested(rulings)]
-    sides = [ruling.side for ruling in rulings if ruling.side.log_odds >= PLAUSIBLE]
-    if not any(ruling.verdict != "rejected" for ruling in rulings):
+        return [number for number, each in enumerate(resolved) if is_open(each)]
+    if all(each.verdict == "rejected" for each in resolved):
         return []
+    sides = [each.side for each in resolved]
+    plausible = [number for number, side in enumerate(sides) if side.log_odds >= PLAUSIBLE]
     rivals = {
-        id(side): [
-            other for other in sides if other is not side and same_thing(question, other, side, expect)
+        number: [
+            other
+            for other in plausible
+            if other != number and same_thing(question, sides[other], sides[number], expect)
         ]
-        for side in sides
+        for number in plausible
     }
-    left = [side for side in sides if not any(_shuts_out(rival, side) for rival in rivals[id(side)])]
-    doubted = [side for side in left if any(rival is other for rival in rivals[id(side)] for other in left)]
-    return sorted(doubted, key=lambda side: (side.merit, side.log_odds), reverse=True)
+    left = [
+        number
+        for number in plausible
+        if not any(_shuts_out(sides[other], sides[number]) for other in rivals[number])
+    ]
+    doubted = [number for number in left if set(rivals[number]) & set(left)]
+    return sorted(
+        doubted, key=lambda number: (sides[number].contest_score, sides[number].log_odds), reverse=True
+    )
 
 
-def contested(rulings: Sequence[Ruling]) -> list[Ruling]:
-    """Return the rulings that the weights did not settle."""
-    return [ruling for ruling in rulings if ruling.verdict == "unresolved"]
+def is_open(resolved: ResolvedSide) -> bool:
+    """Return whether the weights left a side unresolved."""
+    return resolved.verdict == "unresolved"
+
+
+def find_disputed(resolved: Sequence[ResolvedSide]) -> list[ResolvedSide]:
+    """Return the sides that contradict each other where none leads by two independent accounts."""
+    disputed: list[ResolvedSide] = []
+    for each in resolved:
+        if each.verdict == "rejected" or not each.rivals:
+            continue
+        best = max(rival.groups for rival in each.rivals)
+        if is_open(each) or each.side.groups - best < CLEAR_LEAD:
+            rivals = [other for other in resolved if any(other.side is rival for rival in each.rivals)]
+            disputed += [other for other in (each, *rivals) if not any(other is known for known in disputed)]
+    return disputed
 
 
 def subject_of(side: Side) -> str:
-    """Return what a side is about: its passages' commonest title, else the longest subject that a witness
-    named.
-    """
+    """Return the subject of a side: its passages' commonest title, else the longest subject of a reading."""
     titles = [passage.title for passage in side.passages if passage.title]
     if titles:
         return max(titles, key=titles.count)
-    return max((testimony.subject for testimony in side.testimonies), key=len, default="")
+    return max((reading.subject for reading in side.readings), key=len, default="")
 
 
 def same_thing(question: str, first: Side, second: Side, expect: Expectation = "auto") -> bool:
     """Return whether two sides are about the same thing, as far as their passages show.
 
-    Those with similar texts are. Else titles decide, where both sides have one: of different things each
-    names what the other does not. Without titles, subjects do so in the same way. Where neither tells, sides
-    are about the same thing, but not where several answers are expected.
+    Those with similar texts are. Else titles decide, if both sides have one: of different things each has a
+    name that the other lacks. Without titles, subjects decide in the same way. If neither does, sides are about
+    the same thing, unless several answers are expected.
     """
     if expect == "one":
         return True
     if any(
-        side.kin and _has(rival, side.kin) and max(side.features.get(name, 0) for name in KINDRED) >= ALIKE
+        side.most_similar
+        and any(side.most_similar is reading for reading in rival.readings)
+        and max(side.features.get(name, 0) for name in SIMILARITIES) >= ALIKE
         for side, rival in ((first, second), (second, first))
     ):
         return True
@@ -187,18 +203,18 @@ def same_thing(question: str, first: Side, second: Side, expect: Expectation = "
     return not (first_names - second_names and second_names - first_names)
 
 
-def expected(question: str, expect: Expectation) -> Expectation:
-    """Return what is expected of a question: a list that it asks for has several answers.
+def expectation_of(question: str, expect: Expectation) -> Expectation:
+    """Return how many answers to expect of a question: one that asks for a list has several.
 
-    >>> expected("Who are the directors of the film?", "auto"), expected("Who directed the film?", "auto")
+    >>> expectation_of("Who are the directors?", "auto"), expectation_of("Who directed the film?", "auto")
     ('several', 'auto')
     """
     return "several" if expect == "auto" and _ASKS_LIST.search(question) else expect
 
 
 def strength(side: Side) -> tuple[float, str, float]:
-    """Return what a contradiction is decided by: independent accounts, then age, then merit."""
-    return round(side.accounts, 2), newest(side), side.merit
+    """Return the key that decides a contradiction: independent accounts, then date, then contest score."""
+    return round(side.accounts, 2), newest(side), side.contest_score
 
 
 def newest(side: Side) -> str:
@@ -207,9 +223,7 @@ def newest(side: Side) -> str:
 
 
 def support_of(side: Side, rivals: Sequence[Side] = ()) -> Support:
-    """Return what speaks for a side: its passages and sources, how many of them count, their weight, date and
-    chance among rivals.
-    """
+    """Return the support of a side, with its chance among rivals."""
     return Support(
         passages=len(side.passages),
         sources=len({passage.source for passage in side.passages if passage.source}),
@@ -220,66 +234,56 @@ def support_of(side: Side, rivals: Sequence[Side] = ()) -> Support:
     )
 
 
-def names_of(question: str, testimony: Testimony) -> frozenset[str]:
-    """Return the names and figures that tell a testimony's subject from others, without those of the
-    question.
+def names_of(question: str, reading: PassageReading) -> frozenset[str]:
+    """Return the names and figures that tell a reading's subject from others, without the question's.
 
     The title counts when it shares a name with the question, so that a headline is not a subject.
 
     >>> from disputatio.types import Passage, Reply
     >>> reply = Reply(passages=("p",), answer="12,650", subject="Tarnwick, a port")
     >>> passage = Passage(text="", title="Tarnwick, Vell County")
-    >>> sorted(names_of("How large is Tarnwick?", Testimony(passage=passage, reply=reply)))
+    >>> sorted(names_of("How large is Tarnwick?", PassageReading(passage=passage, reply=reply)))
     ['county', 'vell']
     """
     question_names = {_bare(word) for word in _NAME.findall(question)[1:] if word[0].isupper()}
-    title_words = _NAME.findall(testimony.passage.title)
+    title_words = _NAME.findall(reading.passage.title)
     if not question_names & set(map(_bare, title_words)):
         title_words = []
-    names = {
-        _bare(word) for word in (*title_words, *_NAME.findall(testimony.subject)) if not word[0].islower()
-    }
-    return frozenset(names - set(bare_words(question)) - set(bare_words(testimony.answer)) - {""})
+    names = {_bare(word) for word in (*title_words, *_NAME.findall(reading.subject)) if not word[0].islower()}
+    return frozenset(names - set(bare_words(question)) - set(bare_words(reading.answer)) - {""})
 
 
 def _bare(name: str) -> str:
-    """Return a name without case and punctuation, as it is looked for among the words of a question."""
+    """Return a name without case and punctuation."""
     return " ".join(bare_words(name))
 
 
 def _names(question: str, side: Side) -> frozenset[str]:
-    return frozenset().union(*(names_of(question, testimony) for testimony in side.testimonies))
-
-
-def _has(side: Side, testimony: Testimony) -> bool:
-    return any(own is testimony for own in side.testimonies)
+    return frozenset().union(*(names_of(question, reading) for reading in side.readings))
 
 
 def _beats(side: Side, rival: Side) -> bool:
-    """Return whether the weights settle for a side: more accounts, newer, or clearly more merit."""
-    settled = _settled(side, rival)
-    if settled:
+    """Return whether the weights settle for a side: more accounts, newer, or a clearly better contest score."""
+    if settled := _settle(side, rival):
         return settled > 0
     accounts, rival_accounts = round(side.accounts, 2), round(rival.accounts, 2)
     if accounts != rival_accounts and not (side.is_doubted and rival.is_doubted):
         return accounts > rival_accounts
-    return side.merit - rival.merit >= CLOSE
+    return side.contest_score - rival.contest_score >= CLOSE
 
 
 def _shuts_out(rival: Side, side: Side) -> bool:
-    """Return whether belief is not to be asked of a side, because of a rival that is settled to be better or
-    reads better.
-    """
+    """Return whether a rival that is settled to be better, or reads better, keeps a side from being doubted."""
     reads_better = rival.log_odds >= STANDS > side.log_odds
-    return _settled(rival, side) > 0 or (reads_better and round(rival.accounts - side.accounts, 2) > 0)
+    return _settle(rival, side) > 0 or (reads_better and round(rival.accounts - side.accounts, 2) > 0)
 
 
-def _settled(side: Side, rival: Side) -> int:
-    """1 or -1 where accounts or dates decide between two sides, whatever the model believes; 0 where they leave a doubt."""
+def _settle(side: Side, rival: Side) -> int:
+    """Return 1 or -1 if accounts or dates decide between two sides, whatever the model believes; else 0."""
     (accounts, date, _), (rival_accounts, rival_date, _) = strength(side), strength(rival)
     newer = is_later(date, rival_date) - is_later(rival_date, date)
     lead = accounts - rival_accounts
-    if lead and (newer or abs(lead) >= LEAD or side.is_weighed or rival.is_weighed):
+    if lead and (newer or abs(lead) >= CLEAR_LEAD or side.is_weighed or rival.is_weighed):
         return 1 if lead > 0 else -1
     return newer
 
@@ -288,49 +292,122 @@ def _weakness(side: Side) -> Cause:
     """Return why a side does not stand: the feature that lowers its log-odds most."""
     support = support_of(side)
     feature = weakest(side.features)
-    if feature in KINDRED and side.kin is not None:
-        return Cause(kind="altered_copy", support=support, rivals=(Rival(answer=side.kin.answer),))
+    if feature in SIMILARITIES and side.most_similar is not None:
+        return Cause(kind="altered_copy", support=support, rivals=(Rival(answer=side.most_similar.answer),))
     return Cause(kind="off_topic", support=support, feature=feature)
 
 
-def _cause(ruling: Ruling, standing: Sequence[Side], *, alone: bool) -> Cause:
-    """Return why a side that stood has its verdict; `standing` are the rivals that are not rejected."""
-    side, rivals = ruling.side, ruling.rivals
+def _cause(
+    side: Side, verdict: PositionVerdict, rivals: Sequence[Side], left: Sequence[Side], *, alone: bool
+) -> Cause:
+    """Return why a side that stood has its verdict; `left` are the rivals that are not rejected."""
     support = support_of(side, rivals)
-    if ruling.verdict == "unresolved":
-        equals = [rival for rival in standing if not _beats(side, rival)]
-        return Cause(kind="unresolved", support=support, rivals=_rivals(equals, ruling))
-    if ruling.verdict == "accepted":
+    if verdict == "unresolved":
+        equals = [rival for rival in left if not _beats(side, rival)]
+        return Cause(kind="unresolved", support=support, rivals=_rivals(side, equals, rivals))
+    if verdict == "accepted":
         kind: CauseKind = "unanimous" if alone else "unopposed"
         strongest = max(rivals, key=strength, default=None)
         if strongest is not None and _beats(side, strongest):
             kind = _won(side, strongest)
-        return Cause(kind=kind, support=support, rivals=_rivals(rivals, ruling))
-    winner = max(standing, key=strength)
-    return Cause(kind=_lost(side, winner), support=support, rivals=_rivals([winner], ruling))
+        return Cause(kind=kind, support=support, rivals=_rivals(side, rivals, rivals))
+    winner = max(left, key=strength)
+    return Cause(kind=_lost(side, winner), support=support, rivals=_rivals(side, [winner], rivals))
 
 
-def _rivals(sides: Sequence[Side], ruling: Ruling) -> tuple[Rival, ...]:
-    """Sides as what the position of a ruling was compared with, the strongest first."""
-    among = (ruling.side, *ruling.rivals)
+def _rivals(side: Side, named: Sequence[Side], rivals: Sequence[Side]) -> tuple[Rival, ...]:
+    """Return the rivals that a cause names, the strongest first, each with its chance among all of them."""
+    among = (side, *rivals)
     return tuple(
-        Rival(answer=side.answer, support=support_of(side, [other for other in among if other is not side]))
-        for side in sorted(sides, key=strength, reverse=True)
+        Rival(answer=each.answer, support=support_of(each, [other for other in among if other is not each]))
+        for each in sorted(named, key=strength, reverse=True)
     )
 
 
 def _won(side: Side, rival: Side) -> CauseKind:
-    """By what a side beat its strongest rival: votes, then age, then odds."""
+    """Return why a side beat its strongest rival: votes, then date, then odds."""
     if round(side.accounts, 2) > round(rival.accounts, 2):
         return won_vote(support_of(side), support_of(rival))
     return "newest" if is_later(newest(side), newest(rival)) else "likeliest"
 
 
 def _lost(side: Side, winner: Side) -> CauseKind:
-    """By what a side lost to the strongest that stands: votes, then age, then what moved it, then odds."""
+    """Return why a side lost to the strongest that stands: votes, then date, belief or debate, then odds."""
     if round(winner.accounts, 2) > round(side.accounts, 2):
         return lost_vote(support_of(side), support_of(winner))
     if is_later(newest(winner), newest(side)):
         return "older"
     moved_by = min(side.moved, key=lambda name: side.moved[name], default="")
     return MOVED[moved_by] if moved_by and side.moved[moved_by] < 0 else "less_likely"
+
+
+# --- as a conflict ---------------------------------------------------------------------------------
+_ORDER = ("accepted", "unresolved", "rejected")
+
+_GRAVEST: tuple[ConflictKind, ...] = (
+    "unresolved",
+    "misinformation",
+    "outdated",
+    "opinion",
+    "ambiguity",
+    "none",
+)
+
+
+def joined_conflict(parts: Sequence[Conflict]) -> Conflict:
+    """Join the conflicts over the parts of a question: all positions, and the gravest kind.
+
+    >>> joined_conflict([Conflict(kind="none"), Conflict(kind="outdated")]).kind
+    'outdated'
+    """
+    positions = [position for part in parts for position in part.positions]
+    positions.sort(key=_by_verdict)
+    return Conflict(kind=min((part.kind for part in parts), key=_GRAVEST.index), positions=tuple(positions))
+
+
+def conflict_of(resolved: Sequence[ResolvedSide]) -> Conflict:
+    """Return the conflict: its kind, and every side as a position, accepted, unresolved, rejected."""
+    positions = [
+        Position(
+            answer=each.side.answer,
+            subject=subject_of(each.side),
+            aliases=each.side.aliases,
+            verdict=each.verdict,
+            cause=each.cause,
+            probability=round(each.probability, 4),
+            passages=tuple(passage.id for passage in each.side.passages),
+            sources=tuple(dict.fromkeys(passage.source for passage in each.side.passages if passage.source)),
+            weight=round(each.side.accounts, 4),
+            moved={step: round(log_odds, 4) for step, log_odds in each.side.moved.items()},
+        )
+        for each in resolved
+    ]
+    positions.sort(key=_by_verdict)
+    return Conflict(kind=_kind(resolved), positions=tuple(positions))
+
+
+def _by_verdict(position: Position) -> tuple[int, float]:
+    """Return the sort key of positions: accepted ones first, then open ones, each the likelier first."""
+    return _ORDER.index(position.verdict), -(position.probability or 0.0)
+
+
+def _is_beaten(resolved: ResolvedSide) -> bool:
+    """Return whether a side was rejected for a better one, and not as off topic."""
+    return resolved.verdict == "rejected" and resolved.cause.kind != "off_topic"
+
+
+def _kind(resolved: Sequence[ResolvedSide]) -> ConflictKind:
+    if any(each.verdict == "unresolved" for each in resolved):
+        return "unresolved"
+    beaten = [each for each in resolved if _is_beaten(each)]
+    if beaten:
+        older = all(
+            newest(each.side)
+            and any(
+                is_later(newest(rival), newest(each.side)) and rival.accounts <= each.side.accounts
+                for rival in each.rivals
+            )
+            for each in beaten
+        )
+        return "outdated" if older else "misinformation"
+    return "ambiguity" if sum(each.verdict == "accepted" for each in resolved) > 1 else "none"

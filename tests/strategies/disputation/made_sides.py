@@ -1,17 +1,15 @@
-"""Testimonies and sides as a hearing would give them, for tests of what weighs and resolves them."""
+"""Readings and weighed sides, made by hand for tests of what weighs and resolves them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from disputatio.strategies.disputation.standing import Feature, Side
-from disputatio.strategies.disputation.testimony import Testimony
+from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.strategies.disputation.sides import Feature, Side
 from disputatio.types import Passage, Reply
 
-Heard = Testimony  # a name that pytest does not take for a class of tests
 
-
-def word(
+def reading(
     answer: str,
     text: str,
     *,
@@ -21,10 +19,8 @@ def word(
     date: str = "",
     subject: str = "",
     certainty: float | None = None,
-) -> Testimony:
-    """Return what a passage answers alone; the passage goes by its source, or by its text where it
-    has none.
-    """
+) -> PassageReading:
+    """Return the reading of a passage, whose id is its source or else its text."""
     passage = Passage(
         id=source or text[:40],
         text=text,
@@ -35,7 +31,7 @@ def word(
         date_origin="stated" if date else "",
     )
     reply = Reply(passages=(passage.id,), answer=answer, subject=subject, certainty=certainty)
-    return Testimony(passage=passage, reply=reply)
+    return PassageReading(passage=passage, reply=reply)
 
 
 def side(
@@ -47,15 +43,14 @@ def side(
     title: str = "Tarnwick",
     date: str = "",
     subject: str = "",
-    kin: Testimony | None = None,
+    most_similar: PassageReading | None = None,
     kinship: float = 0.0,
     passages: int = 1,
+    independent_votes: Sequence[tuple[str, float]] = (),
 ) -> Side:
-    """Return a side that is weighed already: each of its passages in words of its own, from a source of its
-    own.
-    """
-    told: Sequence[Testimony] = [
-        word(
+    """Return a weighed side: each of its passages in words of its own, from a source of its own."""
+    read = [
+        reading(
             answer,
             f"It is {answer} and no other, says page {n} of the {answer} papers.",
             source=f"{answer}/{n}",
@@ -68,10 +63,11 @@ def side(
     features: dict[Feature, float] = {"kinship": kinship} if kinship else {}
     return Side(
         answer=answer,
-        testimonies=list(told),
+        readings=tuple(read),
         votes=votes,
         log_odds=log_odds,
         moved=dict(moved or {}),
-        kin=kin,
+        most_similar=most_similar,
         features=features,
+        independent_votes=tuple(independent_votes),
     )

@@ -1,4 +1,4 @@
-"""A scripted court of the disputation: witnesses, advocates, a belief; and a town to dispute over."""
+"""Scripted agents of the disputation: readers, debaters, a belief; and a town to ask about."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from disputatio.pipeline import ask
 from disputatio.protocols import Embedder, Search, SearchOptions
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.disputation import KNOWN_SYSTEM, PARTS_SYSTEM
-from disputatio.strategies.disputation.hearing import ADVOCATE_SYSTEM, SYSTEM
+from disputatio.strategies.disputation.debate import DEBATE_SYSTEM
+from disputatio.strategies.disputation.reading import SYSTEM
 from disputatio.trace import Trace
 from disputatio.types import (
     Answer,
@@ -58,7 +59,7 @@ def reads(question: str, passage: str) -> Line:
     return word("unknown")
 
 
-class Court(Scripted):
+class Agents(Scripted):
     """`reads` gives a witness's reply of question and passage.
 
     `parts` are those the question is divided into. `believed` has how likely the model itself holds answers,
@@ -78,7 +79,7 @@ class Court(Scripted):
         known: Sequence[str] = (),
         logprobs: bool = True,
     ) -> None:
-        super().__init__(self._say, name="court", choices=self._odds)
+        super().__init__(self._say, name="scripted", choices=self._odds)
         self._reads, self._parts, self._explains = reads, parts, explains
         self._believed, self._kept, self._knows, self._known = believed or {}, kept or {}, knows, known
         self._has_logprobs = logprobs
@@ -104,7 +105,7 @@ class Court(Scripted):
 
     def _say(self, text: str) -> Line:
         role = role_of_text(text)
-        if role == "witness":
+        if role == "reader":
             told, _, question = text.removeprefix(SYSTEM).rpartition("\nQuestion: ")
             return self._reads(question, told)
         if role == "parts":
@@ -127,7 +128,7 @@ class Court(Scripted):
             options = dict(re.findall(r"^([A-D]): (.*)$", text, re.MULTILINE))
             held = {letter: self._believed.get(answer, 0.5) for letter, answer in options.items()}
             return {letter: one / sum(held.values()) for letter, one in held.items()}
-        if role == "advocate":
+        if role == "debate":
             own = re.findall(r"^Your answer: (.*)$", text, re.MULTILINE)[0]
             return {"Keep": self._kept.get(own, 0.5), "Yield": 1 - self._kept.get(own, 0.5)}
         assert role == "knows", text[:80]
@@ -142,8 +143,8 @@ def role_of(prompt: Prompt) -> str:
 def role_of_text(text: str) -> str:
     """Return who is asked, by how the prompt begins."""
     begins = {
-        SYSTEM: "witness",
-        ADVOCATE_SYSTEM: "advocate",
+        SYSTEM: "reader",
+        DEBATE_SYSTEM: "debate",
         _BELIEF: "belief",
         PARTS_SYSTEM: "parts",
         _EXPLAIN: "explain",

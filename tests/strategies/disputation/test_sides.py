@@ -1,26 +1,28 @@
-"""Standing: votes of independent voices, and the log-odds that what is seen of passages comes to."""
+"""Sides: readings grouped by answer, independent votes, and the log-odds of their features."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disputatio.strategies.disputation.standing import (
+from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.strategies.disputation.sides import (
     BIAS,
     WEIGHTS,
     Feature,
     Side,
     log_odds,
     sides_of,
-    votes,
+    total_votes,
     weakest,
     weigh,
 )
 from disputatio.types import Passage
-from tests.strategies.disputation.witnesses import Heard, word
+from tests.strategies.disputation.made_sides import reading
 
 QUESTION = "Who designed the Quillhaven lighthouse?"
 VASMER = "The lighthouse of Quillhaven was designed by Ingrid Vasmer, an engineer who lived among fishermen."
@@ -30,7 +32,7 @@ VIRAL = (
     "You would never guess who once designed the famous old lighthouse at Quillhaven, and yet every last one "
     "of the people down at the harbour could tell you: it was Barnaby Croll, by the light of a candle."
 )
-voices = st.lists(
+drawn_passages = st.lists(
     st.sampled_from(
         [
             Passage(id="a", source="a", text="The lamp burns oil from the north all night long."),
@@ -48,7 +50,7 @@ voices = st.lists(
 
 
 def weighed(
-    *told: Heard,
+    *told: PassageReading,
     reliabilities: dict[str, float] | None = None,
     without: tuple[str, ...] = (),
     ranked: bool = True,
@@ -59,13 +61,13 @@ def weighed(
 
 # --- sides --------------------------------------------------------------------------------------
 def test_testimonies_without_an_answer_make_no_side() -> None:
-    assert sides_of([word("", VASMER)]) == []
+    assert sides_of([reading("", VASMER)]) == []
     assert weigh(QUESTION, [], {}) == []
 
 
 def test_one_answer_in_several_wordings_is_one_side_under_its_commonest_wording() -> None:
-    told = [word(one, one) for one in ("Vasmer", "Ingrid Vasmer", "Croll", "ingrid vasmer")]
-    assert [(one.answer, len(one.testimonies)) for one in sides_of(told)] == [
+    told = [reading(one, one) for one in ("Vasmer", "Ingrid Vasmer", "Croll", "ingrid vasmer")]
+    assert [(one.answer, len(one.readings)) for one in sides_of(told)] == [
         ("Ingrid Vasmer", 3),
         ("Croll", 1),
     ]
@@ -73,8 +75,8 @@ def test_one_answer_in_several_wordings_is_one_side_under_its_commonest_wording(
 
 @given(st.permutations(["about 1898", "1898 or so", "1898", "1899", "Barnaby Croll", "Croll"]))
 def test_the_order_of_wordings_changes_no_side(order: list[str]) -> None:
-    sides = sides_of([word(one, one) for one in order])
-    assert {frozenset(one.answer for one in side.testimonies) for side in sides} == {
+    sides = sides_of([reading(one, one) for one in order])
+    assert {frozenset(one.answer for one in side.readings) for side in sides} == {
         frozenset({"about 1898", "1898 or so", "1898"}),
         frozenset({"1899"}),
         frozenset({"Barnaby Croll", "Croll"}),
@@ -84,8 +86,8 @@ def test_the_order_of_wordings_changes_no_side(order: list[str]) -> None:
 @given(st.permutations(["1962", "12 May 1962", "May 12, 1962", "13 May 1962", "35", "3.5", "-3.5"]))
 def test_values_that_exclude_each_other_are_sides_though_a_third_fits_both(order: list[str]) -> None:
     sides = {
-        frozenset(one.answer for one in side.testimonies)
-        for side in sides_of([word(one, one) for one in order])
+        frozenset(one.answer for one in side.readings)
+        for side in sides_of([reading(one, one) for one in order])
     }
     assert sides == {
         frozenset({"1962", "12 May 1962", "May 12, 1962"}),
@@ -95,15 +97,15 @@ def test_values_that_exclude_each_other_are_sides_though_a_third_fits_both(order
 
 
 def test_an_answer_without_a_unit_does_not_make_two_units_one_side() -> None:
-    told = [word(one, one) for one in ("10", "€10", "$10", "10 euros")]
-    assert [[one.answer for one in side.testimonies] for side in sides_of(told)] == [
+    told = [reading(one, one) for one in ("10", "€10", "$10", "10 euros")]
+    assert [[one.answer for one in side.readings] for side in sides_of(told)] == [
         ["10", "€10", "10 euros"],
         ["$10"],
     ]
 
 
 def test_sides_and_what_tells_them_stay_in_the_order_met() -> None:
-    sides = sides_of([word(one, one) for one in ("Barnaby Croll", "about 1898", "Croll", "1898", "1899")])
+    sides = sides_of([reading(one, one) for one in ("Barnaby Croll", "about 1898", "Croll", "1898", "1899")])
     assert [[one.text for one in side.passages] for side in sides] == [
         ["Barnaby Croll", "Croll"],
         ["about 1898", "1898"],
@@ -113,47 +115,47 @@ def test_sides_and_what_tells_them_stay_in_the_order_met() -> None:
 
 # --- votes --------------------------------------------------------------------------------------
 def test_copies_are_one_vote() -> None:
-    copies = [word("Barnaby Croll", VIRAL, source=name) for name in "abc"]
+    copies = [reading("Barnaby Croll", VIRAL, source=name) for name in "abc"]
     assert weighed(*copies)["Barnaby Croll"].votes == 1
 
 
 def test_one_owner_is_one_vote() -> None:
-    told = [word("Ingrid Vasmer", text, source=text[:3], owner="Guild") for text in (VASMER, INN)]
+    told = [reading("Ingrid Vasmer", text, source=text[:3], owner="Guild") for text in (VASMER, INN)]
     assert weighed(*told)["Ingrid Vasmer"].votes == 1
 
 
 def test_independent_sources_are_a_vote_each() -> None:
-    told = [word("Ingrid Vasmer", text, source=text[:3]) for text in (VASMER, INN)]
+    told = [reading("Ingrid Vasmer", text, source=text[:3]) for text in (VASMER, INN)]
     assert weighed(*told)["Ingrid Vasmer"].votes == 2
 
 
 def test_a_vote_weighs_its_sources_reliability_and_a_strangers_one_half() -> None:
     told = [
-        word("Ingrid Vasmer", VASMER, source="good"),
-        word("Ingrid Vasmer", INN, source="stranger"),
+        reading("Ingrid Vasmer", VASMER, source="good"),
+        reading("Ingrid Vasmer", INN, source="stranger"),
     ]
     assert weighed(*told, reliabilities={"good": 0.9})["Ingrid Vasmer"].votes == pytest.approx(1.4)
 
 
 def test_copies_count_for_the_best_of_their_sources() -> None:
     given = [Passage(id=name, source=name, text=VIRAL) for name in ("bad", "good")]
-    assert votes(given, {"bad": 0.2, "good": 0.9}) == 0.9
+    assert total_votes(given, {"bad": 0.2, "good": 0.9}) == 0.9
 
 
-@given(voices, st.data())
+@given(drawn_passages, st.data())
 def test_a_duplicate_of_a_passage_raises_no_votes(heard: list[Passage], data: st.DataObject) -> None:
     again = data.draw(st.sampled_from(heard))
     place = data.draw(st.integers(0, len(heard)))
-    assert votes([*heard[:place], again, *heard[place:]], {}) == votes(heard, {})
+    assert total_votes([*heard[:place], again, *heard[place:]], {}) == total_votes(heard, {})
 
 
-@given(voices, st.data())
+@given(drawn_passages, st.data())
 def test_another_passage_adds_one_vote_at_most_and_its_place_counts_for_nothing(
     heard: list[Passage], data: st.DataObject
 ) -> None:
     *fewer, _ = heard
-    assert votes(heard, {}) - votes(fewer, {}) <= 1
-    assert votes(data.draw(st.permutations(heard)), {}) == votes(heard, {})
+    assert total_votes(heard, {}) - total_votes(fewer, {}) <= 1
+    assert total_votes(data.draw(st.permutations(heard)), {}) == total_votes(heard, {})
 
 
 def test_who_copies_one_voice_and_belongs_to_another_makes_one_vote_of_both() -> None:
@@ -162,28 +164,29 @@ def test_who_copies_one_voice_and_belongs_to_another_makes_one_vote_of_both() ->
         Passage(id="2", source="b", text=VIRAL),
         Passage(id="3", source="a", text=VIRAL),
     ]
-    assert votes(told[:2], {}) == 2
-    assert votes(told, {}) == 1
-    assert votes(told, {"a": 0.3, "b": 0.9}) == 0.9
+    assert total_votes(told[:2], {}) == 2
+    assert total_votes(told, {}) == 1
+    assert total_votes(told, {"a": 0.3, "b": 0.9}) == 0.9
 
 
 # --- features -----------------------------------------------------------------------------------
-def test_the_second_of_two_alike_passages_is_the_kin_of_the_first_alone() -> None:
+def test_the_second_of_two_alike_passages_is_compared_with_the_first_alone() -> None:
     sides = weighed(
-        word("Ingrid Vasmer", VASMER), word("Barnaby Croll", VASMER.replace("Ingrid Vasmer", "Barnaby Croll"))
+        reading("Ingrid Vasmer", VASMER),
+        reading("Barnaby Croll", VASMER.replace("Ingrid Vasmer", "Barnaby Croll")),
     )
     first, second = sides["Ingrid Vasmer"], sides["Barnaby Croll"]
     assert first.features["kinship"] == 0
-    assert first.kin is None
+    assert first.most_similar is None
     assert second.features["kinship"] == pytest.approx(1)
-    assert second.kin is first.testimonies[0]
+    assert second.most_similar is first.readings[0]
     assert second.log_odds < 0 < first.log_odds
 
 
 def test_without_ranks_each_is_held_against_the_other() -> None:
     sides = weighed(
-        word("Ingrid Vasmer", VASMER),
-        word("Barnaby Croll", VASMER.replace("Ingrid Vasmer", "Barnaby Croll")),
+        reading("Ingrid Vasmer", VASMER),
+        reading("Barnaby Croll", VASMER.replace("Ingrid Vasmer", "Barnaby Croll")),
         ranked=False,
     )
     alike = [one.features["resemblance"] for one in sides.values()]
@@ -193,37 +196,37 @@ def test_without_ranks_each_is_held_against_the_other() -> None:
 
 
 def test_alike_passages_with_one_answer_are_no_kin() -> None:
-    told = [word("Ingrid Vasmer", VASMER, source=name) for name in "ab"]
+    told = [reading("Ingrid Vasmer", VASMER, source=name) for name in "ab"]
     side = weighed(*told)["Ingrid Vasmer"]
-    assert (side.features["kinship"], side.kin) == (0, None)
+    assert (side.features["kinship"], side.most_similar) == (0, None)
 
 
 def test_the_words_of_the_question_and_of_the_answers_make_no_kin() -> None:
     sides = weighed(
-        word("Ingrid Vasmer", "Ingrid Vasmer designed the Quillhaven lighthouse."),
-        word("Barnaby Croll", "Barnaby Croll designed the Quillhaven lighthouse."),
+        reading("Ingrid Vasmer", "Ingrid Vasmer designed the Quillhaven lighthouse."),
+        reading("Barnaby Croll", "Barnaby Croll designed the Quillhaven lighthouse."),
     )
     assert sides["Barnaby Croll"].features["kinship"] == 0
 
 
 def test_a_passage_leads_with_the_share_of_the_question_in_its_beginning() -> None:
     sides = weighed(
-        word("Ingrid Vasmer", "Fog. " * 60 + VASMER),
-        word("Barnaby Croll", "Of the Quillhaven lighthouse: by Barnaby Croll."),
+        reading("Ingrid Vasmer", "Fog. " * 60 + VASMER),
+        reading("Barnaby Croll", "Of the Quillhaven lighthouse: by Barnaby Croll."),
     )
     assert sides["Ingrid Vasmer"].features["lead"] == 0
     assert sides["Barnaby Croll"].features["lead"] == pytest.approx(2 / 3)
 
 
 def test_a_title_leads_too() -> None:
-    side = weighed(word("Ingrid Vasmer", "Fog. " * 60 + VASMER, title="Quillhaven"))["Ingrid Vasmer"]
+    side = weighed(reading("Ingrid Vasmer", "Fog. " * 60 + VASMER, title="Quillhaven"))["Ingrid Vasmer"]
     assert side.features["lead"] == pytest.approx(1 / 3)
 
 
 def test_a_list_of_links_is_no_prose() -> None:
     sides = weighed(
-        word("Ingrid Vasmer", "a plain text that names nobody"),
-        word("Barnaby Croll", "Home | About | 1998 | Barnaby Croll | Plans [12]"),
+        reading("Ingrid Vasmer", "a plain text that names nobody"),
+        reading("Barnaby Croll", "Home | About | 1998 | Barnaby Croll | Plans [12]"),
     )
     assert sides["Ingrid Vasmer"].features["prose"] == 1
     assert sides["Barnaby Croll"].features["prose"] == 0
@@ -231,9 +234,9 @@ def test_a_list_of_links_is_no_prose() -> None:
 
 def test_a_side_is_as_certain_as_its_surest_reader_and_silent_where_no_model_tells() -> None:
     told = [
-        word("Ingrid Vasmer", VASMER, certainty=-2.0),
-        word("Ingrid Vasmer", INN, certainty=-0.5),
-        word("Barnaby Croll", CROLL),
+        reading("Ingrid Vasmer", VASMER, certainty=-2.0),
+        reading("Ingrid Vasmer", INN, certainty=-0.5),
+        reading("Barnaby Croll", CROLL),
     ]
     sides = weighed(*told)
     assert sides["Ingrid Vasmer"].features["certainty"] == -0.5
@@ -259,7 +262,7 @@ def test_a_feature_left_out_counts_as_usual(feature: Feature) -> None:
 
 @pytest.mark.parametrize("feature", ["votes", "lead", "prose", "kinship", "certainty"])
 def test_what_is_left_out_of_a_weighing_counts_as_usual(feature: Feature) -> None:
-    told = [word("Ingrid Vasmer", VASMER, certainty=-1.0), word("Barnaby Croll", CROLL, certainty=-2.0)]
+    told = [reading("Ingrid Vasmer", VASMER, certainty=-1.0), reading("Barnaby Croll", CROLL, certainty=-2.0)]
     whole, less = weighed(*told), weighed(*told, without=(feature,))
     weight, usually = WEIGHTS[feature]
     for name, side in whole.items():
@@ -269,32 +272,32 @@ def test_what_is_left_out_of_a_weighing_counts_as_usual(feature: Feature) -> Non
 
 
 def test_more_sources_stand_better() -> None:
-    told = [word("Ingrid Vasmer", text, source=text[:3]) for text in (VASMER, INN)]
+    told = [reading("Ingrid Vasmer", text, source=text[:3]) for text in (VASMER, INN)]
     assert weighed(*told)["Ingrid Vasmer"].log_odds > weighed(told[0])["Ingrid Vasmer"].log_odds
 
 
 def test_reliability_one_half_stands_as_an_unknown_source_does() -> None:
-    told = word("Ingrid Vasmer", VASMER, source="a")
+    told = reading("Ingrid Vasmer", VASMER, source="a")
     known = weighed(told, reliabilities={"a": 0.5})["Ingrid Vasmer"]
     assert known.log_odds == pytest.approx(weighed(told)["Ingrid Vasmer"].log_odds)
 
 
 def test_what_is_asked_afterwards_moves_the_merit_and_not_how_well_passages_answer() -> None:
-    side = weighed(word("Ingrid Vasmer", VASMER))["Ingrid Vasmer"]
+    side = weighed(reading("Ingrid Vasmer", VASMER))["Ingrid Vasmer"]
     assert side.moved == {}
     assert side.log_odds == log_odds(side.features)
-    before = side.merit
-    side.moved.update(belief=-3.0, debate=0.5)
-    assert side.merit == pytest.approx(before - 2.5)
+    before = side.contest_score
+    side = replace(side, moved={"belief": -3.0, "debate": 0.5})
+    assert side.contest_score == pytest.approx(before - 2.5)
     assert side.log_odds == log_odds(side.features)
 
 
 @given(st.floats(-1e6, 1e6))
 def test_a_probability_is_one_and_grows_with_the_log_odds(odds: float) -> None:
-    here = Side(answer="x", testimonies=[], log_odds=odds).probability
-    more = Side(answer="x", testimonies=[], log_odds=odds + 1).probability
+    here = Side(answer="x", readings=(), log_odds=odds).probability
+    more = Side(answer="x", readings=(), log_odds=odds + 1).probability
     assert 0 <= here <= more <= 1
-    assert math.isclose(Side(answer="x", testimonies=[], log_odds=0).probability, 0.5)
+    assert math.isclose(Side(answer="x", readings=(), log_odds=0).probability, 0.5)
 
 
 @pytest.mark.parametrize("feature", WEIGHTS)

@@ -1,0 +1,344 @@
+"""Sides: the readings with one answer, the log-odds that they answer the question, and their votes.
+
+The log-odds are a logistic model over eight features that any set of passages has; none needs a model call.
+Its weights were fitted on rows of RAMDocs and NQ (decision 023); a joint fit over five corpora
+(`bench/verdict/weights.py`) does worse on RAMDocs and is not in use. The score by which one of two answers that
+contradict each other wins (`Side.contest_score`) is separate: independent accounts, belief and debate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Literal
+
+from disputatio.reliability.similarity import (
+    content_similarity,
+    content_stems,
+    independent,
+    is_account,
+    linked,
+)
+from disputatio.strategies.disputation.form import is_of_the_kind
+from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.text import bare_words, stem
+from disputatio.types import Passage
+from disputatio.values import canonical, contradicts, groups, matches
+
+Feature = Literal["votes", "lead", "certainty", "prose", "answered", "kind", "kinship", "resemblance"]
+Alike = Callable[[Sequence[tuple[Passage, Passage]]], Sequence[float | None]]
+"""The similarity of the passages of each pair, in [-1, 1]; None if unknown."""
+OPENING = 200  # characters of a passage in which it names its subject
+SURELY_NOT = 0.02  # the probability from which one is as good as another
+BIAS = 0.55
+# feature: (weight, what it usually is); a feature that is left out or unknown counts as usual.
+WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
+    {
+        "votes": (2.3, 0.21),
+        "lead": (1.7, 0.58),
+        "certainty": (3.9, -0.11),
+        "prose": (5.6, 0.52),
+        "answered": (1.7, 0.77),
+        "kind": (1.0, 0.96),  # set: too seldom unlike the question to be fitted
+        "kinship": (-5.2, 0.22),  # with better-ranked passages of another answer
+        "resemblance": (-2.1, 0.37),  # with any passage of another answer, where ranks are not trusted
+    }
+)
+# The contest score: a second account weighs as much as a clear belief (debate.py).
+ACCOUNTS = 2.5
+READING = 0.2  # of the log-odds below even that its passages answer at all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """The readings that give one answer.
+
+    `votes` is their weight, `independent_votes` each vote by name and weight, where one story retold by unknown
+    sources has one. `log_odds` is that its passages answer the question, computed from `features`.
+    `most_similar` is the reading with another answer that one of its own is most similar to; `moved` is by how
+    much belief and debate moved its contest score.
+    """
+
+    answer: str
+    readings: tuple[PassageReading, ...]
+    votes: float = 0.0
+    independent_votes: tuple[tuple[str, float], ...] = ()
+    features: Mapping[Feature, float] = field(default_factory=dict)
+    log_odds: float = 0.0
+    moved: Mapping[str, float] = field(default_factory=dict)
+    most_similar: PassageReading | None = None
+
+    @property
+    def is_doubted(self) -> bool:
+        """True if the model was asked for its belief, since the lead in its contradiction is short."""
+        return "belief" in self.moved
+
+    @property
+    def is_weighed(self) -> bool:
+        """True if the reliability of one of its sources is known, so that its accounts are more than a count."""
+        return any(weight != 1.0 for _, weight in self.independent_votes)
+
+    @property
+    def accounts(self) -> float:
+        """The weight of its independent votes; its votes if no retellings were looked for."""
+        return sum(weight for _, weight in self.independent_votes) if self.independent_votes else self.votes
+
+    @property
+    def groups(self) -> int:
+        """The number of its independent votes."""
+        return len(self.independent_votes) if self.independent_votes else len(independent(self.passages))
+
+    @property
+    def contest_score(self) -> float:
+        """The score against answers that contradict it: independent accounts, belief and debate.
+
+        How well its passages read is no part of it, for what is written to deceive reads well; only passages
+        that read too badly to answer lower it a little. Retellings of one story are no part either.
+        """
+        accounts = ACCOUNTS * math.log(max(self.accounts, 0.05))
+        return accounts + READING * min(self.log_odds, 0.0) + sum(self.moved.values())
+
+    @property
+    def passages(self) -> list[Passage]:
+        """The passages that give the answer, best first."""
+        return [reading.passage for reading in self.readings]
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The other forms in which its passages give the answer, as met."""
+        forms = {str(canonical(reading.answer)): reading.answer for reading in reversed(self.readings)}
+        forms.pop(str(canonical(self.answer)), None)
+        return tuple(reversed(forms.values()))
+
+    @property
+    def probability(self) -> float:
+        """How likely the answer is right, in (0, 1)."""
+        return 1 / (1 + math.exp(-max(self.log_odds, -500.0)))
+
+
+def sides_of(readings: Sequence[PassageReading]) -> list[Side]:
+    """Group readings by answer, in the order met; a side is named by the commonest wording of its answer.
+
+    >>> from disputatio.types import Reply
+    >>> answers = ["1898", "about 1898", "1899", "about 1898"]
+    >>> read = [PassageReading(passage=Passage(text=a), reply=Reply(passages=(), answer=a)) for a in answers]
+    >>> [(side.answer, len(side.readings)) for side in sides_of(read)]
+    [('about 1898', 3), ('1899', 1)]
+    """
+    same: dict[int, list[int]] = {}  # numbers of readings by group of answers
+    for number, group in enumerate(groups([reading.answer for reading in readings])):
+        if group >= 0:
+            same.setdefault(group, []).append(number)
+    # The shortest wording first: an answer that contains it is the same, whichever was met first.
+    shortest = {group: min((readings[n].answer for n in same[group]), key=_wording) for group in same}
+    members: dict[str, list[int]] = {}  # by the shortest wording
+    for group in sorted(same, key=lambda group: _wording(shortest[group])):
+        wording, mine = shortest[group], [readings[n].answer for n in same[group]]
+        fitting = (
+            form
+            for form, others in members.items()
+            if matches(form, wording)
+            and not any(contradicts(readings[n].answer, answer) for n in others for answer in mine)
+        )
+        members.setdefault(next(fitting, wording), []).extend(same[group])
+    return [
+        Side(answer=_commonest(chosen), readings=tuple(chosen))
+        for numbers in sorted(map(sorted, members.values()))
+        for chosen in [[readings[n] for n in numbers]]
+    ]
+
+
+def _wording(answer: str) -> tuple[int, str]:
+    """Return the sort key of a wording: the shorter first, equally long ones by their canonical form."""
+    form = str(canonical(answer))
+    return len(form), form
+
+
+def _commonest(readings: Sequence[PassageReading]) -> str:
+    """Return the commonest wording of an answer."""
+    forms = [canonical(reading.answer) for reading in readings]
+    return readings[forms.index(max(forms, key=forms.count))].answer
+
+
+def weigh(
+    question: str,
+    readings: Sequence[PassageReading],
+    reliabilities: Mapping[str, float],
+    *,
+    without: Collection[str] = (),
+    ranked: bool = True,
+    alike: Alike | None = None,
+) -> list[Side]:
+    """Return the sides with their votes, features and log-odds; the features of `without` count as usual.
+
+    `reliabilities` are the weights of sources' votes (`vote_weights`), empty if no reliability is known.
+    With `ranked`, of two similar passages that differ in the answer the better-ranked is taken for the
+    original; else a side is compared with every other. `alike` gives the similarity of passages.
+    """
+    sides = sides_of(readings)
+    ranks = {id(reading): rank for rank, reading in enumerate(readings)} if ranked else None
+    weighed = []
+    for side in sides:
+        votes = total_votes(side.passages, reliabilities)
+        similarity, most_similar = _most_similar(question, side, sides, ranks)
+        features = _features(question, side) | {
+            "votes": math.log(max(votes * (2 if reliabilities else 1), 0.05)),
+            "kinship" if ranked else "resemblance": similarity,
+        }
+        kept: dict[Feature, float] = {name: features[name] for name in features if name not in without}
+        weighed.append(
+            replace(
+                side,
+                votes=votes,
+                independent_votes=tuple(independent_votes(side.passages, reliabilities, alike)),
+                features=kept,
+                log_odds=log_odds(kept),
+                most_similar=most_similar,
+            )
+        )
+    return weighed
+
+
+def _features(question: str, side: Side) -> dict[Feature, float]:
+    """Return the features of a side that its own passages show: the best value of each among them."""
+    values: dict[Feature, list[float]] = {
+        "lead": [_lead(question, passage) for passage in side.passages],
+        "prose": [_prose(passage.text) for passage in side.passages],
+        "certainty": [
+            reading.certainty
+            for reading in side.readings
+            if reading.by_model and reading.certainty is not None
+        ],
+        "answered": [_odds(reading.answered) for reading in side.readings if reading.answered is not None],
+        "kind": [
+            float(kind)
+            for reading in side.readings
+            if (kind := is_of_the_kind(question, reading.answer)) is not None
+        ],
+    }
+    return {name: max(known) for name, known in values.items() if known}
+
+
+def _odds(probability: float) -> float:
+    """Return the log-odds of a probability, cut off where it is nearly certain."""
+    bounded = min(max(probability, SURELY_NOT), 1 - SURELY_NOT)
+    return math.log(bounded / (1 - bounded))
+
+
+def log_odds(features: Mapping[Feature, float]) -> float:
+    """Return the log-odds of a side with these features.
+
+    >>> usual = {name: usually for name, (_, usually) in WEIGHTS.items()}
+    >>> log_odds(usual) == log_odds({}) == BIAS, log_odds({**usual, "votes": 2.0}) > BIAS
+    (True, True)
+    """
+    return BIAS + sum(
+        weight * (features.get(name, usually) - usually) for name, (weight, usually) in WEIGHTS.items()
+    )
+
+
+def weakest(features: Mapping[Feature, float]) -> Feature:
+    """Return the feature that lowers a side's log-odds most.
+
+    >>> weakest({"prose": 0.0, "lead": 1.0})
+    'prose'
+    """
+    return min(
+        WEIGHTS, key=lambda name: WEIGHTS[name][0] * (features.get(name, WEIGHTS[name][1]) - WEIGHTS[name][1])
+    )
+
+
+def total_votes(passages: Sequence[Passage], reliabilities: Mapping[str, float]) -> float:
+    """Return the weight of the votes of passages."""
+    return sum(weight for _, weight in votes_by_owner(passages, reliabilities))
+
+
+def votes_by_owner(
+    passages: Sequence[Passage], reliabilities: Mapping[str, float]
+) -> list[tuple[str, float]]:
+    """Return the votes of passages by name and weight; copies and passages of one owner have one.
+
+    Its weight is that of its best source; where other sources have estimates, one without counts as chance.
+    """
+    unknown = 0.5 if reliabilities else 1.0
+    return [
+        (
+            group[0].owner or group[0].source,
+            max(reliabilities.get(passage.source, unknown) for passage in group),
+        )
+        for group in independent(passages)
+    ]
+
+
+def independent_votes(
+    passages: Sequence[Passage], reliabilities: Mapping[str, float], alike: Alike | None
+) -> list[tuple[str, float]]:
+    """Return the votes of passages by owner, of which similar accounts have one, that of the best.
+
+    Accounts of sources whose reliability is known stay apart however similar they are; so do short texts,
+    which are similar by chance, and all if no similarity is known.
+    """
+    votes = votes_by_owner(passages, reliabilities)
+    groups = independent(passages)
+    pairs = [
+        (first, second)
+        for second, ours in enumerate(groups)
+        for first, theirs in enumerate(groups[:second])
+        if not (_is_known(ours, reliabilities) and _is_known(theirs, reliabilities))
+    ]
+    compared = [
+        (pair, (mine, other))
+        for pair in pairs
+        for mine in groups[pair[0]]
+        for other in groups[pair[1]]
+        if is_account(mine) and is_account(other)
+    ]
+    if alike is None or not compared:
+        return votes
+    scores: dict[tuple[int, int], list[float]] = {}
+    for (pair, _), score in zip(compared, alike([texts for _, texts in compared]), strict=True):
+        scores.setdefault(pair, []).append(score or 0.0)
+    similarity = {pair: sum(values) / len(values) for pair, values in scores.items()}
+    return [
+        max((votes[number] for number in group), key=lambda vote: vote[1])
+        for group in linked(len(groups), similarity)
+    ]
+
+
+def _is_known(group: Sequence[Passage], reliabilities: Mapping[str, float]) -> bool:
+    return any(passage.source in reliabilities for passage in group)
+
+
+def _lead(question: str, passage: Passage) -> float:
+    """Return the share of the question's content words that a passage begins with."""
+    stems = content_stems(question)
+    beginning = f"{passage.title} {passage.text}"[: OPENING + len(passage.title)]
+    return len(stems & {stem(word) for word in bare_words(beginning)}) / len(stems) if stems else 1.0
+
+
+def _prose(text: str) -> float:
+    """Return the share of plain words: low in lists of links, tables and references."""
+    words = text.split()
+    return sum(word.isalpha() and word.islower() for word in words) / max(len(words), 1)
+
+
+def _most_similar(
+    question: str, side: Side, sides: Sequence[Side], ranks: Mapping[int, int] | None
+) -> tuple[float, PassageReading | None]:
+    """Return the reading with another answer that a side's passages are most similar to, and how similar.
+
+    With `ranks` (by reading) only better-ranked readings are compared.
+    """
+    best, most_similar = 0.0, None
+    for other in (rival for rival in sides if rival is not side):
+        for mine in side.readings:
+            for theirs in other.readings:
+                if ranks is not None and ranks[id(theirs)] >= ranks[id(mine)]:
+                    continue
+                ignored = (question, mine.answer, theirs.answer)
+                similarity = content_similarity(mine.passage.text, theirs.passage.text, ignored)
+                if similarity > best:
+                    best, most_similar = similarity, theirs
+    return best, most_similar
