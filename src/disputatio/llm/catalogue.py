@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import DownloadError, InputError, UnknownName
-from disputatio.llm import download, hub, wheels
-from disputatio.llm.models import KNOWN, Hub, ModelEntry, ModelFile, Origin, Wheels
+from disputatio.llm import disk, hub, wheels
+from disputatio.llm.models import KNOWN, ModelEntry, ModelFile, Origin, Wheels
 
 Progress = Callable[[int, int, str], None]
 """Told bytes done, bytes in all (0 if not known) and what is being done."""
@@ -114,7 +114,7 @@ def verify(name: str) -> tuple[str, ...]:
     bad = []
     for file in wanted:
         expected = known.get(file) or recorded.get(file, {}).get("sha256")
-        if not (folder / file).is_file() or download.hash_file(folder / file) != expected:
+        if not (folder / file).is_file() or disk.hash_file(folder / file) != expected:
             bad.append(file)
     return tuple(bad)
 
@@ -203,7 +203,7 @@ def _adopt(folder: Path, entry: ModelEntry | None) -> list[str]:
     left = []
     for name in changed:
         expected = pins.get(name) or record.get(name, {}).get("sha256")
-        if expected and (folder / name).is_file() and download.hash_file(folder / name) == expected:
+        if expected and (folder / name).is_file() and disk.hash_file(folder / name) == expected:
             try:
                 _note(folder, name, expected, record.get(name, {"origin": "found in place"}))
             except OSError:
@@ -219,7 +219,7 @@ def _note(folder: Path, name: str, sha256: str, more: dict[str, Any]) -> None:
     manifest = _manifest(folder) or {"format": 1}
     files = manifest.setdefault("files", {})
     files[name] = {**more, "sha256": sha256, "size": state.st_size, "mtime_ns": state.st_mtime_ns}
-    download.write_json(folder / _MANIFEST, manifest)
+    disk.write_json(folder / _MANIFEST, manifest)
 
 
 def _place(folder: Path, wanted: list[str]) -> Path:
@@ -251,9 +251,9 @@ def _pull(name: str, progress: Progress | None) -> Path:
             return _place(folder, wanted)
         entry = known or hub.entry(name)
         names = [file.name for file in entry.files]
-        with download.disk_errors(folder / _MANIFEST):
+        with disk.disk_errors(folder / _MANIFEST):
             manifest = _manifest(folder) or {"format": 1}
-            download.write_json(folder / _MANIFEST, {**manifest, "name": name, "wanted": names})
+            disk.write_json(folder / _MANIFEST, {**manifest, "name": name, "wanted": names})
         missing = [file for file in entry.files if file.name in _changed(folder, names)]
         _check_room(folder, missing)
         meter = _Meter(progress, sum(file.size or 0 for file in missing))
@@ -266,7 +266,7 @@ def _pull(name: str, progress: Progress | None) -> Path:
 @contextmanager
 def _locked(folder: Path, name: str, progress: Progress | None) -> Iterator[None]:
     """Be the only process that fetches this model; the lock goes with the process."""
-    with download.disk_errors(folder):
+    with disk.disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -286,7 +286,7 @@ def _check_room(folder: Path, files: list[ModelFile]) -> None:
     need = max(0, sum(file.size or 0 for file in files) - begun) + _SPARE
     free = shutil.disk_usage(folder).free
     if free < need:
-        raise download.DiskFault(
+        raise disk.DiskFault(
             f"{need / 1e6:,.0f} MB are needed in {folder} and {free / 1e6:,.0f} MB are free: "
             "make room, or name another disk with DISPUTATIO_CACHE"
         )
@@ -297,18 +297,18 @@ def _fetch(folder: Path, file: ModelFile, meter: _Meter) -> None:
     faults: list[str] = []
     for origin in file.origins:
         target = folder / f"{file.name}.{type(origin).__name__.lower()}.part"
-        with download.disk_errors(target):
+        with disk.disk_errors(target):
             target.parent.mkdir(parents=True, exist_ok=True)
         try:
             sha256, more = _fetch_from(origin, target, file, lambda done: meter.say(done, file.name))
-        except download.DiskFault:
+        except disk.DiskFault:
             raise
         except DownloadError as error:
             faults.append(str(error))
             continue
-        with download.disk_errors(folder / file.name):
+        with disk.disk_errors(folder / file.name):
             target.replace(folder / file.name)
-            download.sync_folder(target.parent)
+            disk.sync_folder(target.parent)
             _note(folder, file.name, sha256, more)
             for left in folder.glob(f"{file.name}.*.part*"):
                 left.unlink()
@@ -317,18 +317,10 @@ def _fetch(folder: Path, file: ModelFile, meter: _Meter) -> None:
 
 
 def _fetch_from(
-    origin: Origin, target: Path, file: ModelFile, report: download.Report
+    origin: Origin, target: Path, file: ModelFile, report: disk.Report
 ) -> tuple[str, dict[str, Any]]:
     """Return the SHA-256 of what was fetched to `target`, and what to record of how it came."""
     if isinstance(origin, Wheels):
         digest = wheels.fetch(origin, target, sha256=file.sha256, report=report)
         return digest, {"origin": "packages", "trust": "pinned"}
-    address = hub.url(origin) if isinstance(origin, Hub) else origin.url
-    got = download.fetch(address, target, size=file.size, sha256=file.sha256, report=report)
-    if file.git_blob and download.git_blob_of(target) != file.git_blob:
-        download.forget(target)
-        raise DownloadError(f"{address}: is not the file that its commit names; it was not kept")
-    trust = (
-        "pinned" if file.sha256 or file.git_blob else "stated by the server" if got.linked else "first use"
-    )
-    return got.sha256, {"origin": address, "etag": got.etag, "trust": trust}
+    return hub.fetch(origin, target, file, report)

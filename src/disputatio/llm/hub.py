@@ -1,20 +1,32 @@
-"""Models in Hugging Face repositories: which files of a repository make a model, and their addresses.
+"""Models in Hugging Face repositories: which files of a repository make a model, and how they are fetched.
 
-`HF_ENDPOINT` names another hub, as it does for that hub's own tools.
+The hub's own library makes the requests, so that its variables hold here, too: `HF_ENDPOINT` names another
+hub, `HF_TOKEN` a key, which goes to the hub alone, `HF_HUB_OFFLINE` forbids requests.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
-from typing import Any
-from urllib.parse import quote
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from disputatio.errors import DownloadError, InputError
-from disputatio.llm.download import fetch_json
+from disputatio.errors import DownloadError, InputError, MissingDependency
+from disputatio.llm import disk
 from disputatio.llm.models import Hub, ModelEntry, ModelFile
+
+if TYPE_CHECKING:
+    from huggingface_hub.hf_api import RepoSibling
+
+TRIES = 4
+PAUSE = 1.0  # seconds before the second try, then doubled
+_TIMEOUT = 30.0  # seconds
+_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 _NAME = re.compile(r"(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?::(?P<file>[^:]+))?", re.ASCII)
 _ONNX = ("model.onnx", "onnx/model_quantized.onnx", "onnx/model.onnx")
@@ -46,13 +58,8 @@ def folder_name(name: str) -> str:
     return name.replace("/", "--").replace(":", "--")
 
 
-def url(origin: Hub) -> str:
-    """Return where a file of a repository is fetched from."""
-    return f"{_endpoint()}/{origin.repo}/resolve/{quote(origin.revision, safe='')}/{quote(origin.file)}"
-
-
 def entry(name: str) -> ModelEntry:
-    """Ask the hub what `owner/repo[:file]` consists of, at its present commit.
+    """Ask the hub which files `owner/repo[:file]` consists of, at its present commit.
 
     Raises `DownloadError` when the hub does not say, `InputError` when the repository holds nothing
     that can be run.
@@ -61,24 +68,154 @@ def entry(name: str) -> ModelEntry:
     if parsed is None:
         raise InputError(f"{name!r} is not of the form owner/repo or owner/repo:file")
     repo, file = parsed
-    description = fetch_json(f"{_endpoint()}/api/models/{repo}/revision/main?blobs=true")
-    commit = description.get("sha") if isinstance(description, dict) else None
-    listed = description.get("siblings") if isinstance(description, dict) else None
-    if not isinstance(listed, list) or not isinstance(commit, str):
-        raise DownloadError(f"the hub's account of {repo} is not as expected")
-    blobs = {
-        blob["rfilename"]: blob for blob in listed if isinstance(blob, dict) and _safe(blob.get("rfilename"))
-    }
-    if file and file not in blobs:
-        raise InputError(f"{repo} has no file {file!r}: {_some(blobs)}")
-    wanted = choose_files(repo, sorted(blobs), file)
+    with _faults(f"{_endpoint()}/{repo}"):
+        from huggingface_hub import HfApi
+
+        api = HfApi(endpoint=_endpoint(), library_name="disputatio")
+        info = api.model_info(repo, revision="main", files_metadata=True, timeout=_TIMEOUT)
+        commit, siblings = info.sha, info.siblings
+    if not commit or siblings is None:
+        raise DownloadError(f"the hub's description of {repo} is not as expected")
+    files = {sibling.rfilename: sibling for sibling in siblings if _is_inside(sibling.rfilename)}
+    if file and file not in files:
+        raise InputError(f"{repo} has no file {file!r}: {_some(files)}")
     return ModelEntry(
         name=name,
         kind="unknown",
         about=f"from the hub, commit {commit[:12]}",
         licence="see its page",
-        files=tuple(_model_file(repo, commit, one, blobs[one]) for one in wanted),
+        files=tuple(
+            _model_file(repo, commit, files[name]) for name in choose_files(repo, sorted(files), file)
+        ),
     )
+
+
+def fetch(origin: Hub, target: Path, file: ModelFile, report: disk.Report) -> tuple[str, dict[str, str]]:
+    """Fetch a file of a repository into `target`, going on where an earlier run stopped.
+
+    Returns its SHA-256 and what to record of its origin. Raises `DownloadError`; a broken transfer keeps
+    what came, a wrong checksum does not.
+    """
+    address = f"{_endpoint()}/{origin.repo}/{origin.file}"
+    with _faults(address):
+        from huggingface_hub import get_hf_file_metadata, hf_hub_url
+
+        url = hf_hub_url(origin.repo, origin.file, revision=origin.revision, endpoint=_endpoint())
+        _check_url(url)
+        about = get_hf_file_metadata(url, timeout=_TIMEOUT, library_name="disputatio", retry_on_errors=True)
+        _check_url(about.location)
+    if file.size is not None and about.size is not None and about.size != file.size:
+        disk.forget(target)
+        raise DownloadError(f"{url}: the file there is {about.size} bytes long, expected {file.size}")
+    for attempt in range(TRIES):
+        try:
+            with _faults(url):
+                _transfer(url, about.location, target, about.etag or "", about.size, report)
+            break
+        except _ServerBusy:
+            if attempt == TRIES - 1:
+                raise
+            time.sleep(PAUSE * 2**attempt)
+    digest = disk.hash_file(target)
+    stated = about.etag if about.etag and re.fullmatch(r"[0-9a-f]{64}", about.etag) else ""
+    for expected in (file.sha256, stated):
+        if expected and digest != expected:
+            disk.forget(target)
+            disk.check_digest(url, expected, digest)
+    if file.git_blob and disk.git_blob_of(target) != file.git_blob:
+        disk.forget(target)
+        raise DownloadError(f"{url}: is not the file that its commit names; it was not kept")
+    trust = "pinned" if file.sha256 or file.git_blob else "stated by the server" if stated else "first use"
+    return digest, {"origin": url, "etag": about.etag or "", "trust": trust}
+
+
+def _transfer(
+    url: str, location: str, target: Path, etag: str, size: int | None, report: disk.Report
+) -> None:
+    """Append what is missing of a file to `target`; a file that has changed on the hub is begun anew."""
+    from huggingface_hub import get_token
+    from huggingface_hub.file_download import http_get
+
+    note = {"url": url, "etag": etag, "total": size}
+    beside = target.with_name(target.name + ".json")
+    have = target.stat().st_size if target.exists() and _note(beside) == note else 0
+    headers = {"Accept-Encoding": "identity"}
+    key = get_token()
+    if key and urlsplit(location).netloc == urlsplit(url).netloc:  # the store of large files needs none
+        headers["authorization"] = f"Bearer {key}"
+
+    class Bar:
+        """Counts for the progress of the caller; has what the library calls of a bar of tqdm's."""
+
+        def __init__(self, *, initial: int = 0, **_: object) -> None:
+            self._done = initial
+
+        def update(self, count: float | None = 1) -> None:
+            self._done += int(count or 0)
+            report(self._done)
+
+        def __enter__(self) -> Bar:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+    with disk.disk_errors(target):
+        disk.write_json(beside, note)
+        out = target.open("r+b" if have else "wb")
+    with out:
+        out.seek(have)
+        bar: Any = Bar
+        http_get(location, out, resume_size=have, headers=headers, expected_size=size, tqdm_class=bar)
+        with disk.disk_errors(target):
+            out.flush()
+            os.fsync(out.fileno())
+
+
+class _ServerBusy(DownloadError):
+    """The hub answered with a status of 500 or above."""
+
+
+@contextmanager
+def _faults(address: str) -> Iterator[None]:
+    """Turn the library's faults into a `DownloadError` that names the address."""
+    try:
+        import httpx2
+        from huggingface_hub.errors import HfHubHTTPError
+    except ModuleNotFoundError as absent:
+        raise MissingDependency("huggingface-hub", "local") from absent
+    try:
+        yield
+    except HfHubHTTPError as error:
+        status = error.response.status_code
+        kind = _ServerBusy if status >= 500 else DownloadError
+        raise kind(f"{address}: HTTP {status} {error.response.reason_phrase}") from error
+    except httpx2.HTTPError as error:
+        why = str(error) or type(error).__name__
+        raise DownloadError(f"{address}: {why}; what came is kept, run again to go on") from error
+    except OSError as error:
+        if error.errno is None:  # offline, or of another length: the library's own
+            raise DownloadError(f"{address}: {' '.join(str(error).split())}") from error
+        with disk.disk_errors(Path(error.filename or "the download")):
+            raise
+    except (ValueError, TypeError, KeyError, AttributeError) as error:  # a reply that is no description
+        raise DownloadError(f"{address}: the reply is not what a hub sends ({error})") from error
+
+
+def _note(path: Path) -> object:
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def _check_url(url: str) -> None:
+    """Raise `DownloadError` unless the address is https, or http to this very machine.
+
+    >>> _check_url("https://example.org/a.gguf")
+    """
+    parts = urlsplit(url)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        raise DownloadError(f"{url}: only https addresses are fetched from")
 
 
 def choose_files(repo: str, files: Sequence[str], named: str = "") -> list[str]:
@@ -123,17 +260,16 @@ def _onnx(model: str, files: Sequence[str]) -> list[str]:
     return [model, *weights, *tokenizer, *(name for name in files if _USE.fullmatch(name))]
 
 
-def _model_file(repo: str, commit: str, name: str, blob: Mapping[str, Any]) -> ModelFile:
-    lfs = blob.get("lfs")
-    digest = lfs.get("sha256") if isinstance(lfs, dict) else None
-    size, git_blob = blob.get("size"), blob.get("blobId")
-    held = digest is None and isinstance(git_blob, str) and re.fullmatch(r"[0-9a-f]{40}", git_blob)
+def _model_file(repo: str, commit: str, sibling: RepoSibling) -> ModelFile:
+    name, blob = sibling.rfilename, sibling.blob_id
+    digest = sibling.lfs.sha256 if sibling.lfs else None
+    in_repository = digest is None and blob and re.fullmatch(r"[0-9a-f]{40}", blob)
     local = name if _USE.fullmatch(name) else PurePosixPath(name).name
     return ModelFile(
         name="model.onnx" if name.endswith(".onnx") else local,
-        size=size if isinstance(size, int) else None,
-        sha256=digest if isinstance(digest, str) else None,
-        git_blob=git_blob if held else None,
+        size=sibling.size,
+        sha256=digest,
+        git_blob=blob if in_repository else None,
         origins=(Hub(repo=repo, file=name, revision=commit),),
     )
 
@@ -142,10 +278,10 @@ def _endpoint() -> str:
     return (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
 
 
-def _safe(name: object) -> bool:
-    return isinstance(name, str) and not name.startswith("/") and ".." not in name.split("/")
+def _is_inside(name: str) -> bool:
+    return not name.startswith("/") and ".." not in name.split("/")
 
 
-def _some(names: Sequence[str] | Mapping[str, Any]) -> str:
+def _some(names: Iterable[str]) -> str:
     shown = sorted(names)
     return ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")

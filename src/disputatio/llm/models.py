@@ -37,14 +37,7 @@ class Hub:
     revision: str = "main"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Web:
-    """An origin: a plain https address."""
-
-    url: str
-
-
-Origin = Wheels | Hub | Web
+Origin = Wheels | Hub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

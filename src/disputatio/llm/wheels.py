@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import IO
 
 from disputatio.errors import DownloadError
-from disputatio.llm.download import (
+from disputatio.llm.disk import (
     CHUNK,
     Report,
     check_digest,
