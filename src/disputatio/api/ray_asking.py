@@ -100,6 +100,7 @@ def asked_by_workers(
             return partial(_Asker, sent, desk, settings.journal, path, meter.budget, number)
 
         with open_pool(make, there, each=each, on_death=forfeit_of(desk, meter.budget)) as pool:
+            pool.wait_ready()
 
             def answer(question: str) -> Answer:
                 came: _Came = pool.do(_Numbered(next(numbers), question))

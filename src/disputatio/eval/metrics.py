@@ -23,7 +23,9 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from disputatio.eval.multiple_choice import choice
@@ -236,38 +238,106 @@ def attack_success(predicted: Sequence[str], gold: Sequence[str], wrong: Sequenc
     return float(any(squad_contains(prediction, lie) for prediction in predictions for lie in lies))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """A score with its formula: `metric` is what a data set asks for, `name` the column in its records.
+
+    `detail` keeps it out of the first table of a report; `compared` tests pairs of strategies by it. Of a
+    score of which `less_is_better` no strategy leads.
+    """
+
+    name: str
+    metric: str
+    title: str
+    formula: Callable[[Sequence[str], Sequence[str], Sequence[str]], float | None]
+    detail: bool = False
+    compared: bool = False
+    less_is_better: bool = False
+
+
+SCORES = (
+    Score(name="em", metric="em", title="EM", formula=exact_match, compared=True),
+    Score(
+        name="em_lenient",
+        metric="em",
+        title="EM lenient",
+        formula=partial(exact_match, lenient=True),
+        compared=True,
+    ),
+    Score(
+        name="em_literal",
+        metric="em",
+        title="EM literal",
+        formula=partial(exact_match, literal=True),
+        detail=True,
+    ),
+    Score(name="em_released", metric="em", title="EM as released", formula=em_released, detail=True),
+    Score(name="precision", metric="precision", title="P", formula=precision),
+    Score(
+        name="precision_lenient",
+        metric="precision",
+        title="P lenient",
+        formula=partial(precision, lenient=True),
+        detail=True,
+    ),
+    Score(name="recall", metric="recall", title="R", formula=recall),
+    Score(
+        name="recall_lenient",
+        metric="recall",
+        title="R lenient",
+        formula=partial(recall, lenient=True),
+        detail=True,
+    ),
+    Score(name="f1", metric="f1", title="F1", formula=f1, compared=True),
+    Score(
+        name="f1_lenient",
+        metric="f1",
+        title="F1 lenient",
+        formula=partial(f1, lenient=True),
+        detail=True,
+        compared=True,
+    ),
+    Score(
+        name="accuracy",
+        metric="accuracy",
+        title="accuracy",
+        formula=lambda predicted, gold, _: accuracy(predicted, gold),
+        compared=True,
+    ),
+    Score(name="accuracy", metric="choice", title="accuracy", formula=choice, compared=True),
+    Score(
+        name="accuracy",
+        metric="abstention",
+        title="accuracy",
+        formula=lambda predicted, *_: abstention(predicted),
+        compared=True,
+    ),
+    Score(
+        name="attack_success",
+        metric="attack",
+        title="attack success",
+        formula=attack_success,
+        compared=True,
+        less_is_better=True,
+    ),
+)
+"""Every score, in the order of reports; a new one is a row here."""
+
+
 def score(
     predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str], metrics: Sequence[str]
 ) -> dict[str, float | None]:
     """Return the scores of one question for the metrics that its data set defines.
 
-    `em` brings `em_lenient`, `em_literal` and `em_released`; `choice` is the accuracy of picking an option,
-    `abstention` that of giving no answer; `attack` gives `attack_success`; precision, recall and f1 each
-    bring a lenient one.
-
     >>> score(["born in 1963"], ["1963"], [], ["em", "f1"])
     {'em': 0.0, 'em_lenient': 1.0, 'em_literal': 0.0, 'em_released': 0.0, 'f1': 0.0, 'f1_lenient': 1.0}
     """
-    scores: dict[str, float | None] = {}
-    for metric in metrics:
-        if metric == "em":
-            scores["em"] = exact_match(predicted, gold, wrong)
-            scores["em_lenient"] = exact_match(predicted, gold, wrong, lenient=True)
-            scores["em_literal"] = exact_match(predicted, gold, wrong, literal=True)
-            scores["em_released"] = em_released(predicted, gold, wrong)
-        elif metric == "accuracy":
-            scores["accuracy"] = accuracy(predicted, gold)
-        elif metric == "choice":
-            scores["accuracy"] = choice(predicted, gold, wrong)
-        elif metric == "abstention":
-            scores["accuracy"] = abstention(predicted)
-        elif metric == "attack":
-            scores["attack_success"] = attack_success(predicted, gold, wrong)
-        else:
-            formula = {"precision": precision, "recall": recall, "f1": f1}[metric]
-            scores[metric] = formula(predicted, gold, wrong)
-            scores[f"{metric}_lenient"] = formula(predicted, gold, wrong, lenient=True)
-    return scores
+    return {
+        row.name: row.formula(predicted, gold, wrong)
+        for metric in metrics
+        for row in SCORES
+        if row.metric == metric
+    }
 
 
 def score_answer(

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from disputatio.errors import ClusterFault, InputError
+from disputatio.errors import ClusterFault, ConfigError, InputError
 from disputatio.store.embed import OnnxEmbedder
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting import ray_ingest
@@ -28,9 +28,9 @@ from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.options import ReadOptions
 from disputatio.store.ingesting.prepare import prepare
 from disputatio.store.ingesting.ray_ingest import ingest_with_ray
-from disputatio.store.ingesting.ray_stream import Stream, _Hand
 from disputatio.store.ingesting.ray_worker import IngestWorker, Recipe, blocks_of, prepared_of, row_of
 from disputatio.workers.cluster import cluster as cluster_of
+from disputatio.workers.pool import Worker
 from tests.store.hashing import HashEmbedder
 
 slow = pytest.mark.slow
@@ -288,18 +288,17 @@ def test_a_node_that_is_lost_costs_its_blocks_only(tmp_path: Path) -> None:
     assert 0 <= figures["again"] <= 2 * 128, figures
 
 
-def test_a_worker_without_the_model_is_a_fault_of_one_line(
+def test_a_worker_without_the_model_says_so_before_any_task(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # and back: a worker goes there for good, in a process of its own
     monkeypatch.setenv("RAYON_NUM_THREADS", "1")
     make = partial(OnnxEmbedder, tmp_path / "no-model")
-    came = IngestWorker(Recipe(options=ReadOptions(), folder=str(tmp_path), make=make, name="m")).ready()
-    stream = Stream([], [], lambda: pytest.fail("begun anew"), None, lambda _: None)
-    with pytest.raises(ClusterFault, match=r"a worker cannot do its work: .*no-model") as caught:
-        stream._take_ready(_Hand(None, None, 0.0), came)
-    assert "\n" not in str(caught.value)
-    assert caught.value.exit_code == 3
+    recipe = Recipe(options=ReadOptions(), make=make, name="m")
+    ready = Worker(partial(IngestWorker, recipe), str(tmp_path), {}).ready()
+    assert "no-model" in ready.message
+    with pytest.raises(ConfigError, match="no-model"):
+        ready.get()
 
 
 @pytest.mark.long

@@ -12,11 +12,12 @@ from typing import Any
 
 from disputatio.errors import InputError
 from disputatio.eval.judge import METRICS
+from disputatio.eval.metrics import SCORES
 from disputatio.eval.reporting.pairs import between, p_of, rounded
 from disputatio.eval.statistics import holm
 
 CHANCE = 0.05
-_LESS = ("attack_success",)  # of these less is better, so none of them ranks
+_LESS = tuple(row.name for row in SCORES if row.less_is_better)  # none of these ranks
 _FIRST = ("em", "accuracy", *METRICS, "f1")  # the metric that decides, the first that is measured
 
 

@@ -6,14 +6,12 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from disputatio.eval.judge import METRICS
 from disputatio.eval.record import Record
+from disputatio.eval.reporting.wording import STRATA
 from disputatio.eval.running.run_log import Entry
 from disputatio.eval.statistics import Difference, holm, mcnemar, paired_differences
 
-COMPARED = (
-    "em", "em_lenient", "f1", "f1_lenient", "accuracy", "attack_success", *METRICS, "tokens", "seconds",
-)  # fmt: skip
+COMPARED = (*STRATA, "tokens", "seconds")
 
 Rows = Mapping[str, Mapping[str, Entry]]  # entrant -> example id -> newest entry
 

@@ -8,21 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from disputatio.eval import metrics
 from disputatio.eval.judge import METRICS
 
-TITLES = {
-    "em": "EM",
-    "em_lenient": "EM lenient",
-    "em_literal": "EM literal",
-    "em_released": "EM as released",
-    "precision": "P",
-    "recall": "R",
-    "f1": "F1",
-    "precision_lenient": "P lenient",
-    "recall_lenient": "R lenient",
-    "f1_lenient": "F1 lenient",
-    "accuracy": "accuracy",
-    "attack_success": "attack success",
+TITLES = {row.name: row.title for row in metrics.SCORES} | {
     "correctness": "correctness",
     "faithfulness": "faithfulness",
     "calls": "calls",
@@ -35,8 +24,8 @@ TITLES = {
     "model_seconds": "model s",
     "rounds": "rounds",
 }
-SCORES = ("em", "em_lenient", "precision", "recall", "f1", "accuracy", "attack_success")
-MORE = ("em_literal", "em_released", "precision_lenient", "recall_lenient", "f1_lenient")
+SCORES = tuple(dict.fromkeys(row.name for row in metrics.SCORES if not row.detail))
+MORE = tuple(row.name for row in metrics.SCORES if row.detail)
 COSTS = (
     "calls",
     "rounds",
@@ -47,7 +36,7 @@ COSTS = (
     "seconds_median",
     "model_seconds",
 )
-STRATA = ("em", "em_lenient", "f1", "f1_lenient", "accuracy", "attack_success", *METRICS)
+STRATA = (*dict.fromkeys(row.name for row in metrics.SCORES if row.compared), *METRICS)
 _FEW = 30  # questions below which a reader should be warned of them
 
 

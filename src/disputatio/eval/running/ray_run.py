@@ -130,6 +130,7 @@ def questions_sent(recipe: Recipe, meter: Meter, address: str, workers: int, eac
             return partial(_Worker, recipe, desk, number, path)
 
         with open_pool(make, count, each=each, on_death=forfeit_of(desk, recipe.budget)) as pool:
+            pool.wait_ready()
 
             def work(example: Example, entrant: Entrant, trace: Trace) -> Worked:
                 came: _Came = pool.do(_Asked(example, entrant))

@@ -24,9 +24,10 @@ from disputatio.store.ingesting.fingerprint import look
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, file_key, find_all, summary_of
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, check_options, settings_of
 from disputatio.store.ingesting.prepare import Prepared
-from disputatio.store.ingesting.ray_stream import Block, open_stream
+from disputatio.store.ingesting.ray_stream import EACH, KINDS, Block, BlockStream
 from disputatio.store.ingesting.source import STDIN
 from disputatio.workers.cluster import cluster, reported_faults
+from disputatio.workers.pool import open_pool
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,7 +95,6 @@ def ingest_with_ray(
             make = None if own is None else embedder or _maker(own, threads)
             recipe = ray_worker.Recipe(
                 options=options,
-                folder=str(Path.cwd()),
                 make=make,
                 name="" if own is None else own.name,
                 threads=threads,
@@ -110,7 +110,11 @@ def ingest_with_ray(
                 def is_wanted(document: str) -> bool:
                     return not writer.holds(document)
 
-                with open_stream(tasks, recipe, count, wanted=is_wanted, on_ready=on_ready) as stream:
+                work = partial(ray_worker.IngestWorker, recipe)
+                with open_pool(
+                    lambda _: work, count, each=EACH, kinds=KINDS, cpus=threads, on_ready=on_ready
+                ) as pool:
+                    stream = BlockStream(tasks, pool, is_wanted if make is not None else None)
                     rows = itertools.chain.from_iterable(map(_rows_of, stream))
                     _put(writer, changed, rows, run, lambda: told(writer.counts["passages"]))
         writer.finish()

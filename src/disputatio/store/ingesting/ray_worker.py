@@ -1,18 +1,20 @@
-"""What a Ray worker does in an ingest: read files, divide their documents, embed passages.
+"""The work of a Ray worker in an ingest: read files, divide their documents, embed passages.
 
-What was read travels in blocks, Arrow tables of one schema. A file's rows stand together and in order:
-its documents, the rows that were refused, and one that ends it. The vectors of a block travel apart.
+Rows travel in blocks, Arrow tables of one schema. The rows of a file stand together and in order: its
+documents, the rows that were refused, and one that ends it. The vectors of a block travel apart.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from disputatio.errors import ConfigError, IngestError
 from disputatio.protocols import Embedder
@@ -23,7 +25,6 @@ from disputatio.store.ingesting.options import ReadOptions, settings_of
 from disputatio.store.ingesting.prepare import Prepared, passage_at
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.segments.terms import searched_text
-from disputatio.workers.carried import Carried, carried
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,6 +35,7 @@ DOCUMENT, REFUSED, BROKEN, END = "document", "refused", "broken", "end"
 BLOCK_PASSAGES = 128  # of a block, about: fewer leave a worker's threads idle at the end of each
 _BLOCK_ROWS = 1_024
 _BLOCK_CHARACTERS = 4_000_000  # of a block's rows, about
+_BLOCKS = 4  # that are read at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,61 +136,85 @@ def blocks_of(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What a worker works with: `make` opens its embedder, which is to have that `name`, on `threads` cores.
+    """The parts of a worker: `make` opens its embedder, which is to have that `name`, on `threads` cores.
 
     Without `make` a worker only reads.
     """
 
     options: ReadOptions
-    folder: str
     make: Callable[[], Embedder] | None = None
     name: str = ""
     threads: int = 1
 
 
+class Read(NamedTuple):
+    """Files to read on in (number, path, folder); `skipped` of their blocks were received before."""
+
+    task: int
+    files: Sequence[Mapping[str, Any]]
+    skipped: int
+
+
+class Blocks(NamedTuple):
+    """The next blocks of the files of a task; the last ones if it is `over`."""
+
+    tables: list[pa.Table]
+    over: bool
+
+
 class IngestWorker:
-    """Reads and embeds, one of each at a time and both at once; an actor of Ray."""
+    """Reads files and embeds blocks, one of each at a time and both at once; made on a worker of a pool.
+
+    It keeps its place in the files that it reads. Those that another worker began are read from their start,
+    and the blocks that were received are skipped.
+    """
 
     def __init__(self, recipe: Recipe) -> None:
-        """Nothing is opened before `ready`, whose error can be told."""
-        self._recipe = recipe
-        self._open = contextlib.ExitStack()
-        self._embedder: Embedder | None = None
-        self._read: Any = None
-
-    def ready(self) -> Carried[None]:
-        """Open what reading and embedding need; an error is a `ConfigError` when the embedder is another."""
-        return carried(self._get_ready)
-
-    def _get_ready(self) -> None:
-        recipe = self._recipe
-        # Paths may be relative to where the ingest was started.
-        with contextlib.suppress(OSError):
-            os.chdir(recipe.folder)
         # Tokenizers would take a thread a core in each of the workers of a machine.
         os.environ.setdefault("RAYON_NUM_THREADS", str(recipe.threads))
+        self._options = recipe.options
+        self._open = contextlib.ExitStack()
         self._read = self._open.enter_context(open_reader(recipe.options))
-        if recipe.make is not None:
-            self._embedder = recipe.make()
+        self._reading, self._embedding = threading.Lock(), threading.Lock()
+        self._place = (-1, 0)
+        self._blocks: Iterator[list[Row]] = iter(())
+        self._embedder = None if recipe.make is None else recipe.make()
+        if self._embedder is not None:
             if self._embedder.name != recipe.name:
                 raise ConfigError(f"a worker has the embedder {self._embedder.name}, the index {recipe.name}")
-            self._embedder.embed(["ready"])  # the model is loaded now, and not with the first block
+            self._embedder.embed(["ready"])  # load the model now, and not with the first block
 
-    def read(self, files: Sequence[Mapping[str, Any]], skipped: int) -> Iterator[pa.Table]:
-        """Yield the blocks of some files (number, path, folder) but for the first, which were had before."""
-        rows = (row for file in files for row in self._rows(file))
-        for number, block in enumerate(blocks_of(rows)):
-            if number >= skipped:
-                yield block_of(block)
+    def __call__(self, task: Read | pa.Table) -> Blocks | NDArray[np.float32]:
+        """Read on in files, or embed the passages of a block."""
+        return self.read(task) if isinstance(task, Read) else self.embed(task)
 
-    def embed(self, block: pa.Table) -> Carried[NDArray[np.float32]]:
+    def read(self, task: Read) -> Blocks:
+        """Return the next blocks of some files."""
+        with self._reading:
+            if self._place != (task.task, task.skipped):
+                self._blocks = blocks_of(row for file in task.files for row in self._rows(file))
+                for _ in itertools.islice(self._blocks, task.skipped):
+                    pass
+            tables: list[pa.Table] = []
+            characters = 0
+            while len(tables) < _BLOCKS and characters < _BLOCK_CHARACTERS:
+                rows = next(self._blocks, None)
+                if rows is None:
+                    return Blocks(tables, over=True)
+                tables.append(block_of(rows))
+                characters += sum(len(row.body) for row in rows)
+            self._place = (task.task, task.skipped + len(tables))
+            return Blocks(tables, over=False)
+
+    def embed(self, block: pa.Table) -> NDArray[np.float32]:
         """Return the vectors of the passages of a block."""
         embedder = self._embedder
         assert embedder is not None  # a worker without one is sent no blocks
-        return carried(lambda: embedder.embed(texts_of(block)))
+        with self._embedding:
+            return embedder.embed(texts_of(block))
 
     def _rows(self, file: Mapping[str, Any]) -> Iterator[Row]:
-        options = self._recipe.options
+        options = self._options
         number, path, folder = file["number"], Path(os.fsdecode(file["path"])), file["folder"]
         run, seen = Run(unverified=options.unverified), look(path, settings_of(options, folder))
         broken: IngestError | None = None
