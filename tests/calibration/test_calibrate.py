@@ -188,13 +188,13 @@ def test_sources_of_one_owner_have_one_vote(tmp_path: Path) -> None:
     assert later == owned
 
 
-def test_one_source_or_one_owner_has_nobody_to_cross_check_with(tmp_path: Path) -> None:
+def test_one_source_or_one_owner_cannot_be_cross_checked(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 0})
     model = Scripted([])
     report = run(index, model, count=4)
     assert model.calls == []
     assert report.cross_checked == 0
-    assert "nobody to cross-check with" in " ".join(report.notices)
+    assert "no other owner to cross-check with" in " ".join(report.notices)
     assert report.sources["archive"].answered == 0
     assert report.sources["archive"].reliability == 0.5
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from disputatio.calibration.copies import tied_texts
+from disputatio.calibration.estimates import tied_texts
 from disputatio.parts import with_retriever
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.in_memory import InMemory
@@ -19,7 +19,7 @@ POST = (
 )
 
 
-def test_a_reworded_copy_ties_two_sources_and_nobody_else(tmp_path: Path) -> None:
+def test_a_reworded_copy_ties_two_sources_and_no_other(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 0, "museum": 0})
     index.add([Passage(text=POST.format(what="the sea"), source="buzz")])
     index.add([Passage(text=POST.format(what="old towers"), source="wonder")])
@@ -30,7 +30,7 @@ def test_a_reworded_copy_ties_two_sources_and_nobody_else(tmp_path: Path) -> Non
     assert groups.tolist() == [0, 1, 2, 1]
 
 
-def test_a_copy_that_was_deleted_ties_nobody(tmp_path: Path) -> None:
+def test_a_deleted_copy_ties_no_sources(tmp_path: Path) -> None:
     index = FolderIndex.open(tmp_path / "x")
     index.add(
         [Passage(text=POST.format(what=source), source=source) for source in ("buzz", "wonder", "viral")]

@@ -10,7 +10,7 @@ import pytest
 
 import disputatio as d
 from disputatio.calibration.calibrate import Report, calibrate
-from disputatio.calibration.copies import tied_texts
+from disputatio.calibration.estimates import tied_texts
 from disputatio.calibration.learn import remove, set_owner
 from disputatio.errors import StoreError
 from disputatio.llm.scripted import Scripted

@@ -166,7 +166,7 @@ def test_nothing_to_cross_check_exits_with_one(workspace: Path, capsys: Capture)
     index_of(workspace / "one.index", {"archive": 0})
     done = run(capsys, "calibrate", "--index", "one.index", "--model", "scripted:")
     assert done.code == 1
-    assert "nobody to cross-check with" in done.err
+    assert "no other owner to cross-check with" in done.err
 
 
 @pytest.mark.parametrize(

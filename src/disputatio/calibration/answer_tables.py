@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from disputatio.calibration.estimates import with_figures
 from disputatio.errors import InputError, MissingDependency, StoreError
 from disputatio.reliability.answers import COLUMNS, Answers, SourceFigures
 from disputatio.types import Source
@@ -17,15 +18,17 @@ from disputatio.types import Source
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KINDS = (".parquet", ".arrow", ".feather", ".csv", ".jsonl")
+_FORMATS: dict[str, Any] = {
+    ".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".csv": "csv", ".jsonl": "json"
+}  # fmt: skip
 _ROWS = 262_144  # of a batch
 
 
 def read_answers(path: Path, into: Answers) -> int:
-    """Add the rows of a table to the answers, batch by batch; how many there were.
+    """Add the rows of a table to the answers, batch by batch; return their number.
 
-    The table (`KINDS`) has the columns question, source and answer, and perhaps truth, the right answer where
-    it is known. Raises `InputError` if it is missing, is no such table or has no answer in it.
+    The table (`_FORMATS`) has the columns question, source, answer, and optionally truth, the right answer if
+    it is known. Raises `InputError` if the file is missing, is no such table or has no answers.
     """
     columns = [*COLUMNS, "truth"]
     with _batches(path) as batches:
@@ -39,26 +42,18 @@ def read_answers(path: Path, into: Answers) -> int:
 
 @contextmanager
 def _batches(path: Path) -> Iterator[Iterator[pa.RecordBatch]]:
-    """The record batches of a file; what is wrong with it is an `InputError` of one line."""
+    """Open the record batches of a file; raises `InputError` of one line for an unreadable one."""
     try:
         import pyarrow as pa
         import pyarrow.dataset as ds
     except ImportError as error:
         raise MissingDependency("pyarrow", "store") from error
-    formats: dict[str, Any] = {
-        ".parquet": "parquet",
-        ".arrow": "ipc",
-        ".feather": "ipc",
-        ".csv": "csv",
-        ".jsonl": "json",
-    }
-    if path.suffix.lower() not in KINDS:
-        raise InputError(f"{path}: a table of answers is one of {', '.join(KINDS)}")
+    if path.suffix.lower() not in _FORMATS:
+        raise InputError(f"{path}: a table of answers is one of {', '.join(_FORMATS)}")
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")
-    kind = path.suffix.lower()
     try:
-        table = ds.dataset(path, format=formats[kind])
+        table = ds.dataset(path, format=_FORMATS[path.suffix.lower()])
         yield table.to_batches(batch_size=_ROWS)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
@@ -103,16 +98,15 @@ def sources_of(figures: SourceFigures, questions: int, day: str) -> dict[str, So
     """Return the estimates by name, as an index keeps them; those that could not be compared are left out."""
     group_size = np.bincount(figures.group, minlength=len(figures.names))
     return {
-        name: Source(
-            name=name,
-            reliability=round(float(figures.reliability[at]), 6),
-            low=round(float(figures.low[at]), 6),
-            high=round(float(figures.high[at]), 6),
-            questions=questions,
-            answered=round(float(figures.answered[at]), 6),
-            agreed=round(float(figures.agreed[at]), 6),
-            group=figures.names[int(figures.group[at])] if group_size[figures.group[at]] > 1 else "",
-            updated=day,
+        name: with_figures(
+            figures,
+            at,
+            Source(
+                name=name,
+                questions=questions,
+                group=figures.names[int(figures.group[at])] if group_size[figures.group[at]] > 1 else "",
+                updated=day,
+            ),
         )
         for at, name in enumerate(figures.names)
         if figures.checked[at]

@@ -14,9 +14,14 @@ from typing import TYPE_CHECKING
 
 from disputatio.agents.per_source import SourceReply, answer_per_source, drop_unsupported, retrieve_per_source
 from disputatio.attribution.clusters import cluster
-from disputatio.calibration.candidate_sentences import CandidateSentence, find_candidates
 from disputatio.calibration.estimates import estimates_of
-from disputatio.calibration.questions import is_asked, speaking_of, write_questions
+from disputatio.calibration.questions import (
+    CandidateSentence,
+    find_candidates,
+    is_asked,
+    keep_relevant,
+    write_questions,
+)
 from disputatio.errors import InputError, StoreError
 from disputatio.events import Read
 from disputatio.kit import Kit
@@ -45,7 +50,7 @@ _JUDGED = 1.3  # calls of the judge for each answer, estimated
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationPlan:
-    """What a calibration is going to do, reported before it starts.
+    """The work that a calibration is going to do, reported before it starts.
 
     `questions` will be asked (`write` of them are written first), `done` are on record already. `calls` and
     `seconds` are estimates; `seconds` is None if no call of this model has been timed yet.
@@ -61,7 +66,7 @@ class CalibrationPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a calibration found: `sources` by name, and what the estimates rest on.
+    """The result of a calibration: the estimated `sources` by name, and the counts behind them.
 
     `questions` are on record, `anchors` of them verified; `cross_checked` were answered by at least two
     owners or are anchors with an answer. `notices` are warnings for the user.
@@ -100,7 +105,7 @@ class _Run:
     seconds: float = 0.0
     refused: list[str] = field(default_factory=list)
 
-    def timed(self, kit: Kit, start: float) -> None:
+    def count_calls(self, kit: Kit, start: float) -> None:
         """Count the calls of a kit, without those from the journal, and record their duration."""
         calls = [event for event in kit.trace.events if isinstance(event, Read) and not event.journalled]
         seconds = time.perf_counter() - start
@@ -143,11 +148,11 @@ def calibrate(
             raise InputError(str(error)) from error
     require_one(index.path)
     listener = listener or Listener()
-    held = index.source_passages()
-    counts = {} if held is None else held.counts()
-    if held is None or not any(counts.values()):
+    passages = index.source_passages()
+    counts = {} if passages is None else passages.counts()
+    if passages is None or not any(counts.values()):
         raise StoreError(f"{index.path}: holds no passages; put some in with: disputatio ingest PATH")
-    states = {name: state for name, state in held.states().items() if name}
+    states = {name: state for name, state in passages.states().items() if name}
     with index.open_log() as journal:
         if anew:
             journal.note("anew")
@@ -171,7 +176,7 @@ def calibrate(
         if len({run.owners.get(name, name) for name in run.names}) > 1:
             _ask_all(run, known, count, questions, anchors, seed, listener)
     record = index.records()[0]
-    estimates = estimates_of(record, held, run.names, owners=run.owners, day=day)
+    estimates = estimates_of(record, passages, run.names, owners=run.owners, day=day)
     index.set_estimates(estimates.sources, states=states)
     return Report(
         sources=estimates.sources,
@@ -228,9 +233,9 @@ def _ask_all(
         _plan(run, known, pending, candidates[:write], done=len(requested) + reused - len(pending))
     )
     checks = {**known.checks, **requested}
-    begun = time.perf_counter()
-    for done, check in enumerate(itertools.chain(pending, _written(run, candidates, write, checks))):
-        seconds_left = (time.perf_counter() - begun) / done * (total - done) if done else None
+    start = time.perf_counter()
+    for done, check in enumerate(itertools.chain(pending, _write(run, candidates, write, checks))):
+        seconds_left = (time.perf_counter() - start) / done * (total - done) if done else None
         listener.progress(done, total, seconds_left)
         if check.id not in known.checks or known.checks[check.id] != check:
             run.journal.check(check)
@@ -239,19 +244,17 @@ def _ask_all(
 
 
 def _is_done(run: _Run, known: Outcomes, check: Check) -> bool:
-    """Return whether the sources have answered this question, with their present passages."""
+    """Return True if the sources have answered this question, with their present passages."""
     outcome = known.outcomes.get(check.id)
     if outcome is None or known.checks.get(check.id, check).gold != check.gold:
         return False
     return all(outcome.states.get(name) == state for name, state in run.states.items())
 
 
-def _written(
+def _write(
     run: _Run, candidates: Sequence[CandidateSentence], count: int, checks: dict[str, Check]
 ) -> Iterable[Check]:
-    """Return up to `count` questions written from the candidate sentences, batch by batch as they
-    are used.
-    """
+    """Write up to `count` questions from the candidate sentences, batch by batch as they are used."""
     remaining = list(candidates)
     written_count = 0
     while remaining and written_count < count:
@@ -259,7 +262,7 @@ def _written(
         batch, remaining = remaining[:size], remaining[size:]
         kit, start = run.kit.with_trace(Trace()), time.perf_counter()
         written = write_questions(batch, kit)
-        run.timed(kit, start)
+        run.count_calls(kit, start)
         for candidate, check in zip(batch, written, strict=True):
             if isinstance(check, Check) and not is_asked(check, checks.values()):
                 checks[check.id] = check
@@ -278,11 +281,11 @@ def _plan(
     *,
     done: int,
 ) -> CalibrationPlan:
-    """Return the number of calls, estimated: a search finds the sources that a question concerns."""
+    """Estimate the number of calls: a search finds the sources that a question concerns."""
     kit = run.kit.with_trace(Trace())
     asked_sources = 0
     for text in (*(check.text for check in pending), *(candidate.sentence for candidate in candidates)):
-        asked_sources += len(speaking_of(text, retrieve_per_source(text, kit)))
+        asked_sources += len(keep_relevant(text, retrieve_per_source(text, kit)))
     calls = len(candidates) + round(asked_sources * (1 + _JUDGED))
     past, seconds = known.spent.get(run.kit.model.name, (0, 0.0))
     return CalibrationPlan(
@@ -299,11 +302,11 @@ def _plan(
 def _ask(run: _Run, check: Check) -> None:
     """Ask one question of every source with passages on it, and record the outcome."""
     kit, start = run.kit.with_trace(Trace()), time.perf_counter()
-    holdings = speaking_of(check.text, retrieve_per_source(check.text, kit))
+    holdings = keep_relevant(check.text, retrieve_per_source(check.text, kit))
     replies = drop_unsupported(check.text, answer_per_source(check.text, holdings, kit), kit, tau=run.tau)
     answered = [reply for reply in replies if reply.answer]
     grouped = cluster(check.text, [*check.gold, *(reply.answer for reply in answered)], kit)
-    run.timed(kit, start)
+    run.count_calls(kit, start)
     votes, known = against_gold(check.gold, [reply.answer for reply in answered], grouped.votes)
     clusters = dict(zip((reply.source for reply in answered), votes, strict=True))
     run.journal.outcome(
@@ -311,7 +314,7 @@ def _ask(run: _Run, check: Check) -> None:
             question=check.id,
             answers={reply.source: reply.answer for reply in answered},
             clusters=clusters,
-            winner=_most(clusters, run.owners) if known == UNKNOWN else known,
+            winner=_majority(clusters, run.owners) if known == UNKNOWN else known,
             known=known,
             day=run.day,
             states={name: state for name, state in run.states.items() if name not in _faulty(replies)},
@@ -322,7 +325,7 @@ def _ask(run: _Run, check: Check) -> None:
 def against_gold(
     gold: Sequence[str], answers: Sequence[str], clusters: Sequence[int]
 ) -> tuple[list[int], int]:
-    """Return the clusters of the answers without gold, numbered as met, and the right one.
+    """Return the clusters of the answers without gold, numbered in their order, and the right one.
 
     `clusters` begins with the clusters of the gold answers. An answer is right if it shares a cluster with a
     gold answer or states one word for word; all right answers are one cluster. -2 without gold.
@@ -342,26 +345,28 @@ def against_gold(
     return votes, known
 
 
-def _most(clusters: Mapping[str, int], owners: Mapping[str, str]) -> int:
-    """Return the cluster of most owners, the one met first on a tie; -1 if nobody answered."""
-    voters: dict[int, set[str]] = {}
+def _majority(clusters: Mapping[str, int], owners: Mapping[str, str]) -> int:
+    """Return the cluster of most owners, the first one on a tie; -1 if there is no answer."""
+    owners_of_cluster: dict[int, set[str]] = {}
     for name, number in clusters.items():
-        voters.setdefault(number, set()).add(owners.get(name, name))
-    return max(voters, key=lambda number: (len(voters[number]), -number), default=NOBODY)
+        owners_of_cluster.setdefault(number, set()).add(owners.get(name, name))
+    return max(
+        owners_of_cluster, key=lambda number: (len(owners_of_cluster[number]), -number), default=NOBODY
+    )
 
 
 def _faulty(replies: Sequence[SourceReply]) -> set[str]:
-    """Sources whose agent gave an unusable reply: the next calibration asks them again."""
+    """Return the sources whose reply was unusable: the next calibration asks them again."""
     return {reply.source for reply in replies if reply.reply.fault}
 
 
 def _notices(run: _Run, record: Outcomes, unnamed: int) -> list[str]:
-    """Warnings for the user about the questions asked, a sentence each."""
+    """Return warnings for the user about the questions asked, a sentence each."""
     notices = []
     if not run.names:
         notices.append("no passage says who published it: there is no source to estimate (see --source-by)")
     elif len({run.owners.get(name, name) for name in run.names}) < 2:
-        notices.append("all passages are of one owner: there is nobody to cross-check with")
+        notices.append("all passages are of one owner: there is no other owner to cross-check with")
     elif not record.outcomes and not run.refused:
         notices.append("no two owners write about the same things: nothing can be cross-checked")
     elif record.outcomes and not any(outcome.answers for outcome in record.outcomes.values()):

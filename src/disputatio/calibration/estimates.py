@@ -6,17 +6,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from disputatio.calibration.copies import tied_texts
-from disputatio.reliability.grouping import united_list
+from disputatio.reliability.grouping import tied_by_text, united_list
 from disputatio.reliability.posterior import posterior
+from disputatio.reliability.similarity import COPY
 from disputatio.reliability.trust import Trust, joined, untangled
 from disputatio.reliability.weighted_vote import CAP, FlatVotes, estimate
 from disputatio.store.calibration_log import PAPER, UNKNOWN, Outcomes, QuestionOutcome
+from disputatio.store.segments import minhash
 from disputatio.types import Source
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = NDArray[np.float64]
 PRIOR = 0.5
+_MOST_COMPARED = 500_000  # passages; a larger index is not searched for copies
+_MOST_ALL_PAIRS = (
+    4_000  # up to this many passages, all pairs are compared, with the lower threshold of copies
+)
+_BINS = 20  # bins that two texts must fill together, or they are alike by chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,16 +42,43 @@ class Estimates:
 
 
 def estimates_of(
-    record: Outcomes, held: SourcePassages, names: Sequence[str], *, owners: Mapping[str, str], day: str
+    record: Outcomes, passages: SourcePassages, names: Sequence[str], *, owners: Mapping[str, str], day: str
 ) -> Estimates:
     """Return an estimate for each of the sources `names` of an index, from the whole record, by its
     estimator.
 
-    Answers of sources that have left the index still count for and against the others.
+    Answers of sources that are no longer in the index still count for and against the others.
     """
     if record.estimator == PAPER:
         return estimates_as_published(record, names, owners=owners, day=day)
-    return estimates_by_owner(record, held, names, owners=owners, day=day)
+    return estimates_by_owner(record, passages, names, owners=owners, day=day)
+
+
+class Figures(Protocol):
+    """Columns of figures, a row for each source."""
+
+    @property
+    def reliability(self) -> Floats: ...
+    @property
+    def low(self) -> Floats: ...
+    @property
+    def high(self) -> Floats: ...
+    @property
+    def answered(self) -> Floats: ...
+    @property
+    def agreed(self) -> Floats: ...
+
+
+def with_figures(figures: Figures, row: int, source: Source) -> Source:
+    """Return a source with the figures of a row."""
+    return replace(
+        source,
+        reliability=round(float(figures.reliability[row]), 6),
+        low=round(float(figures.low[row]), 6),
+        high=round(float(figures.high[row]), 6),
+        answered=round(float(figures.answered[row]), 6),
+        agreed=round(float(figures.agreed[row]), 6),
+    )
 
 
 def estimates_as_published(
@@ -60,18 +93,10 @@ def estimates_as_published(
     all_names = [*names, *sorted(former)]
     rows = list(record.outcomes.values())
     found = estimate(votes_of(rows, all_names), options=max(2, min(len(all_names), CAP)), prior=PRIOR)
-    asked = _asked(rows)
+    asked = _count_asked(rows)
     sources = {
-        name: Source(
-            name=name,
-            owner=owners.get(name, ""),
-            reliability=round(float(found.reliability[at]), 6),
-            low=round(float(found.low[at]), 6),
-            high=round(float(found.high[at]), 6),
-            questions=asked[name],
-            answered=round(float(found.answered[at]), 6),
-            agreed=round(float(found.agreed[at]), 6),
-            updated=day,
+        name: with_figures(
+            found, at, Source(name=name, owner=owners.get(name, ""), questions=asked[name], updated=day)
         )
         for at, name in enumerate(names)
     }
@@ -79,7 +104,7 @@ def estimates_as_published(
 
 
 def estimates_by_owner(
-    record: Outcomes, held: SourcePassages, names: Sequence[str], *, owners: Mapping[str, str], day: str
+    record: Outcomes, passages: SourcePassages, names: Sequence[str], *, owners: Mapping[str, str], day: str
 ) -> Estimates:
     """Our estimates: an owner has one vote, and so have sources that copy each other's texts or share false
     values (`reliability.trust`)."""
@@ -89,29 +114,28 @@ def estimates_by_owner(
     votes = votes_of(rows, all_names)
     numbers: dict[str, int] = {}
     owned = [numbers.setdefault(owners.get(name, f"\0{name}"), len(numbers)) for name in all_names]
-    texts = tied_texts(held, all_names)
+    texts = tied_texts(passages, all_names)
     known = np.array([row.known for row in rows], dtype=np.int32)
     counts = importance(rows, day, record.half_life)
     trusted, ties = untangled(votes, owners=owned, groups=texts, known=known, importance=counts, prior=PRIOR)
     group = joined(ties.group[trusted.owner], texts)
     if not trusted.weights.any():  # no winner is sure enough to count errors that sources share
         group = joined(trusted.owner, texts)
-        trusted = _by_others(votes, trusted, group, known, counts)
+        trusted = _compare_with_others(votes, trusted, group, known, counts)
     group_names = {int(number): all_names[at] for at, number in reversed(list(enumerate(group)))}
     size = np.bincount(group)
-    asked = _asked(rows)
+    asked = _count_asked(rows)
     sources = {
-        name: Source(
-            name=name,
-            owner=owners.get(name, ""),
-            reliability=round(float(trusted.reliability[at]), 6),
-            low=round(float(trusted.low[at]), 6),
-            high=round(float(trusted.high[at]), 6),
-            questions=asked[name],
-            answered=round(float(trusted.answered[at]), 6),
-            agreed=round(float(trusted.agreed[at]), 6),
-            group=group_names[int(group[at])] if size[group[at]] > 1 else "",
-            updated=day,
+        name: with_figures(
+            trusted,
+            at,
+            Source(
+                name=name,
+                owner=owners.get(name, ""),
+                questions=asked[name],
+                group=group_names[int(group[at])] if size[group[at]] > 1 else "",
+                updated=day,
+            ),
         )
         for at, name in enumerate(names)
     }
@@ -133,17 +157,17 @@ def estimates_by_owner(
     )
 
 
-def _by_others(
+def _compare_with_others(
     votes: FlatVotes,
     trusted: Trust,
     group: NDArray[np.int64],
     known: NDArray[np.int32],
     counts: Floats,
 ) -> Trust:
-    """Return the figures if no record gives a weight yet: each owner is compared with most of the others.
+    """Compare each owner with most of the others, for a record that gives no owner a weight yet.
 
-    Owners tied with it are left out, and tied owners have one vote. If the others are divided evenly or
-    nobody else answered, the question is not counted.
+    Owners tied with it are left out, and tied owners have one vote. If the others are divided evenly, or no
+    other owner answered, the question is not counted.
     """
     by_owner = united_list(votes, trusted.owner, split="none")
     by_unit = united_list(votes, group, split="none")
@@ -180,21 +204,52 @@ def _by_others(
 
 def _three_strongest(votes: FlatVotes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the three slots of most votes for each question, -1 for none, and their votes, 0 for none."""
-    voters = np.bincount(votes.slot, minlength=int(votes.start[-1]))
+    counts = np.bincount(votes.slot, minlength=int(votes.start[-1]))
     question = np.repeat(np.arange(votes.questions), np.diff(votes.start))
-    order = np.lexsort((np.arange(len(voters)), -voters, question))
+    order = np.lexsort((np.arange(len(counts)), -counts, question))
     rank = np.arange(len(order)) - votes.start[question[order]]
     first = order[rank < 3]
     slots = np.full((votes.questions, 3), -1, dtype=np.int64)
     most = np.zeros((votes.questions, 3), dtype=np.int64)
     slots[question[first], rank[rank < 3]] = first
-    most[question[first], rank[rank < 3]] = voters[first]
+    most[question[first], rank[rank < 3]] = counts[first]
     return slots, most
 
 
-def _asked(rows: Sequence[QuestionOutcome]) -> Counter[str]:
-    """Return how many questions each source was asked."""
+def _count_asked(rows: Sequence[QuestionOutcome]) -> Counter[str]:
+    """Count the questions that each source was asked."""
     return Counter(name for row in rows for name in row.states)
+
+
+def tied_texts(passages: SourcePassages, names: Sequence[str]) -> NDArray[np.int32] | None:
+    """Group sources of mostly near-duplicate passages: a number for each name, the same within a group.
+
+    None if the index is too large to compare all passages.
+    """
+    if sum(passages.counts().values()) > _MOST_COMPARED:
+        return None
+    rows, sources = passages.sketches(names)
+    pairs = np.array(
+        _copied_pairs(rows) if len(rows) <= _MOST_ALL_PAIRS else minhash.pairs(rows), dtype=np.int64
+    ).reshape(-1, 2)
+    if not len(pairs):
+        return np.arange(len(names), dtype=np.int32)
+    return tied_by_text(pairs, sources, len(names)).group
+
+
+def _copied_pairs(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:
+    """Return pairs of rows (earlier, later) whose estimated likeness is that of copies
+    (`similarity.COPY`).
+    """
+    pairs: list[tuple[int, int]] = []
+    filled = sketches > 0
+    for row, (sketch, bins) in enumerate(zip(sketches, filled, strict=True)):
+        later, full = sketches[row + 1 :], filled[row + 1 :]
+        same = ((later == sketch) & bins).sum(axis=1)
+        either = (full | bins).sum(axis=1)
+        near = (either >= _BINS) & (same >= COPY * either)
+        pairs += [(row, row + 1 + other) for other in np.flatnonzero(near).tolist()]
+    return pairs
 
 
 def votes_of(rows: Sequence[QuestionOutcome], names: Sequence[str]) -> FlatVotes:
@@ -211,7 +266,7 @@ def votes_of(rows: Sequence[QuestionOutcome], names: Sequence[str]) -> FlatVotes
 
 
 def importance(rows: Sequence[QuestionOutcome], day: str, half_life: float | None) -> NDArray[np.float64]:
-    """Return how much each outcome counts on a day: 1, or half for each `half_life` days since.
+    """Weigh each outcome on a day: 1, or half for each `half_life` days since.
 
     >>> past = QuestionOutcome(question="f", answers={}, clusters={}, day="2026-11-01")
     >>> importance([past], "2026-11-21", 10.0).tolist()
@@ -225,6 +280,6 @@ def importance(rows: Sequence[QuestionOutcome], day: str, half_life: float | Non
 
 
 def _is_checkable(outcome: QuestionOutcome, owners: Mapping[str, str]) -> bool:
-    """Return whether two owners answered, or one did and the right answer is known."""
-    voters = {owners.get(name, f"\0{name}") for name in outcome.clusters}
-    return len(voters) > 1 or (outcome.known != UNKNOWN and bool(voters))
+    """Return True if two owners answered, or one did and the right answer is known."""
+    answering = {owners.get(name, f"\0{name}") for name in outcome.clusters}
+    return len(answering) > 1 or (outcome.known != UNKNOWN and bool(answering))

@@ -1,7 +1,7 @@
 """Updates estimates after a calibration: from answered questions, and by removing a source.
 
-Both append to the record and estimate again from all of it, so that many small updates and one large one
-give the same.
+Both append to the record and estimate again from all of it, so that many small updates give the same as one
+large one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def learn(index: Index, answer: Answer, *, day: str) -> bool:
-    """Record an answer whose conflict was settled, and estimate again; False if there was nothing to learn.
+    """Record an answer that settled a conflict, and estimate again; False if there is nothing to learn.
 
     Raises `StoreError` if the index is not writable.
     """
@@ -27,7 +27,7 @@ def learn(index: Index, answer: Answer, *, day: str) -> bool:
     owners = {name: source.owner for name, source in known.items() if source.owner}
     if not known:
         owners = {source.name: source.owner for source in index.sources() if source.name and source.owner}
-    outcome = settled(answer, owners, day)
+    outcome = settled_outcome(answer, owners, day)
     if outcome is None:
         return False
     with index.open_log() as journal:
@@ -36,7 +36,7 @@ def learn(index: Index, answer: Answer, *, day: str) -> bool:
             return False  # every source has already been asked
         journal.check(Check(id=outcome.question, text=answer.question, kind="asked"))
         journal.outcome(outcome)
-        _again(index, (), owners, day)
+        _estimate_again(index, (), owners, day)
     return True
 
 
@@ -52,7 +52,7 @@ def remove(index: Index, sources: Collection[str], *, day: str) -> dict[str, Sou
     owners = {name: source.owner for name, source in known.items() if source.owner and name not in sources}
     with index.open_log() as journal:
         journal.note("removed", sources=sorted(sources))
-        return _again(index, sources, owners, day)
+        return _estimate_again(index, sources, owners, day)
 
 
 def set_owner(index: Index, source: str, owner: str, *, day: str) -> None:
@@ -61,7 +61,7 @@ def set_owner(index: Index, source: str, owner: str, *, day: str) -> None:
     Raises `InputError` where its passages name another one themselves, `StoreError` if the index is not
     writable.
     """
-    stated = {each.name: each.owner for each in index.sources() if each.name and each.owner}
+    stated = {listed.name: listed.owner for listed in index.sources() if listed.name and listed.owner}
     if stated.get(source, owner) != owner:
         raise InputError(
             f"the passages of {source} say that {stated[source]} owns it: change that in the documents"
@@ -69,14 +69,13 @@ def set_owner(index: Index, source: str, owner: str, *, day: str) -> None:
     with index.open_log() as journal:
         journal.note("owners", owners={source: owner})
         if index.estimates():
-            _again(index, (), stated, day)
+            _estimate_again(index, (), stated, day)
 
 
-def settled(answer: Answer, owners: Mapping[str, str], day: str) -> QuestionOutcome | None:
-    """Return the outcome of an answer whose sources contradict each other and one position of which was
-    accepted.
+def settled_outcome(answer: Answer, owners: Mapping[str, str], day: str) -> QuestionOutcome | None:
+    """Return the outcome of an answer that accepts one of several contradicting positions.
 
-    None if nothing was settled: no contradiction about one subject, several right answers, positions that are
+    None for any other answer: no contradiction about one subject, several right answers, positions that are
     merely outdated, or fewer than two owners on the two sides.
     """
     positions = [
@@ -115,13 +114,15 @@ def settled(answer: Answer, owners: Mapping[str, str], day: str) -> QuestionOutc
     )
 
 
-def _again(index: Index, without: Collection[str], owners: Mapping[str, str], day: str) -> dict[str, Source]:
-    """Estimate from the present record; stale estimates stay stale."""
-    held = index.source_passages()
-    if held is None:
+def _estimate_again(
+    index: Index, without: Collection[str], owners: Mapping[str, str], day: str
+) -> dict[str, Source]:
+    """Estimate from the whole record; stale estimates stay stale."""
+    passages = index.source_passages()
+    if passages is None:
         raise StoreError(f"{index.path}: there is no index here; make one with: disputatio ingest PATH")
-    states = {name: state for name, state in held.states().items() if name and name not in without}
+    states = {name: state for name, state in passages.states().items() if name and name not in without}
     record = index.records()[0]
-    estimates = estimates_of(record, held, sorted(states), owners={**record.owners, **owners}, day=day)
+    estimates = estimates_of(record, passages, sorted(states), owners={**record.owners, **owners}, day=day)
     index.set_estimates(estimates.sources, states={**states, **index.estimated_states()})
     return dict(estimates.sources)

@@ -1,22 +1,32 @@
-"""Fact-checking questions: a model writes each from one passage, and code checks it."""
+"""Fact-checking questions: code picks a sentence, a model writes a question about it, and code checks that.
+
+A question that only one source can answer cross-checks nothing. So each drawn passage is searched for among
+the sources of other owners. Its sentences are ranked by how many of their words these neighbours have;
+neighbours that are copies of the passage do not count. The questions vary in source and topic.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
 
 from disputatio.agents.per_source import Holding
 from disputatio.agents.replies import parse_object
-from disputatio.calibration.candidate_sentences import CandidateSentence
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
-from disputatio.reliability.similarity import content_stems
+from disputatio.reliability.similarity import COPY, content_stems, likeness
 from disputatio.store.calibration_log import Check, check_id
-from disputatio.text import bare_words, fence, is_unknown, one_line
-from disputatio.types import Prompt, Sampling
+from disputatio.text import bare_words, fence, is_unknown, one_line, sentences
+from disputatio.types import Hit, Passage, Prompt, Sampling
 from disputatio.values import same_answer, states
+
+if TYPE_CHECKING:
+    from disputatio.store.contract import Index, SourcePassages
 
 WRITER_SYSTEM = """\
 You write one question of fact whose answer stands in a sentence, to be put to others who have not read it.
@@ -42,6 +52,15 @@ WRITER_SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
+_LEAST_SHARED = 0.25  # share of a sentence's content words that another owner must use
+_SAME_TOPIC = 0.6  # share of common content words from which two sentences have one topic
+_NEIGHBOURS = 12
+_QUERY = 600  # characters of a passage that are searched for
+_SHORT, _LONG = 5, 60  # words of a sentence
+_FIGURE = re.compile(r"\d")
+_NAMED = re.compile(
+    r"\d|(?<=[^.!?\s]\s)[^\W\d_a-z]"
+)  # a figure, or a capital (or a letter without case) within
 _MOST_WORDS, _LONGEST_ANSWER = 40, 8
 _SPEAKS_OF_TEXT = re.compile(
     r"\b(?:the|this|that|given|following|above) (?:passage|text|sentence|article|document|excerpt)\b"
@@ -50,10 +69,163 @@ _SPEAKS_OF_TEXT = re.compile(
 )
 
 
+# --- candidate sentences --------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateSentence:
+    """A sentence of a passage to ask about: `passage.text[start:end]`.
+
+    `shared` is the share of its content words that other owners use, in [0, 1]: the mean of the two greatest,
+    with rare words weighing more. `factual`: it has a name or a figure to ask for.
+    """
+
+    passage: Passage
+    start: int
+    end: int
+    shared: float
+    factual: bool
+    stems: frozenset[str]
+
+    @property
+    def key(self) -> str:
+        """Return the name: the passage's id and the offset."""
+        return f"{self.passage.id}:{self.start}"
+
+    @property
+    def sentence(self) -> str:
+        """Return the text of the sentence."""
+        return self.passage.text[self.start : self.end]
+
+
+def find_candidates(
+    index: Index, count: int, *, owners: Mapping[str, str], seed: int = 0
+) -> Iterator[CandidateSentence]:
+    """Find candidates for `count` questions and more, in the order in which to ask about them.
+
+    The source with the fewest candidates so far comes next, with the sentence that others share most. A topic
+    that was used waits until all others were, and sentences without a name or a figure come last. The same
+    index, `count` and seed give the same candidates. `owners` maps a source to its owner; a source without
+    one owns itself.
+    """
+    passages = index.source_passages()
+    if passages is None:
+        return
+    names = sorted(name for name in passages.counts() if name)
+    pool = _draw_passages(passages, names, count, seed)
+    weight = _Rarity(pool)
+    by_source: dict[str, list[CandidateSentence]] = {}
+    for passage in pool:
+        owner = owners.get(passage.source, passage.source)
+        others = [name for name in names if owners.get(name, name) != owner]
+        if others:
+            query = f"{passage.title}. {passage.text}"[:_QUERY]
+            hits = index.search(query, k=_NEIGHBOURS, sources=others)
+            by_source.setdefault(passage.source, []).extend(_candidates_of(passage, hits, owners, weight))
+    order = sorted(by_source, key=lambda name: _random_number(seed, name))
+    for factual in (True, False):
+        yield from _in_turn(
+            {
+                name: [candidate for candidate in by_source[name] if candidate.factual is factual]
+                for name in order
+            },
+            weight,
+        )
+
+
+def _draw_passages(passages: SourcePassages, names: list[str], count: int, seed: int) -> list[Passage]:
+    """Draw passages at random, equally many from each source."""
+    per_source = max(2, math.ceil(3 * count / max(len(names), 1)))
+    most = max(4 * count, 64) // per_source
+    chosen = sorted(names, key=lambda name: _random_number(seed, name))[: max(most, 1)]
+    return passages.drawn(chosen, per_source, _random_number(seed, "") | 1)
+
+
+def _random_number(seed: int, name: str) -> int:
+    """Return a random number for a name."""
+    return int.from_bytes(blake2b(f"{seed}\0{name}".encode("utf-8", "replace"), digest_size=8).digest())
+
+
+class _Rarity:
+    """Weights of words: a word weighs more if fewer of the drawn passages have it."""
+
+    def __init__(self, pool: Sequence[Passage]) -> None:
+        self._rows = len(pool)
+        self._passages_with = Counter(
+            stem for passage in pool for stem in content_stems(f"{passage.title} {passage.text}")
+        )
+
+    def of(self, stems: frozenset[str]) -> float:
+        """Return the sum of the weights of some words."""
+        return math.fsum(math.log1p(self._rows / max(self._passages_with[stem], 1)) for stem in sorted(stems))
+
+
+def _candidates_of(
+    passage: Passage, hits: list[Hit], owners: Mapping[str, str], weight: _Rarity
+) -> list[CandidateSentence]:
+    """Return the sentences of a passage whose content words the found passages share."""
+    neighbours: dict[str, list[frozenset[str]]] = {}
+    for hit in hits:
+        near = hit.passage
+        if likeness(near.text, passage.text) < COPY:
+            owner = owners.get(near.source, near.source)
+            neighbours.setdefault(owner, []).append(content_stems(f"{near.title} {near.text}"))
+    candidates = []
+    for start, end in sentences(passage.text):
+        sentence = passage.text[start:end]
+        stems = frozenset(stem for stem in content_stems(sentence) if not _FIGURE.search(stem))
+        if not _SHORT <= len(sentence.split()) <= _LONG or len(stems) < 3 or sentence.endswith("?"):
+            continue
+        whole_weight = weight.of(stems)
+        shares = sorted(
+            (max(weight.of(stems & stems_near) for stems_near in texts) for texts in neighbours.values()),
+            reverse=True,
+        )
+        if shares and shares[0] >= _LEAST_SHARED * whole_weight:
+            candidates.append(
+                CandidateSentence(
+                    passage=passage,
+                    start=start,
+                    end=end,
+                    shared=sum(shares[:2]) / (2 * whole_weight),
+                    factual=_NAMED.search(sentence) is not None,
+                    stems=stems,
+                )
+            )
+    return candidates
+
+
+def _in_turn(
+    by_source: Mapping[str, list[CandidateSentence]], weight: _Rarity
+) -> Iterator[CandidateSentence]:
+    """Yield the candidates of the sources in turn, each topic once; then those with a used topic."""
+    order = list(by_source)
+    remaining = {name: sorted(by_source[name], key=lambda candidate: -candidate.shared) for name in order}
+    count_of = dict.fromkeys(order, 0)
+    topics: list[frozenset[str]] = []
+    waiting: list[CandidateSentence] = []
+    while True:
+        open_sources = [name for name in order if remaining[name]]
+        if not open_sources:
+            break
+        name = min(open_sources, key=lambda source: count_of[source])
+        candidate = remaining[name].pop(0)
+        candidate_weight = weight.of(candidate.stems)
+        if any(
+            weight.of(candidate.stems & topic) >= _SAME_TOPIC * min(candidate_weight, weight.of(topic))
+            for topic in topics
+        ):
+            waiting.append(candidate)
+            continue
+        topics.append(candidate.stems)
+        count_of[name] += 1
+        yield candidate
+    yield from waiting
+
+
+# --- questions ------------------------------------------------------------------------------------
 def write_questions(
     candidates: Sequence[CandidateSentence], kit: Kit, *, max_tokens: int = 96
 ) -> list[Check | str]:
-    """Return one question for each candidate sentence, all in one batch; a reason instead if it is unusable.
+    """Write one question for each candidate sentence, all in one batch; a reason instead if it is unusable.
 
     Raises `LLMError`.
     """
@@ -67,7 +239,7 @@ def write_questions(
             written.append(error.reason)
             continue
         question, answer = one_line(fields["question"]), one_line(fields["answer"]).rstrip(".")
-        fault = fault_of(candidate, question, answer)
+        fault = why_unusable(candidate, question, answer)
         written.append(
             fault
             or Check(
@@ -84,7 +256,7 @@ def write_questions(
 
 
 def is_asked(check: Check, before: Iterable[Check]) -> bool:
-    """Return whether an earlier question is the same in other words: with the same answer and half its words.
+    """Return True if an earlier question has the same answer and half of the words.
 
     >>> first = Check(id="a", text="When was the mill of Elsby opened?", kind="drawn", said="1801")
     >>> is_asked(replace(first, id="b", text="In what year did the mill of Elsby open?"), [first])
@@ -99,11 +271,11 @@ def is_asked(check: Check, before: Iterable[Check]) -> bool:
     return False
 
 
-def speaking_of(question: str, holdings: Iterable[Holding]) -> list[Holding]:
-    """Return the passages of named sources, without those that have less than half of the question's names.
+def keep_relevant(question: str, holdings: Iterable[Holding]) -> list[Holding]:
+    """Drop unnamed sources, and passages that have less than half of the question's names.
 
-    A reader of passages on another town answers for that town; in a calibration that would count against its
-    source. Such a passage costs no call. If the question has no names, all passages stay.
+    A reader of passages on another town answers for that town, which would count against its source. A
+    dropped passage costs no call. If the question has no names, all passages stay.
     """
     words = question.split()[1:]
     names = content_stems(" ".join(word for word in words if word[:1].isupper()))
@@ -128,8 +300,8 @@ def writer_prompt(candidate: CandidateSentence) -> Prompt:
     )
 
 
-def fault_of(candidate: CandidateSentence, question: str, answer: str) -> str:
-    """Return why a question is unusable for cross-checking; empty if it is usable.
+def why_unusable(candidate: CandidateSentence, question: str, answer: str) -> str:
+    """Return the reason that a question is unusable for cross-checking; empty if it is usable.
 
     The passage must state its answer, a name, a date or a number, so that code can see whether others agree.
     It must be understandable without the passage.
