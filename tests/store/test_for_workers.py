@@ -9,7 +9,7 @@ import pytest
 from disputatio.errors import ConfigError
 from disputatio.store.in_memory import InMemory
 from disputatio.store.opening import name_for_workers, open_index
-from disputatio.store.remote.vector_index import VectorIndex
+from disputatio.store.remote.qdrant import QdrantIndex
 from disputatio.types import Passage
 
 
@@ -31,7 +31,7 @@ def test_a_name_is_kept_and_no_index_is_none() -> None:
 
 
 def test_what_cannot_be_sent_says_what_to_give() -> None:
-    served = VectorIndex.at("qdrant://:secret@vectors.example/town")
+    served = QdrantIndex.at("qdrant://:secret@vectors.example/town")
     with pytest.raises(ConfigError, match="give workers the address itself") as caught:
         name_for_workers(served)
     assert "secret" not in str(caught.value)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 SERVERS = {
     "postgresql": "disputatio.store.remote.postgres:PostgresIndex",
     "postgres": "disputatio.store.remote.postgres:PostgresIndex",
-    "qdrant": "disputatio.store.remote.vector_index:VectorIndex",
-    "milvus": "disputatio.store.remote.vector_index:VectorIndex",
+    "qdrant": "disputatio.store.remote.qdrant:QdrantIndex",
+    "milvus": "disputatio.store.remote.milvus:MilvusIndex",
 }
 _BUCKETS = ("s3:/", "gs:/", "gcs:/", "abfs:/", "hdfs:/", "file:/")  # what `index sync` opens
 _UNREADABLE = ("az:/", "http:/", "https:/", "ftp:/", "sftp:/", "ssh:/")

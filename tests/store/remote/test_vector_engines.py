@@ -16,7 +16,6 @@ from disputatio.errors import IndexServerFault, IngestError, InputError, StoreEr
 from disputatio.store.addresses import mask_secrets
 from disputatio.store.opening import open_index
 from disputatio.store.remote import milvus, qdrant
-from disputatio.store.remote.collection_address import collection_address
 from disputatio.store.remote.engine import DENSE, DOCUMENTS, PASSAGES, Condition, row_id
 from disputatio.store.remote.vector_index import VectorIndex
 from disputatio.types import Passage, Source
@@ -50,16 +49,16 @@ def opened(place: str, **options: Any) -> VectorIndex:
 )
 def test_an_address_is_told_without_its_secret(named: str | Path, as_told: str) -> None:
     assert mask_secrets(named) == as_told
-    assert collection_address(named).shown == as_told
 
 
 def test_a_key_of_the_environment_is_taken_where_there_is_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("QDRANT_API_KEY", "s3cret")
-    assert collection_address("qdrant://db.example/town").secret == "s3cret"
-    assert collection_address("qdrant://:other@db.example/town").secret == "other"
-    assert collection_address("milvus://db.example/town").secret == ""
+    qdrant_form, milvus_form = qdrant.QdrantIndex.form, milvus.MilvusIndex.form
+    assert qdrant_form.parse("qdrant://db.example/town").secret == "s3cret"
+    assert qdrant_form.parse("qdrant://:other@db.example/town").secret == "other"
+    assert milvus_form.parse("milvus://db.example/town").secret == ""
 
 
 @pytest.mark.parametrize(
@@ -173,7 +172,7 @@ def test_a_collection_of_another_program_or_version_is_refused() -> None:
         open_index(f"qdrant://{served_qdrant.server()[1]}/theirs").add([Passage(text="A.", source="a")])
     place = served_qdrant.address()
     open_index(place).add([Passage(text="A bridge.", source="a")])
-    name = collection_address(place).collection
+    name = qdrant.QdrantIndex.form.parse(place).collection
     for version, reason in ((99, "is of version 99"), (1, "is of an earlier version")):
         local.update_collection(name, metadata={"disputatio collection": version, "embedder": ""})
         with pytest.raises(StoreError, match=reason):
@@ -182,7 +181,7 @@ def test_a_collection_of_another_program_or_version_is_refused() -> None:
 
 def test_a_milvus_collection_of_another_program_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(milvus, "_TRIES", 2)
-    client = milvus.Milvus(collection_address(served_milvus.address()))._connected()
+    client = milvus.Milvus(milvus.MilvusIndex.form.parse(served_milvus.address()))._connected()
     client.create_collection("theirs", dimension=4)
     client.create_collection("theirs_documents", dimension=4)
     with pytest.raises(StoreError, match="theirs is a collection of another program"):

@@ -1,4 +1,7 @@
-"""The seam between an index in a vector engine and the engine: rows, conditions, and what is asked of it.
+"""The seam between an index in a vector engine and the engine: addresses, rows, conditions, and its calls.
+
+To add an engine, write one module with a class that implements `Engine`, the `AddressForm` of its addresses,
+and a subclass of `VectorIndex` that names both; give its scheme a row in `addresses.SERVERS`.
 
 An index is two tables, each a collection of the engine: `PASSAGES`, which are searched, and `DOCUMENTS`,
 which has what stands for files, texts and estimates. A row is found again by its id or by its facts.
@@ -6,17 +9,19 @@ which has what stands for files, texts and estimates. A row is found again by it
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from disputatio.errors import IndexServerFault
+from disputatio.errors import IndexServerFault, InputError
 from disputatio.protocols import Search
-from disputatio.store.remote.collection_address import CollectionAddress
 from disputatio.store.remote.served import fact
 from disputatio.store.segments.days import NO_DAY, bounds
 
@@ -32,6 +37,104 @@ DOCUMENTS: Table = "documents"
 SPARSE: Scorer = "sparse"
 DENSE: Scorer = "dense"
 _TERM_BITS = 0x7FFFFFFF
+_COLLECTION = "disputatio"  # where an address names none
+_COLLECTION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}\Z")
+_SECRETS = ("api_key", "token", "password")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionAddress:
+    """The address of an index: `server` is a URL or a file, `shown` is the address without its secrets."""
+
+    server: str
+    collection: str
+    shown: str
+    is_file: bool = False
+    user: str = ""
+    secret: str = ""
+    database: str = ""
+
+    def without_secret(self, reason: object) -> str:
+        """Return a message of the server in one line, without the key, the token or the password."""
+        line = " ".join(str(reason).split())
+        for secret in {self.secret, quote(self.secret, safe="")}:
+            line = line.replace(secret, "***") if secret else line
+        return line[:300]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddressForm:
+    """The form of the addresses of one engine.
+
+    `example` is an address as messages show it; `key` the variable of the environment with the key or token
+    that an address lacks; `options` those after `?` beside the secrets. With `file_suffix` a path of that
+    ending is a file on this machine; with `has_users` an address may name a user.
+    """
+
+    scheme: str
+    engine: str
+    port: int
+    example: str
+    key: str = ""
+    options: tuple[str, ...] = ("tls",)
+    file_suffix: str = ""
+    has_users: bool = False
+
+    def parse(self, path: str | Path) -> CollectionAddress:
+        """Return the address that `--index` names; a path that lost a slash is taken as well.
+
+        Raises `InputError`, without what may be secret, for an address without a host or with another option,
+        or a name that is none.
+
+        >>> form = AddressForm(scheme="qdrant", engine="Qdrant", port=6333, example="qdrant://host/collection")
+        >>> form.parse("qdrant://:secret@db.example/town").shown
+        'qdrant://db.example:6333/town'
+        """
+        given, _, options_given = str(path).removeprefix(f"{self.scheme}:").partition("?")
+        options = dict(parse_qsl(options_given, keep_blank_values=True))
+        secret = next((options.pop(name) for name in _SECRETS if name in options), "")
+        for name in options:
+            if name not in self.options:
+                raise self._refused(f"{name} is no part of its address")
+        shown_options = "&".join(f"{name}={value}" for name, value in options.items())
+        suffix = f"?{shown_options}" if shown_options else ""
+        if self.file_suffix and given.endswith(self.file_suffix):
+            file = str(Path(re.sub(r"\A/+", "/", given)).expanduser())
+            collection = options.get("collection", _COLLECTION)
+            _check_name(collection, f"{self.scheme}:{file}")
+            shown = f"{self.scheme}:{file}{suffix}"
+            return CollectionAddress(server=file, collection=collection, shown=shown, is_file=True)
+        try:
+            parts = urlsplit(f"//{given.lstrip('/')}")
+            host, port = parts.hostname or "", parts.port or self.port
+        except ValueError:
+            parts, host, port = urlsplit(""), "", 0
+        if not host:
+            raise self._refused("names no host or port")
+        user, password = unquote(parts.username or ""), unquote(parts.password or "")
+        if not password and not secret:  # a key or a token alone
+            user, password = "", user
+        server = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        collection = parts.path.strip("/") or options.get("collection", _COLLECTION)
+        named = f"{user}@" if user and self.has_users else ""
+        shown = f"{self.scheme}://{named}{server}/{collection}{suffix}"
+        _check_name(collection, shown)
+        return CollectionAddress(
+            server=f"{'https' if options.get('tls') in ('yes', 'true', '1') else 'http'}://{server}",
+            collection=collection,
+            shown=shown,
+            user=user,
+            secret=secret or password or os.environ.get(self.key, ""),
+            database=options.get("database", ""),
+        )
+
+    def _refused(self, reason: str) -> InputError:
+        return InputError(f"--index: {reason}; an index in {self.engine} is {self.example}")
+
+
+def _check_name(collection: str, shown: str) -> None:
+    if not _COLLECTION_NAME.match(collection):
+        raise InputError(f"{shown}: a collection is named by letters, digits and _")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +185,9 @@ class Engine(Protocol):
     """A vector engine with the two tables of one index; every fault is a `StoreError` of one line."""
 
     longest: int  # bytes of a body
+
+    def __init__(self, address: CollectionAddress) -> None:
+        """Prepare for an address; the first call connects."""
 
     def settings(self) -> dict[str, Any] | None:
         """Return what the index was made with, None where there is none.

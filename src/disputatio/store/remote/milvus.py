@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError, MissingDependency, StoreError
-from disputatio.store.remote.collection_address import CollectionAddress
 from disputatio.store.remote.engine import (
     DENSE,
     DOCUMENTS,
     PASSAGES,
     SPARSE,
+    AddressForm,
+    CollectionAddress,
     Condition,
     Kept,
     Query,
@@ -41,6 +42,7 @@ from disputatio.store.remote.engine import (
     term_weights,
 )
 from disputatio.store.remote.served import fact
+from disputatio.store.remote.vector_index import VectorIndex
 
 OLDEST_SERVER = (2, 5)
 _SECONDS = 30
@@ -55,6 +57,16 @@ _SETTINGS = row_id("settings")
 # minutes, such as Lite's, then closes it, at times in the middle of the next call.
 _QUIET_WHILE_IDLE = {"grpc.keepalive_permit_without_calls": False}
 _NO_TERM = 0xFFFFFFFE  # of a passage without terms, for a sparse vector has one
+_FORM = AddressForm(
+    scheme="milvus",
+    engine="Milvus",
+    port=19530,
+    key="MILVUS_TOKEN",
+    options=("tls", "database", "collection"),
+    file_suffix=".db",
+    has_users=True,
+    example="milvus://user:password@host:19530/collection, or milvus:FILE.db",
+)
 
 
 class Milvus:
@@ -308,6 +320,12 @@ class Milvus:
         except ImportError as error:
             raise MissingDependency("pymilvus", "milvus") from error
         return reported(self._address, doing, MilvusException)
+
+
+class MilvusIndex(VectorIndex):
+    """An index in the collections of Milvus."""
+
+    form, engine = _FORM, Milvus
 
 
 def _client(address: CollectionAddress) -> Any:

@@ -10,6 +10,7 @@ alone. Any number of writers take turns.
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -21,7 +22,6 @@ from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder
 from disputatio.store.contract import SourceCount
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.remote import postgres_rows as rows
 from disputatio.store.remote import postgres_tables as tables
 from disputatio.store.remote.postgres_search import candidates_by_source, candidates_of, condition_of, weighed
 from disputatio.store.remote.postgres_writer import PostgresWriter, remove, vector_text
@@ -33,6 +33,34 @@ GRAPH = 20_000  # passages from which the vectors have a graph; fewer are compar
 _SIGN = 1 << 63
 _SORTED_MB = 512  # of the server's memory to sort the words in
 MOST_MB = 4096  # of the server's memory to build it in
+
+_OF_A_PASSAGE = (
+    "text", "id", "source", "owner", "title", "url", "date", "date_origin", "document", "start", "end",
+    "metadata",
+)  # fmt: skip
+_OF_A_DOCUMENT = (
+    "id", "path", "row", "title", "url", "date", "date_origin", "source", "owner", "metadata", "text",
+)  # fmt: skip
+_PASSAGES = (
+    "SELECT p.row, p.text, p.id, p.source, d.owner, d.title, d.url, d.date, d.date_origin, p.document, "
+    "p.first, p.past, coalesce(p.metadata, d.metadata) FROM passages p JOIN documents d ON d.id = p.document"
+)
+_SOURCES = (
+    "SELECT p.source, max(d.owner), count(DISTINCT p.document), count(*) FROM passages p "
+    "JOIN documents d ON d.id = p.document GROUP BY p.source"
+)
+_MISFITS = {
+    "passages without their document": "passages x WHERE NOT EXISTS "
+    "(SELECT 1 FROM documents d WHERE d.id = x.document)",
+    "documents that no file stands for": "documents x WHERE NOT EXISTS "
+    "(SELECT 1 FROM entries e WHERE e.document = x.id)",
+    "terms without their passage": "postings x WHERE NOT EXISTS "
+    "(SELECT 1 FROM passages p WHERE p.row = x.row)",
+    "passages that differ from their document": "passages x JOIN documents d ON d.id = x.document "
+    "WHERE x.text <> substr(d.text, x.first + 1, x.past - x.first)",
+    "passages without their terms": "passages x WHERE length > 0 AND NOT EXISTS "
+    "(SELECT 1 FROM postings o WHERE o.row = x.row)",
+}
 
 
 class PostgresIndex(ServedIndex):
@@ -93,7 +121,7 @@ class PostgresIndex(ServedIndex):
         if self._settings() is None:
             return []
         with tables.reported(self._address, "checking"):
-            return rows.misfits(self._connection())
+            return _misfits(self._connection())
 
     # --- reading ------------------------------------------------------------------------------------
     def documents(self, *, text: bool = True) -> list[Document]:
@@ -101,7 +129,7 @@ class PostgresIndex(ServedIndex):
         if self._settings() is None:
             return []
         with tables.reported(self._address, "reading"):
-            return rows.documents_of(self._connection(), text=text)
+            return _documents_of(self._connection(), text=text)
 
     # --- what this engine does ----------------------------------------------------------------------
     def _connection(self) -> Any:
@@ -127,7 +155,7 @@ class PostgresIndex(ServedIndex):
             found = collect(connection, terms, vector, condition_of(search), asked.most)
             winners = ranked_rows(found.sources, found.bm25, found.cosine, search)
             rows_of = [int(found.rows[place]) for place, _, _ in winners]
-            passages = rows.passages_of(connection, "p.row = ANY(%s)", rows_of)
+            passages = _passages_of(connection, "p.row = ANY(%s)", rows_of)
         return [
             Hit(passage=passages[row], score=score, scores=scores)
             for row, (_, score, scores) in zip(rows_of, winners, strict=True)
@@ -144,17 +172,17 @@ class PostgresIndex(ServedIndex):
 
     def _passage(self, passage_id: str) -> Passage | None:
         with tables.reported(self._address, "reading"):
-            found = rows.passages_of(self._connection(), "p.id = %s", passage_id)
+            found = _passages_of(self._connection(), "p.id = %s", passage_id)
         return next(iter(found.values()), None)
 
     def _passages_of(self, document: str) -> Iterable[Passage]:
         with tables.reported(self._address, "reading"):
-            return rows.passages_of(self._connection(), "p.document = %s", document).values()
+            return _passages_of(self._connection(), "p.document = %s", document).values()
 
     def _sources(self) -> list[SourceCount]:
         return [
             SourceCount(name=name, owner=owner, documents=documents, passages=passages)
-            for name, owner, documents, passages in self._query(rows.SOURCES)
+            for name, owner, documents, passages in self._query(_SOURCES)
         ]
 
     def _counted(self) -> tuple[int, int, int]:
@@ -185,7 +213,7 @@ class PostgresIndex(ServedIndex):
         rows_of = dict(chosen)
         every = [row for name in sources for row in rows_of.get(name, ())]
         with tables.reported(self._address, "reading"):
-            passages = rows.passages_of(self._connection(), "p.row = ANY(%s)", every)
+            passages = _passages_of(self._connection(), "p.row = ANY(%s)", every)
         return [passages[row] for row in every if row in passages]
 
     def _sketched(self) -> Iterable[tuple[str, bytes | None, str]]:
@@ -275,3 +303,35 @@ class PostgresIndex(ServedIndex):
 def _closed(connections: list[Any]) -> None:
     while connections:
         connections.pop().close()
+
+
+def _passages_of(connection: Any, where: str, value: Any) -> dict[int, Passage]:
+    """Return the passages that meet a condition, by their row."""
+    return {
+        row: Passage(**{**dict(zip(_OF_A_PASSAGE, fields, strict=True)), "metadata": json.loads(fields[-1])})
+        for row, *fields in connection.execute(f"{_PASSAGES} WHERE {where}", (value,))
+    }
+
+
+def _documents_of(connection: Any, *, text: bool) -> list[Document]:
+    """Return every document, by path and row."""
+    column = "d.text" if text else "''"
+    rows = connection.execute(
+        "SELECT d.id, e.path, e.row_number, d.title, d.url, d.date, d.date_origin, d.source, d.owner, "
+        f"d.metadata, {column} FROM entries e JOIN documents d ON d.id = e.document"
+    )
+    documents = []
+    for row in rows:
+        fields = dict(zip(_OF_A_DOCUMENT, row, strict=True))
+        documents.append(Document(**{**fields, "metadata": json.loads(fields["metadata"])}))
+    return sorted(documents, key=lambda each: (each.path, each.row or 0, each.id))
+
+
+def _misfits(connection: Any) -> list[str]:
+    """Return what does not fit together in the tables, a line for each kind."""
+    wrong = []
+    for kind, sql in _MISFITS.items():
+        (many,) = connection.execute(f"SELECT count(*) FROM {sql}").fetchone()
+        if many:
+            wrong.append(f"{many} {kind}")
+    return wrong

@@ -13,11 +13,12 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from disputatio.errors import MissingDependency, StoreError
-from disputatio.store.remote.collection_address import CollectionAddress
 from disputatio.store.remote.engine import (
     DENSE,
     PASSAGES,
     SPARSE,
+    AddressForm,
+    CollectionAddress,
     Condition,
     Kept,
     Query,
@@ -30,6 +31,7 @@ from disputatio.store.remote.engine import (
     reported,
     term_weights,
 )
+from disputatio.store.remote.vector_index import VectorIndex
 from disputatio.store.segments.days import NO_DAY
 
 OLDEST_SERVER = (1, 16)  # collections have metadata since
@@ -38,6 +40,13 @@ _SECONDS = 30
 _PAGE = 1_000
 _MOST_SOURCES = 10_000
 _SPARE = 12  # of each source's points beyond those wanted, so that one good by both scorers is among them
+_FORM = AddressForm(
+    scheme="qdrant",
+    engine="Qdrant",
+    port=6333,
+    key="QDRANT_API_KEY",
+    example="qdrant://:KEY@host:6333/collection",
+)
 
 
 class Qdrant:
@@ -225,6 +234,12 @@ class Qdrant:
         except ImportError as error:
             raise MissingDependency("qdrant-client", "scale") from error
         return reported(self._address, doing, ApiException)
+
+
+class QdrantIndex(VectorIndex):
+    """An index in the collections of Qdrant."""
+
+    form, engine = _FORM, Qdrant
 
 
 def _client(address: CollectionAddress) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Unpack
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
-from disputatio.store.calibration_log import CalibrationLog, Outcomes
+from disputatio.store.calibration_log import CalibrationLog, Outcomes, outcomes_of
 from disputatio.store.contract import (
     DEFAULT_LANGUAGE,
     Index,
@@ -26,7 +26,6 @@ from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.options import DEFAULT_K, check_search, search_of
 from disputatio.store.reliabilities import reliable
 from disputatio.store.remote.served import best_reranked, sketches_of, with_duplicates_marked
-from disputatio.store.remote.served_log import log_into, logged_outcomes
 from disputatio.store.segments.terms import query_terms, stemmer
 from disputatio.types import Hit, Passage, Source
 
@@ -266,7 +265,7 @@ class ServedIndex(Index, ABC):
     def records(self) -> list[Outcomes]:
         """Return what calibrations asked and heard; raises `StoreError` for a damaged entry."""
         lines = [] if self._settings() is None else self._logged()
-        return [logged_outcomes(lines, self.shown)]
+        return [_outcomes(lines, self.shown)]
 
     @contextmanager
     def open_log(self) -> Iterator[CalibrationLog]:
@@ -274,7 +273,7 @@ class ServedIndex(Index, ABC):
         if self._settings() is None:
             raise StoreError(f"{self.shown}: there is no index here; make one with: disputatio ingest PATH")
         with self._logging() as append:
-            yield log_into(append)
+            yield CalibrationLog(lambda entry: append(json.dumps(entry, separators=(",", ":"))))
 
     # --- what an engine does ------------------------------------------------------------------------
     @abstractmethod
@@ -360,3 +359,19 @@ class ServedIndex(Index, ABC):
 def stemming(settings: Mapping[str, Any]) -> str:
     """Return the language as the stemmer takes it, empty for none."""
     return "" if settings["language"] == "none" else str(settings["language"])
+
+
+def _outcomes(entries: Iterable[str], shown: str) -> Outcomes:
+    """Replay the log of the index `shown`, entries as JSON; raises `StoreError` that names a damaged one."""
+
+    def damaged(number: int) -> StoreError:
+        return StoreError(f"{shown}: row {number} of its calibrations is damaged; ingest into a new index")
+
+    def parsed() -> Iterator[tuple[int, dict[str, Any]]]:
+        for number, entry in enumerate(entries, start=1):
+            try:
+                yield number, dict(json.loads(entry))
+            except (ValueError, TypeError) as error:
+                raise damaged(number) from error
+
+    return outcomes_of(parsed(), damaged)

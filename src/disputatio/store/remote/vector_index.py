@@ -25,12 +25,13 @@ from disputatio.store.contract import SourceCount
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.options import K1, B
 from disputatio.store.remote import vector_rows as rows
-from disputatio.store.remote.collection_address import CollectionAddress, collection_address
 from disputatio.store.remote.engine import (
     DENSE,
     DOCUMENTS,
     PASSAGES,
     SPARSE,
+    AddressForm,
+    CollectionAddress,
     Condition,
     Engine,
     Kept,
@@ -59,8 +60,13 @@ _POINTER = row_id("estimates")
 
 
 class VectorIndex(ServedIndex):
-    """Passages in the collections of a vector engine (`Retriever`); faults of the server are `StoreError`."""
+    """Passages in the collections of a vector engine; the module of each engine has its subclass.
 
+    `form` is the form of its addresses, `engine` its class. Faults of the server are `StoreError`.
+    """
+
+    form: ClassVar[AddressForm]
+    engine: ClassVar[type[Engine]]
     format: ClassVar[int] = FORMAT
 
     def __init__(
@@ -77,9 +83,9 @@ class VectorIndex(ServedIndex):
 
     @classmethod
     def at(cls, path: str | Path, embedder: Embedder | None = None, language: str | None = None) -> Self:
-        """Return the index at `qdrant://host/collection`, `milvus://host/collection` or `milvus:FILE.db`."""
-        address = collection_address(path)
-        return cls(address, _engine(address), embedder, language)
+        """Return the index at an address of the engine, not yet asked; raises `InputError` for no address."""
+        address = cls.form.parse(path)
+        return cls(address, cls.engine(address), embedder, language)
 
     def close(self) -> None:
         """Close the connection; the next call opens one anew."""
@@ -353,13 +359,3 @@ class VectorIndex(ServedIndex):
 def _hashed(salt: int, name: str) -> bytes:
     """Return a random place for a name."""
     return blake2b(f"{salt}\0{name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-
-
-def _engine(address: CollectionAddress) -> Engine:
-    if address.engine == "qdrant":
-        from disputatio.store.remote.qdrant import Qdrant
-
-        return Qdrant(address)
-    from disputatio.store.remote.milvus import Milvus
-
-    return Milvus(address)
