@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from disputatio.errors import MustAskAgain, UnknownName
+from disputatio.errors import InputError, MustAskAgain, UnknownName
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import ask
 from disputatio.store.in_memory import InMemory
-from disputatio.types import Answer, Passage, Source, Usage
+from disputatio.types import Answer, Passage, Reply, Source, Usage
+from disputatio.what_if import without
 from tests.strategies.disputation_agents import EQUALS, LIE, QUESTION, TRUE, Agents
 from tests.strategies.sources import Reader
 
@@ -173,11 +174,40 @@ def test_an_answer_that_keeps_nothing_says_so() -> None:
         replace(answer, strategy="os:system").without(sources=["one"])
 
 
+def freshest(question: str, kit: Kit, *, rounds: int = 1) -> Answer:
+    """A strategy of somebody else's: what the passage with the latest date says."""
+    passages = kit.passages(question)
+    newest = max(passages, key=lambda passage: passage.date)
+    name = TRUE if TRUE in newest.text else LIE
+    reply = Reply(passages=(newest.id,), answer=name)
+    return Answer(question=question, answers=(name,), replies=(reply,), passages=tuple(passages))
+
+
+def undated(question: str, kit: Kit) -> Answer:
+    return Answer(question=question, abstained="no_evidence")
+
+
+def test_an_answer_of_a_strategy_from_outside_is_decided_again_by_its_function() -> None:
+    passages = [replace(passage, date=f"20{10 + n}") for n, passage in enumerate(EQUALS)]
+    kit = Kit(model=Reader(), retriever=InMemory(passages))
+    answer = ask(QUESTION, kit=kit, strategy=freshest, verify=False)
+    stored = Answer.from_dict(json.loads(answer.to_json()))
+    removed = passages[-1].source
+    without = stored.without(sources=[removed], strategy=freshest)
+    fresh_kit = replace(kit, retriever=InMemory(passages[:-1]))
+    assert decided(without) == decided(ask(QUESTION, kit=fresh_kit, strategy=freshest, verify=False))
+    assert without.answers != answer.answers
+    with pytest.raises(MustAskAgain, match="give the function as strategy="):
+        stored.without(sources=[removed])
+    with pytest.raises(InputError, match=r"did not give it: tests\.test_what_if:freshest did"):
+        stored.without(sources=[removed], strategy=undated)
+
+
 @pytest.mark.parametrize("kind", ["source", "owner", "passage"])
 def test_a_name_that_the_answer_does_not_have_is_an_error(kind: str) -> None:
     answer = answered("majority_vote", Reader(), EQUALS, {"voters": "sources"}, known=False)
     with pytest.raises(UnknownName, match=f"unknown {kind} 'tow'"):
-        answer.without(**{f"{kind}s": ["tow"]})
+        without(answer, **{f"{kind}s": ["tow"]})  # type: ignore[arg-type]
 
 
 def test_without_nothing_it_is_the_same_answer() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import (
@@ -181,7 +180,7 @@ class _Presenter:
 
         return reason(position)
 
-    def without(self, answer: Answer, **names: Collection[str]) -> Answer:
+    def without(self, answer: Answer, **names: Any) -> Answer:
         from disputatio.what_if import without
 
         return without(answer, **names)

@@ -18,8 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from disputatio.attribution.audit import audit, reading_of, reckoned
+from disputatio.attribution.audit import ClaimCheck, audit, reading_of, reckoned
 from disputatio.attribution.confidence import confidently
+from disputatio.attribution.verification import verified
 from disputatio.counts import Unsearched
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.events import AgentFault, Concluded, IndexUnsearched, Started
@@ -75,27 +76,41 @@ def ask(
     shown = {key: str(value) if value in (math.inf, -math.inf) else value for key, value in chosen.items()}
     kit.emit(Started(question=question, strategy=name, model=kit.model.name, options=shown))
     answer = replace(run(question, kit, **chosen), strategy=name, model=kit.model.name)
-    answer = audit(answer, kit, verify=verify, strict=strict)
-    if min_confidence:
-        answer = confidently(answer, min_confidence)
-    basis = replace(
-        _basis(answer, kit, kit.trace.searches[searches:]),
-        options=shown,
-        verify=verify,
-        strict=strict,
-        min_confidence=min_confidence,
-        # By key, as calls finish in any order.
-        calls=tuple(sorted({call.key: call for call in kit.trace.calls[calls:]}.values(), key=_key)),
-    )
+    terms = Basis(options=shown, verify=verify, strict=strict, min_confidence=min_confidence)
+
+    def record(answer: Answer) -> Basis:
+        return _recorded(terms, answer, kit, kit.trace.searches[searches:], kit.trace.calls[calls:])
+
+    return conclude(answer, kit, terms, record=record, begun=begun)
+
+
+def conclude(
+    answer: Answer,
+    kit: Kit,
+    terms: Basis,
+    *,
+    record: Callable[[Answer], Basis],
+    check: ClaimCheck = verified,
+    begun: int = 0,
+) -> Answer:
+    """Audit what a strategy returned, and add what was read, what it cost and what it was made from.
+
+    This is the second half of every answer, also of one that is decided again (`disputatio.what_if`).
+    `terms` say whether claims are verified (by `check`), whether those that fail are dropped, and how likely
+    to be right an answer must be. `record` returns what the audited answer was made from. The events of the
+    question are those of the trace after the first `begun`.
+    """
+    answer = audit(answer, kit, verify=terms.verify, strict=terms.strict, check=check)
+    if terms.min_confidence:
+        answer = confidently(answer, terms.min_confidence)
+    basis = record(answer)
+    events = kit.trace.events[begun:]
     found = (hit.passage for search in basis.searches for hit in search.hits)
-    faults = sum(isinstance(event, AgentFault) for event in kit.trace.events[begun:])
-    read = reading_of(answer, found, faults=faults)
-    left_out = {
-        event.index: Unsearched(index=event.index, reason=event.reason)
-        for event in kit.trace.events[begun:]
-        if isinstance(event, IndexUnsearched)
-    }
-    read = replace(read, unsearched=tuple(left_out.values()))
+    left_out = {event.index: event.reason for event in events if isinstance(event, IndexUnsearched)}
+    read = replace(
+        reading_of(answer, found, faults=sum(isinstance(event, AgentFault) for event in events)),
+        unsearched=tuple(Unsearched(index=index, reason=reason) for index, reason in left_out.items()),
+    )
     kit.emit(Concluded(answers=answer.answers, abstained=answer.abstained, read=read))
     return reckoned(replace(answer, usage=kit.trace.usage(), basis=basis), read)
 
@@ -106,26 +121,26 @@ def check_confidence(least: float) -> None:
         raise InputError(f"min_confidence is a probability between 0 and 1, not {least:g}")
 
 
-def _key(call: PastCall) -> str:
-    return call.key
-
-
-def _basis(answer: Answer, kit: Kit, searches: Sequence[PastSearch]) -> Basis:
-    """Return what was found for an answer, what is known of its sources, and the strategy's own details."""
+def _recorded(
+    terms: Basis, answer: Answer, kit: Kit, searches: Sequence[PastSearch], calls: Sequence[PastCall]
+) -> Basis:
+    """Return what an answer was made from: the trace of its question, and what is known of its sources."""
+    trace = kit.trace
     read = {passage.id for passage in answer.passages}
     hits = dict.fromkeys(hit.passage for search in searches for hit in search.hits)
-    names = {kit.trace.found[name].source for name in hits} | {each.source for each in answer.passages}
+    names = {trace.found[name].source for name in hits} | {passage.source for passage in answer.passages}
     # Whether anything is known of any source decides what an unknown one counts for.
     estimated = (name for name, source in kit.sources.items() if source.reliability is not None)
     names.update(itertools.islice(estimated, 1))
-    return Basis(
+    by_key = {call.key: call for call in calls}  # calls finish in any order
+    return replace(
+        terms,
         sources=tuple(kit.sources[name] for name in sorted(names & kit.sources.keys())),
-        passages=tuple(kit.trace.found[name] for name in hits if name not in read),
+        passages=tuple(trace.found[name] for name in hits if name not in read),
         searches=tuple(searches),
-        extractions={
-            question: tuple(extractions.values()) for question, extractions in kit.trace.extractions.items()
-        },
-        judgements=dict(sorted(kit.trace.judgements.items())),
+        calls=tuple(by_key[key] for key in sorted(by_key)),
+        extractions={question: tuple(found.values()) for question, found in trace.extractions.items()},
+        judgements=dict(sorted(trace.judgements.items())),
         details={} if answer.basis is None else answer.basis.details,
     )
 

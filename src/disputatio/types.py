@@ -6,7 +6,7 @@ What people read of them is made by upper rooms, which register it as `Presentab
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -41,6 +41,7 @@ class Presenter(Protocol):
         sources: Collection[str],
         owners: Collection[str],
         passages: Collection[str],
+        strategy: Callable[..., Answer] | None,
     ) -> Answer:
         """Decide an answer again without some of its passages."""
 
@@ -401,15 +402,23 @@ class Answer(Presentable):
     basis: Basis | None = field(default=None, repr=False)
 
     def without(
-        self, *, sources: Collection[str] = (), owners: Collection[str] = (), passages: Collection[str] = ()
+        self,
+        *,
+        sources: Collection[str] = (),
+        owners: Collection[str] = (),
+        passages: Collection[str] = (),
+        strategy: Callable[..., Answer] | None = None,
     ) -> Answer:
         """Return the answer that the same strategy gives without some of the passages that were found.
 
         They are named by source, owner or id. No model is called and nothing is searched again: the calls and
-        searches of `basis` decide. Raises `UnknownName` for a name that the answer does not have, and
-        `MustAskAgain` where a model would have to read something new.
+        searches of `basis` decide. `strategy` is the function, where it is one of your own. Raises
+        `UnknownName` for a name that the answer does not have, and `MustAskAgain` where a model would have to
+        read something new.
         """
-        return self.presenter.without(self, sources=sources, owners=owners, passages=passages)
+        return self.presenter.without(
+            self, sources=sources, owners=owners, passages=passages, strategy=strategy
+        )
 
     @classmethod
     def of_earlier(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:

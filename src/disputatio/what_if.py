@@ -8,21 +8,19 @@ answer's `assumed` names the role. Where a reader would have to read something n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Unpack
 
-from disputatio.attribution.audit import audit, pruned, reading_of
-from disputatio.attribution.citations import render, renumber
-from disputatio.attribution.confidence import confidently
-from disputatio.attribution.verification import strictly
-from disputatio.errors import MissingPart, MustAskAgain, NotRecorded, UnknownName
+from disputatio.errors import InputError, MissingPart, MustAskAgain, NotRecorded, UnknownName
+from disputatio.events import IndexUnsearched
 from disputatio.kit import Kit
-from disputatio.pipeline import load_strategy, read_options, strategy_names
-from disputatio.protocols import SearchOptions
+from disputatio.pipeline import Strategy, conclude, load_strategy, read_options, strategy_name, strategy_names
+from disputatio.protocols import LLM, SearchOptions
 from disputatio.trace import call_key, judgement_key
 from disputatio.types import (
     Answer,
+    Basis,
     Capabilities,
     Choice,
     Citation,
@@ -35,7 +33,6 @@ from disputatio.types import (
     Prompt,
     Sampling,
     Source,
-    Usage,
 )
 
 _UNREAD = "the reader would have to read something new"
@@ -47,14 +44,17 @@ def without(
     sources: Collection[str] = (),
     owners: Collection[str] = (),
     passages: Collection[str] = (),
+    strategy: Strategy | None = None,
 ) -> Answer:
-    """Return the answer that the same strategy gives without passages of these sources, owners and ids.
+    """Decide an answer again without the passages of these sources, owners and ids.
 
-    Raises `UnknownName` for a name that the answer does not have, and `MustAskAgain` where a model would have
-    to read something new, or the answer was given by a strategy that is not shipped.
+    `strategy` is the function that gave the answer, where it is not one of Disputatio's own: an answer names
+    it, and a name from data is never imported. Raises `UnknownName` for a name that the answer does not have,
+    `InputError` for another strategy than that of the answer, and `MustAskAgain` where a model would have to
+    read something new.
     """
-    basis = answer.basis
-    if basis is None or answer.strategy not in strategy_names():
+    basis, run = answer.basis, _strategy_of(answer, strategy)
+    if basis is None:
         raise MustAskAgain(f"{answer.strategy or 'this answer'} keeps nothing to decide by: ask again")
     found = {passage.id: passage for passage in (*answer.passages, *basis.passages)}
     known = {source.name: source for source in basis.sources}
@@ -68,51 +68,62 @@ def without(
         for search in basis.searches
     )
     missed: dict[str, None] = {}
-    past = _PastSearches(searches=searches, found=found, missed=missed)
-    judgements = _PastJudgements(basis.judgements, missed) if basis.judgements else None
-    kit = _PastKit(
-        model=_PastCalls(name=answer.model),
-        retriever=past,
-        elsewhere=past.elsewhere if any(search.elsewhere for search in searches) else None,
-        # Where a language model read alone there was no encoder beside it.
-        reader=_PastExtractions(basis.extractions) if basis.extractions or not basis.calls else None,
-        entailment=judgements,
-        recorded=basis.details,
-        sources=known,
-        results={call.key: call.result for call in basis.calls},
-        missed=missed,
-    )
-    run = load_strategy(answer.strategy)
+    kit = _recorded_kit(answer, replace(basis, searches=searches), found, missed)
     try:
         decided = run(answer.question, kit, **read_options(run, basis.options))
     except NotRecorded as error:
         raise MustAskAgain(str(error)) from error
     except MissingPart as error:  # nothing that a reader read was kept
         raise MustAskAgain(_UNREAD) from error
-    decided = replace(decided, strategy=answer.strategy, model=answer.model)
-    decided = audit(decided, kit, verify=False)
-    if basis.verify:
-        checked, unjudged = _checked(decided.claims, answer.claims)
-        claims = renumber(pruned(checked))
-        decided = replace(decided, claims=claims, text=render(claims) if claims else "")
-        if unjudged or ("judge" in answer.assumed and any(each.verdict == "unchecked" for each in claims)):
+
+    def record(decided: Answer) -> Basis:
+        read = {passage.id for passage in decided.passages}
+        hits = dict.fromkeys(hit.passage for search in searches for hit in search.hits)
+        unread = tuple(found[name] for name in hits if name not in read)
+        return replace(basis, searches=searches, passages=unread)
+
+    def check(claims: Sequence[Claim], *_: object) -> list[Claim]:
+        checked, unjudged = _checked(claims, answer.claims)
+        if unjudged or ("judge" in answer.assumed and any(each.verdict == "unchecked" for each in checked)):
             missed["judge"] = None
-    if basis.strict:
-        decided = strictly(decided)
-    if basis.min_confidence:
-        decided = confidently(decided, basis.min_confidence)
-    hits = [hit.passage for search in searches for hit in search.hits]
-    read_ids = {passage.id for passage in decided.passages}
-    unread = tuple(found[name] for name in dict.fromkeys(hits) if name not in read_ids)
-    return replace(
-        decided,
-        usage=Usage(),
-        read=replace(
-            reading_of(decided, hits), unsearched=() if answer.read is None else answer.read.unsearched
-        ),
-        assumed=tuple(missed),
-        basis=replace(basis, searches=searches, passages=unread),
+        return checked
+
+    decided = replace(decided, strategy=answer.strategy, model=answer.model)
+    return replace(conclude(decided, kit, basis, record=record, check=check), assumed=tuple(missed))
+
+
+def _strategy_of(answer: Answer, strategy: Strategy | None) -> Strategy:
+    """Return the function that gave an answer: the one at hand, or one of ours by its name."""
+    if strategy is None:
+        if answer.strategy not in strategy_names():
+            raise MustAskAgain(
+                f"{answer.strategy or 'this answer'} keeps nothing to decide by: ask again; "
+                "where the strategy is one of your own, give the function as strategy="
+            )
+        return load_strategy(answer.strategy)
+    if strategy_name(strategy) != answer.strategy:
+        raise InputError(f"strategy={strategy_name(strategy)} did not give it: {answer.strategy} did")
+    return strategy
+
+
+def _recorded_kit(answer: Answer, basis: Basis, found: Mapping[str, Passage], missed: dict[str, None]) -> Kit:
+    """Return a kit that answers from what was recorded; `missed` gets the roles that are asked more."""
+    search = _PastSearches(searches=basis.searches, found=found, missed=missed)
+    results = {call.key: call.result for call in basis.calls}
+    kit = Kit(
+        model=_PastCalls(name=answer.model),
+        roles=_PastRoles(name=answer.model, results=results, missed=missed),
+        retriever=search,
+        elsewhere=search.elsewhere if any(past.elsewhere for past in basis.searches) else None,
+        # Where a language model read alone there was no encoder beside it.
+        reader=_PastExtractions(basis.extractions) if basis.extractions or not basis.calls else None,
+        entailment=_PastJudgements(basis.judgements, missed) if basis.judgements else None,
+        recorded=basis.details,
+        sources={source.name: source for source in basis.sources},
     )
+    for left_out in () if answer.read is None else answer.read.unsearched:
+        kit.emit(IndexUnsearched(index=left_out.index, reason=left_out.reason))
+    return kit
 
 
 def _removed(
@@ -175,18 +186,6 @@ def _place(quote: Citation) -> tuple[str, int, int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _PastKit(Kit):
-    """Parts that answer from what was recorded; `missed` gets the roles that were asked something new."""
-
-    results: Mapping[str, Completion | Choice]
-    missed: dict[str, None]
-
-    def cast(self, role: str) -> _PastCalls:
-        """Return the recorded calls of a role."""
-        return _PastCalls(name=self.model.name, role=role, results=self.results, missed=self.missed)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _PastCalls:
     """A model (`LLM`) that says again what it said, and nothing else."""
 
@@ -215,6 +214,24 @@ class _PastCalls:
             self.missed[self.role] = None
             raise NotRecorded(f"{self.name} was not asked this before ({self.role})")
         return choices
+
+
+class _PastRoles(Mapping[str, LLM]):
+    """The recorded calls by role. Any role may have some: a call's key is a hash of its role and prompt."""
+
+    def __init__(
+        self, *, name: str, results: Mapping[str, Completion | Choice], missed: dict[str, None]
+    ) -> None:
+        self._name, self._results, self._missed = name, results, missed
+
+    def __getitem__(self, role: str) -> LLM:
+        return _PastCalls(name=self._name, role=role, results=self._results, missed=self._missed)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
 
 
 @dataclass(frozen=True, slots=True)

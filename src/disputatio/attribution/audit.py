@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from disputatio.attribution.citations import cite, escape_marks, render, renumber
@@ -19,7 +19,7 @@ from disputatio.errors import NoLogprobs
 from disputatio.events import Unchecked
 from disputatio.kit import Kit
 from disputatio.text import bare_words, find_quote, sentences
-from disputatio.types import Answer, Claim, Conflict, Position, Reply
+from disputatio.types import Answer, Claim, Conflict, Passage, Position, Reply
 from disputatio.values import states
 
 _REPORTED = re.compile(
@@ -30,13 +30,19 @@ _REPORTED = re.compile(
 _OF_PASSAGES = re.compile(r"\bpassages?\b", re.IGNORECASE)  # a remark about the passages, not the subject
 
 
-def audit(answer: Answer, kit: Kit, *, verify: bool = True, strict: bool = False) -> Answer:
+ClaimCheck = Callable[[Sequence[Claim], Sequence[Passage], Kit], Sequence[Claim]]
+"""(claims, passages, kit) -> the claims with verdicts."""
+
+
+def audit(
+    answer: Answer, kit: Kit, *, verify: bool = True, strict: bool = False, check: ClaimCheck = verified
+) -> Answer:
     """Return the answer with cited and checked claims, weighed positions and a conflict of one kind.
 
     The strategy's claims and resolved positions are kept; every citation must be in a passage of the answer.
-    With `verify` the entailment judge reads each claim with its quotes. Without it, or if the judge's model
-    gives no log-probabilities (the trace notes it), verdicts stay `unchecked`. `strict` drops claims that
-    fail, and raises `NoLogprobs` if nothing can be checked.
+    With `verify` the entailment judge reads each claim with its quotes (`check`). Without it, or if the
+    judge's model gives no log-probabilities (the trace notes it), verdicts stay `unchecked`. `strict` drops
+    claims that fail, and raises `NoLogprobs` if nothing can be checked.
     """
     conflict = answer.conflict if answer.conflict.positions else conflict_of(answer, kit.reliabilities)
     if answer.claims:
@@ -51,7 +57,7 @@ def audit(answer: Answer, kit: Kit, *, verify: bool = True, strict: bool = False
     claims = renumber(claims)
     if verify:
         try:
-            claims = renumber(pruned(verified(claims, answer.passages, kit)))
+            claims = renumber(pruned(check(claims, answer.passages, kit)))
         except NoLogprobs as error:
             if strict:
                 raise NoLogprobs(
