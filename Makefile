@@ -23,9 +23,9 @@ setup: ## make or refresh the environment in .venv from requirements.lock
 demo: setup ## ingest examples/, estimate reliabilities, ask three questions of a model on this machine
 	@$(BIN)/python examples/demo.py
 
-test: check ## everything: check, the tests that need no model, then those that run one (under 15 minutes)
+test: check ## everything: check, the tests that need no model, then those that run one (under 12 minutes)
 	$(BIN)/pytest -m "not slow" -n $(JOBS) --dist loadfile
-	$(BIN)/pytest -m slow -n 0 --durations 10
+	$(BIN)/pytest -m slow -n $(JOBS) --dist loadgroup --durations 10
 
 quick: check ## what one runs all day: check, and the short tests with fewer made examples (about a minute)
 	$(BIN)/pytest -m "not slow and not long" -n $(JOBS) --dist loadfile --hypothesis-profile quick $(NOT_QUICK)

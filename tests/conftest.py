@@ -160,6 +160,29 @@ def small_model() -> Path:
     return Path(catalogue.pull("qwen2.5-coder-0.5b"))
 
 
+@pytest.fixture(scope="session")
+def ray_cluster() -> Iterator[str]:
+    """The address of one Ray cluster for all tests of this process; it takes ten seconds to start."""
+    from disputatio.workers.cluster import cluster
+
+    with cluster("local", 2):
+        yield "local"
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests of the page last: their browser keeps an event loop running in this thread."""
+    """Put the tests of the page last, for their browser keeps an event loop running in this thread.
+
+    With `--dist loadgroup` a file's tests stay in one process, those of a Ray cluster in one, and those of a
+    real model in one, so that neither is started twice at a time.
+    """
     items.sort(key=lambda item: "tests/page/" in item.nodeid)
+    groups: dict[Path, str] = {}
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        for fixture, group in (("ray_cluster", "ray"), ("small_model", "model")):
+            if fixture in fixtures:
+                groups.setdefault(item.path, group)
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(groups.get(item.path, str(item.path))))

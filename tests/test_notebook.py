@@ -46,10 +46,12 @@ def test_every_cell_runs_with_a_scripted_model(
 
 
 @pytest.mark.slow
-def test_every_cell_runs_with_the_model_of_the_demo(
+@pytest.mark.usefixtures("small_model")
+def test_every_cell_runs_with_a_real_model(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISPUTATIO_MODEL", "local:qwen2.5-coder-0.5b")
     names = run()
     assert names["answer"].answers[0] == "1931"
     assert names["voted"].answers == ("1931",)

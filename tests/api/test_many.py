@@ -259,7 +259,7 @@ def test_a_file_of_before_there_were_budgets_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_workers_answer_as_this_process_does(tmp_path: Path) -> None:
+def test_workers_answer_as_this_process_does(ray_cluster: str, tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"": "seen"}))
     how: dict[str, Any] = {"model": f"scripted:{script}", "passages": PASSAGES, "strategy": first}
@@ -267,7 +267,7 @@ def test_workers_answer_as_this_process_does(tmp_path: Path) -> None:
     questions = [f"q{n}" for n in range(6)] + [" "]
     here = list(d.ask_many(questions, **how))
     there = list(
-        d.ask_many(questions, ray="local", workers=1, keep=tmp_path / "kept", settings=settings, **how)
+        d.ask_many(questions, ray=ray_cluster, workers=1, keep=tmp_path / "kept", settings=settings, **how)
     )
     assert [one.question for one in there] == questions
     assert [one.answer and one.answer.answers for one in there] == [
@@ -277,6 +277,6 @@ def test_workers_answer_as_this_process_does(tmp_path: Path) -> None:
     assert type(there[-1].error) is d.InputError
     with CallCache(tmp_path / "calls.sqlite") as calls:
         assert calls.stats().kept == 6
-    bound = list(d.ask_many(questions[:6], ray="local", workers=2, budget=d.Budget(calls=3), **how))
+    bound = list(d.ask_many(questions[:6], ray=ray_cluster, workers=2, budget=d.Budget(calls=3), **how))
     assert sum(one.answer is not None for one in bound) == 3
     assert {type(one.error) for one in bound if one.answer is None} == {d.NotAsked}

@@ -193,24 +193,28 @@ model.complete([chat("", "Tell a long story.")], Sampling(max_tokens=4_000))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_the_engine_ends_with_the_process_that_started_it(small_model: Path, how: signal.Signals) -> None:
+def test_the_engine_ends_with_the_process_that_started_it(small_model: Path) -> None:
     command = [sys.executable, "-c", WAITS, str(small_model), str(cache_folder())]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    ) as parent:
+    signals = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+    parents = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        for _ in signals
+    ]
+    engines = []
+    for parent in parents:
         assert parent.stdout is not None
-        assert parent.stderr is not None
         assert parent.stdout.readline() == b"loaded\n"
-        (engine,) = _children(parent.pid)
+        engines += _children(parent.pid)
+    for parent, how in zip(parents, signals, strict=True):
         os.killpg(parent.pid, how) if how is signal.SIGINT else os.kill(parent.pid, how)
-        parent.wait(timeout=60)
+    for parent, engine, how in zip(parents, engines, signals, strict=True):
+        _, errors = parent.communicate(timeout=60)
         deadline = time.monotonic() + 60
         while Path(f"/proc/{engine}").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not Path(f"/proc/{engine}").exists()
-        # Ctrl-C reaches both: only the caller's own interrupt is told.
-        assert parent.stderr.read().count(b"KeyboardInterrupt") == (how is signal.SIGINT)
+        # Ctrl-C reaches both: only the caller's own interrupt is reported.
+        assert errors.count(b"KeyboardInterrupt") == (how is signal.SIGINT)
 
 
 def _children(parent: int | None = None) -> list[int]:

@@ -1,13 +1,12 @@
 """Workers give the report of a local evaluation, within one budget, and those that die give no answers.
 
-One cluster on this machine serves all tests of the module.
+One cluster on this machine serves all tests of a process.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from disputatio.kit import Kit, chat
 from disputatio.llm.call_cache import CallCache
 from disputatio.spending import Budget
 from disputatio.types import Answer, Example, Passage, Sampling
-from disputatio.workers.cluster import cluster
 from tests.eval.fakes import without_times
 
 slow = pytest.mark.slow
@@ -61,12 +59,6 @@ def guesses(question: str, kit: Kit) -> Answer:
     return Answer(question=question, answers=("n1",))
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with cluster("local", 2):
-        yield "local"
-
-
 @pytest.fixture
 def script(tmp_path: Path) -> str:
     file = tmp_path / "script.json"
@@ -81,11 +73,11 @@ def evaluated(script: str, out: Path, **how: Any) -> Results:
 
 @slow
 def test_the_report_is_that_of_a_local_run_whatever_the_order(
-    address: str, script: str, tmp_path: Path
+    ray_cluster: str, script: str, tmp_path: Path
 ) -> None:
     journal = tmp_path / "calls.sqlite"
     here = evaluated(script, tmp_path / "here", journal=tmp_path / "here.sqlite")
-    there = evaluated(script, tmp_path / "there", ray=address, workers=2, in_flight=3, journal=journal)
+    there = evaluated(script, tmp_path / "there", ray=ray_cluster, workers=2, in_flight=3, journal=journal)
     assert there.outcome is not None and here.outcome is not None
     assert (there.outcome.done, there.outcome.bugs) == (here.outcome.done, here.outcome.bugs) == (23, 1)
     one, other = (without_times(report(tmp_path / name)) for name in ("here", "there"))
@@ -97,7 +89,7 @@ def test_the_report_is_that_of_a_local_run_whatever_the_order(
     with CallCache(journal) as calls:
         assert calls.stats().kept == 35
     again = evaluated(
-        script, tmp_path / "there", ray=address, workers=1, journal=journal, budget=Budget(calls=40)
+        script, tmp_path / "there", ray=ray_cluster, workers=1, journal=journal, budget=Budget(calls=40)
     )
     assert again.outcome is not None
     assert (again.outcome.kept, again.outcome.done, again.outcome.bugs) == (23, 0, 1)
@@ -105,10 +97,10 @@ def test_the_report_is_that_of_a_local_run_whatever_the_order(
 
 @slow
 def test_a_budget_is_one_for_all_workers_and_the_run_goes_on_with_a_larger_one(
-    address: str, script: str, tmp_path: Path
+    ray_cluster: str, script: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    how: dict[str, Any] = {"ray": address, "workers": 2, "in_flight": 4}
+    how: dict[str, Any] = {"ray": ray_cluster, "workers": 2, "in_flight": 4}
     first = evaluated(script, out, budget=Budget(calls=9), **how)
     assert first.outcome is not None and first.outcome.stopped == "the budget of 9 calls is spent"
     assert sum(usage.calls for usage in read_spending(out).values()) <= 9
@@ -119,7 +111,7 @@ def test_a_budget_is_one_for_all_workers_and_the_run_goes_on_with_a_larger_one(
 
 @slow
 def test_a_worker_that_dies_costs_a_retry_and_a_question_that_kills_is_a_failed_row(
-    address: str, script: str, tmp_path: Path
+    ray_cluster: str, script: str, tmp_path: Path
 ) -> None:
     died = tmp_path / "died"
     found = evaluated(
@@ -127,7 +119,7 @@ def test_a_worker_that_dies_costs_a_retry_and_a_question_that_kills_is_a_failed_
         tmp_path / "out",
         strategies={"once": reads, "each": reads},
         options={"once.poison": "4", "once.died": str(died), "each.poison": "2"},
-        ray=address,
+        ray=ray_cluster,
         workers=2,
         in_flight=4,
     )
@@ -141,7 +133,7 @@ def test_a_worker_that_dies_costs_a_retry_and_a_question_that_kills_is_a_failed_
 
 @slow
 def test_a_worker_without_the_model_ends_the_run_before_a_record(
-    address: str, script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ray_cluster: str, script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Absent:
         """A model that loads here alone."""
@@ -160,11 +152,11 @@ def test_a_worker_without_the_model_ends_the_run_before_a_record(
             raise AssertionError("never asked")
 
     with pytest.raises(ClusterFault, match="absent: is not on this machine") as caught:
-        evaluate(EXAMPLES, {"reads": reads}, model=Absent(), out=tmp_path / "out", ray=address, workers=1)
+        evaluate(EXAMPLES, {"reads": reads}, model=Absent(), out=tmp_path / "out", ray=ray_cluster, workers=1)
     assert "\n" not in str(caught.value)
     assert read_journal(tmp_path / "out").entries == ()
     with pytest.raises(ClusterFault, match="fewer than the 64 workers"):
-        evaluated(script, tmp_path / "many", ray=address, workers=64)
+        evaluated(script, tmp_path / "many", ray=ray_cluster, workers=64)
 
 
 @pytest.mark.parametrize(

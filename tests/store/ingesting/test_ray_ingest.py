@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,6 @@ from disputatio.store.ingesting.options import ReadOptions
 from disputatio.store.ingesting.prepare import prepare
 from disputatio.store.ingesting.ray_ingest import ingest_with_ray
 from disputatio.store.ingesting.ray_worker import IngestWorker, Recipe, blocks_of, prepared_of, row_of
-from disputatio.workers.cluster import cluster as cluster_of
 from disputatio.workers.pool import Worker
 from tests.store.hashing import HashEmbedder
 
@@ -69,12 +68,6 @@ class Noting(HashEmbedder):
         with self._noted.open("a") as out:
             out.writelines(f"{text}\n" for text in texts if text != "ready")
         return super().embed(texts, query=query)
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[str]:
-    with cluster_of("local", 2):
-        yield "local"
 
 
 @pytest.fixture
@@ -133,7 +126,7 @@ def assert_same(one: FolderIndex, other: FolderIndex) -> None:
 @slow
 @pytest.mark.parametrize("embedder", [HashEmbedder, None], ids=["hybrid", "keyword"])
 def test_an_ingest_by_workers_equals_a_local_one_row_for_row(
-    cluster: str, documents: Path, tmp_path: Path, embedder: type[HashEmbedder] | None
+    ray_cluster: str, documents: Path, tmp_path: Path, embedder: type[HashEmbedder] | None
 ) -> None:
     made = embedder() if embedder else None
     local, served = (
@@ -145,7 +138,7 @@ def test_an_ingest_by_workers_equals_a_local_one_row_for_row(
     found = ingest_with_ray(
         served,
         [documents],
-        address=cluster,
+        address=ray_cluster,
         workers=2,
         embedder=embedder,
         progress=lambda *told: heard.append(told),
@@ -164,18 +157,18 @@ def _told(summary: Any) -> dict[str, Any]:
 
 
 @slow
-def test_only_what_has_changed_is_read_again(cluster: str, documents: Path, tmp_path: Path) -> None:
+def test_only_what_has_changed_is_read_again(ray_cluster: str, documents: Path, tmp_path: Path) -> None:
     index = FolderIndex.open(tmp_path / "ray")
-    ingest_with_ray(index, [documents / "zoo"], address=cluster, workers=2)
+    ingest_with_ray(index, [documents / "zoo"], address=ray_cluster, workers=2)
     (documents / "zoo" / "a05.md").write_text("# New\n\nA giraffe took its place.")
-    again = ingest_with_ray(index, [documents / "zoo"], address=cluster, workers=2)
+    again = ingest_with_ray(index, [documents / "zoo"], address=ray_cluster, workers=2)
     assert (again.added, again.replaced, again.unchanged) == (0, 1, 11)
     assert [hit.passage.title for hit in index.search("giraffe")] == ["New"]
 
 
 @slow
 def test_an_embedder_that_cannot_travel_is_asked_by_the_writer(
-    cluster: str, documents: Path, tmp_path: Path
+    ray_cluster: str, documents: Path, tmp_path: Path
 ) -> None:
     embedder = HashEmbedder()
     local, served = (
@@ -184,13 +177,13 @@ def test_an_embedder_that_cannot_travel_is_asked_by_the_writer(
     )
     local.ingest(documents / "zoo")
     before = embedder.calls
-    ingest_with_ray(served, [documents / "zoo"], address=cluster, workers=2)
+    ingest_with_ray(served, [documents / "zoo"], address=ray_cluster, workers=2)
     assert embedder.calls > before
     assert_same(local, served)
 
 
 @slow
-def test_a_worker_that_dies_costs_a_retry(cluster: str, documents: Path, tmp_path: Path) -> None:
+def test_a_worker_that_dies_costs_a_retry(ray_cluster: str, documents: Path, tmp_path: Path) -> None:
     (documents / "zoo" / "a06.md").write_text("# Poison\n\nThe poison of a snake.")
     embedder = HashEmbedder()
     local, served = (
@@ -199,19 +192,19 @@ def test_a_worker_that_dies_costs_a_retry(cluster: str, documents: Path, tmp_pat
     )
     local.ingest(documents)
     died = tmp_path / "died"
-    ingest_with_ray(served, [documents], address=cluster, workers=2, embedder=partial(Mortal, str(died)))
+    ingest_with_ray(served, [documents], address=ray_cluster, workers=2, embedder=partial(Mortal, str(died)))
     assert died.exists()
     assert_same(local, served)
 
 
 @slow
 def test_a_fault_that_persists_is_reported_and_nothing_is_half_written(
-    cluster: str, documents: Path, tmp_path: Path
+    ray_cluster: str, documents: Path, tmp_path: Path
 ) -> None:
     (documents / "zoo" / "a06.md").write_text("# Poison\n\nThe poison of a snake.")
     index = FolderIndex.open(tmp_path / "ray", embedder=HashEmbedder())
     with pytest.raises(ClusterFault, match=r"3 workers died at it") as caught:
-        ingest_with_ray(index, [documents / "zoo"], address=cluster, workers=2, embedder=Mortal)
+        ingest_with_ray(index, [documents / "zoo"], address=ray_cluster, workers=2, embedder=Mortal)
     assert "\n" not in str(caught.value)
     assert index.search("zebra poison") == []
     index.ingest(documents / "zoo")  # the lock is free and the index sound
@@ -219,21 +212,23 @@ def test_a_fault_that_persists_is_reported_and_nothing_is_half_written(
 
 
 @slow
-def test_workers_that_die_as_they_begin_end_the_ingest(cluster: str, documents: Path, tmp_path: Path) -> None:
+def test_workers_that_die_as_they_begin_end_the_ingest(
+    ray_cluster: str, documents: Path, tmp_path: Path
+) -> None:
     index = FolderIndex.open(tmp_path / "ray", embedder=HashEmbedder())
     with pytest.raises(ClusterFault, match=r"3 workers died as they began") as caught:
-        ingest_with_ray(index, [documents / "zoo"], address=cluster, workers=2, embedder=Stillborn)
+        ingest_with_ray(index, [documents / "zoo"], address=ray_cluster, workers=2, embedder=Stillborn)
     assert "\n" not in str(caught.value)
     index.ingest(documents / "zoo")  # the lock is free and the index sound
     assert index.search("zebra")
 
 
 @slow
-def test_a_worker_with_another_embedder_is_refused(cluster: str, documents: Path, tmp_path: Path) -> None:
+def test_a_worker_with_another_embedder_is_refused(ray_cluster: str, documents: Path, tmp_path: Path) -> None:
     index = FolderIndex.open(tmp_path / "ray", embedder=HashEmbedder())
     with pytest.raises(ClusterFault, match="a worker has the embedder other, the index hash-32"):
         ingest_with_ray(
-            index, [documents], address=cluster, workers=1, embedder=partial(HashEmbedder, "other")
+            index, [documents], address=ray_cluster, workers=1, embedder=partial(HashEmbedder, "other")
         )
 
 
@@ -254,15 +249,15 @@ def test_what_workers_cannot_do_is_told_before_a_cluster_is_started(
 
 
 @slow
-def test_what_is_in_already_is_not_embedded_again(cluster: str, tmp_path: Path) -> None:
+def test_what_is_in_already_is_not_embedded_again(ray_cluster: str, tmp_path: Path) -> None:
     rows = [json.dumps({"text": f"row {n} says so", "source": "s"}) + "\n" for n in range(60)]
     (tmp_path / "rows.jsonl").write_text("".join(rows[:40]))
     index = FolderIndex.open(tmp_path / "ray", embedder=HashEmbedder())
     make = partial(Noting, str(tmp_path / "embedded"))
-    ingest_with_ray(index, [tmp_path / "rows.jsonl"], address=cluster, workers=1, embedder=make)
+    ingest_with_ray(index, [tmp_path / "rows.jsonl"], address=ray_cluster, workers=1, embedder=make)
     (tmp_path / "rows.jsonl").write_text("".join(rows))
     (tmp_path / "embedded").unlink()
-    again = ingest_with_ray(index, [tmp_path / "rows.jsonl"], address=cluster, workers=1, embedder=make)
+    again = ingest_with_ray(index, [tmp_path / "rows.jsonl"], address=ray_cluster, workers=1, embedder=make)
     assert (again.added, again.unchanged) == (20, 40)
     numbers = sorted(int(line.split()[1]) for line in (tmp_path / "embedded").read_text().splitlines())
     assert numbers == list(range(40, 60))
