@@ -28,8 +28,7 @@ from disputatio.errors import (
     StoreError,
 )
 from disputatio.llm.cached_llm import CachedLLM
-from disputatio.llm.call_cache import CallCache
-from disputatio.llm.calls import completion_key, decode_completion, encode
+from disputatio.llm.call_cache import CallCache, completion_key, decode_completion, encode
 from disputatio.llm.scripted import Scripted
 from disputatio.protocols import LLM
 from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling, Token, Usage

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import pytest
 
 from disputatio.errors import LLMError, Malformed, Refused, ServerFault, Timeout, Unreachable
+from disputatio.llm.connection import Breaker, RepeatBudget, Retry
 from disputatio.llm.faults import Failed, retry_after
-from disputatio.llm.retry import Breaker, Budget, Retry
 
 
 class Clock:
@@ -58,7 +58,7 @@ DOWN = Failed(fault=Unreachable("no connection"))
 
 
 def test_the_budget_grows_with_the_calls_made() -> None:
-    budget = Budget(share=0.2, floor=0)
+    budget = RepeatBudget(share=0.2, floor=0)
     assert not budget.take()
     budget.calls = 10
     assert [budget.take() for _ in range(3)] == [True, True, False]

@@ -15,8 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from disputatio.errors import ConfigError, NotJournalled, StoreError
-from disputatio.llm.call_cache import CallCache
-from disputatio.llm.calls import FORMAT, canonical
+from disputatio.llm.call_cache import FORMAT, CallCache, canonical
 from disputatio.protocols import Embedder
 
 if TYPE_CHECKING:

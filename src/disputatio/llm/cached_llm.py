@@ -10,8 +10,14 @@ from typing import TypeVar
 from disputatio import calling
 from disputatio.cancel import Cancel
 from disputatio.errors import BatchFault, ConfigError, LLMError, NoLogprobs, NotJournalled
-from disputatio.llm.call_cache import CallCache
-from disputatio.llm.calls import choice_key, completion_key, decode_choice, decode_completion, encode
+from disputatio.llm.call_cache import (
+    CallCache,
+    choice_key,
+    completion_key,
+    decode_choice,
+    decode_completion,
+    encode,
+)
 from disputatio.protocols import LLM
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling
 

@@ -1,4 +1,4 @@
-"""Every finished model call, kept: repeated at no cost, replayed with no engine at all.
+"""A journal of finished model calls, to repeat them at no cost and to replay them without an engine.
 
 A call is named by a SHA-256 over model, engine, prompt and sampling (or options); its value is the
 completion or choice as JSON. A call is acknowledged only after its transaction is on disk (SQLite,
@@ -22,8 +22,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from disputatio.errors import StoreError
-from disputatio.llm.calls import canonical
-from disputatio.types import Capabilities
+from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Token, Usage
 
 _APPLICATION = 0x44535054  # "DSPT" in the header of the file
 _WAIT = 30.0  # seconds for another process's transaction
@@ -57,7 +56,7 @@ _MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create,)
 
 @dataclass(slots=True)
 class _Put:
-    """Calls that a thread waits to have kept, and what came of it."""
+    """Calls that a thread waits to have written, and the outcome."""
 
     rows: list[tuple[str, str, str, str, str, float]]
     tried: bool = False
@@ -83,7 +82,7 @@ class CallCache:
             else:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 # For the user alone, and so are the log and the index that SQLite puts beside it.
-                with contextlib.suppress(OSError):  # what cannot be opened SQLite tells of
+                with contextlib.suppress(OSError):  # SQLite raises for a file that cannot be opened
                     os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
                     self.path.chmod(0o600)  # made by an earlier version
                 self._db = self._connect(str(self.path), uri=False)
@@ -98,7 +97,7 @@ class CallCache:
         return sqlite3.connect(name, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=uri)
 
     def _open_readonly(self) -> sqlite3.Connection:
-        """Without a log beside it the file is all there is, and needs no shared memory to be read."""
+        """Open a file for reading; without a log beside it no shared memory is needed."""
         log = self.path.with_name(self.path.name + "-wal")
         how = "mode=ro" if log.exists() else "mode=ro&immutable=1"
         return self._connect(f"file:{quote(str(self.path.absolute()))}?{how}", uri=True)
@@ -107,7 +106,7 @@ class CallCache:
         db = self._db
         db.execute(f"PRAGMA busy_timeout = {int(_WAIT * 1000)}")
         db.execute("PRAGMA synchronous = FULL")
-        with self._transaction("BEGIN"):  # one look at the file, whoever is making it
+        with self._transaction("BEGIN"):  # one consistent read, also while another process makes the file
             version = self._version()
         if readonly:
             if version != len(_MIGRATIONS):
@@ -158,7 +157,7 @@ class CallCache:
 
     @contextmanager
     def _transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-        """All or nothing, and on disk when it ends; the caller holds the lock."""
+        """Run a transaction, which is on disk when it ends; the caller holds the lock."""
         self._db.execute(begin)
         try:
             yield
@@ -169,7 +168,7 @@ class CallCache:
             raise
 
     def get(self, keys: Sequence[str]) -> dict[str, str]:
-        """Return the values of those calls that are kept, by key."""
+        """Read the values of those calls that are kept, by key."""
         recorded: dict[str, str] = {}
         with self._lock, self._faults():
             for start in range(0, len(keys), _AT_ONCE):
@@ -187,8 +186,8 @@ class CallCache:
     def put(self, kind: str, model: str, values: Mapping[str, str]) -> None:
         """Keep calls, all or none; a call that is kept already stays as it is.
 
-        They are on the disk when this returns. What other threads bring meanwhile goes there with them, in
-        one transaction: the disk is waited for once for all of them.
+        They are on disk when this returns. Calls that other threads put meanwhile are written in the same
+        transaction, so that all wait for the disk once.
         """
         now = time.time()
         own = _Put([(key, kind, model, value, _digest(value), now) for key, value in values.items()])
@@ -201,28 +200,28 @@ class CallCache:
             raise StoreError(str(own.error)) from own.error
 
     def _put_waiting(self) -> None:
-        """Commit what all threads have brought; the caller holds the lock."""
+        """Commit the calls of all waiting threads; the caller holds the lock."""
         with self._waiting_lock:
             together, self._waiting = self._waiting, []
         try:
             with self._faults(), self._transaction():
-                for one in together:
-                    self._db.executemany("INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)", one.rows)
+                for put in together:
+                    self._db.executemany("INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)", put.rows)
         except StoreError as error:
-            for one in together:
-                one.error = error
-        except BaseException:  # an interrupt of this thread: what the others brought is not kept either
-            for one in together:
-                one.error = StoreError(
+            for put in together:
+                put.error = error
+        except BaseException:  # this thread was interrupted: the calls of the others are not written either
+            for put in together:
+                put.error = StoreError(
                     f"the journal {self.path}: calls were not kept, as a write was interrupted"
                 )
             raise
         finally:
-            for one in together:
-                one.tried = True
+            for put in together:
+                put.tried = True
 
     def count(self, *, hits: int, misses: int) -> None:
-        """Add to the figures of this session."""
+        """Count calls of this session."""
         with self._lock:
             self._hits += hits
             self._misses += misses
@@ -234,13 +233,13 @@ class CallCache:
             return CacheStats(kept=int(count), hits=self._hits, misses=self._misses)
 
     def models(self) -> list[tuple[str, Capabilities]]:
-        """Return the models whose calls are kept and what they can do, the last used first."""
+        """List the models whose calls are kept, with their capabilities, the last used first."""
         with self._lock, self._faults():
             rows = self._db.execute("SELECT name, capabilities FROM models ORDER BY used DESC, rowid DESC")
             return [(name, Capabilities(**json.loads(text))) for name, text in rows]
 
     def note_model(self, name: str, engine: str, capabilities: Capabilities) -> None:
-        """Record what a model can do under the engine string that stands in its keys."""
+        """Record the capabilities of a model under the engine string of its keys."""
         text = canonical(asdict(replace(capabilities, engine=engine)))
         with self._lock, self._faults(), self._transaction():
             self._db.execute(
@@ -250,7 +249,7 @@ class CallCache:
             )
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock, self._faults():
             self._db.close()
 
@@ -263,3 +262,88 @@ class CallCache:
 
 def _digest(value: str) -> str:
     return hashlib.blake2b(value.encode("ascii"), digest_size=8).hexdigest()
+
+
+# --- keys and values --------------------------------------------------------------------------------
+# Only what decides the result of a call enters its key: no clock, no path, no role.
+FORMAT = 1
+"""Part of every key: raise it when the meaning of a key or a value changes."""
+
+
+def completion_key(model: str, engine: str, prompt: Prompt, sampling: Sampling) -> str:
+    """Compute the key of a completion; the order of a schema's fields counts, as it does for an engine.
+
+    >>> from disputatio.types import Message
+    >>> prompt = Prompt(messages=(Message(role="user", content="Hi"),))
+    >>> a = completion_key("local:m", "e 1", prompt, Sampling())
+    >>> a == completion_key("local:m", "e 1", prompt, Sampling(temperature=0)), len(a)
+    (True, 64)
+    >>> a == completion_key("local:m", "e 2", prompt, Sampling())
+    False
+    """
+    how = {
+        "max_tokens": sampling.max_tokens,
+        "temperature": float(sampling.temperature),
+        "top_p": float(sampling.top_p),
+        "seed": sampling.seed,
+        "schema": sampling.schema,
+    }
+    return _key("complete", model, engine, prompt, how)
+
+
+def choice_key(model: str, engine: str, prompt: Prompt, options: Sequence[str]) -> str:
+    """Compute the key of a choice among options, whose order counts."""
+    return _key("choose", model, engine, prompt, list(options))
+
+
+def _key(kind: str, model: str, engine: str, prompt: Prompt, how: object) -> str:
+    messages = [[message.role, message.content] for message in prompt.messages]
+    text = canonical([FORMAT, model, engine, kind, messages, how])
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def canonical(value: object) -> str:
+    """Write canonical JSON: ASCII, no spaces, mappings in their own order."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=_plain)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "item"):  # a number of numpy's
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot stand in a journal")
+
+
+def encode(result: Completion | Choice) -> str:
+    """Write a completion or choice as canonical JSON, without the mark that it came from the journal."""
+    value: dict[str, object]
+    if isinstance(result, Completion):
+        tokens = [[token.text, token.logprob] for token in result.tokens]
+        value = {"text": result.text, "finish_reason": result.finish_reason, "tokens": tokens}
+    else:
+        value = {"options": result.options, "logprobs": result.logprobs, "bounded": result.bounded}
+    return canonical({**value, "usage": asdict(result.usage)})
+
+
+def decode_completion(text: str) -> Completion:
+    """Read a completion that `encode` wrote."""
+    value = json.loads(text)
+    tokens = tuple(Token(text=token, logprob=logprob) for token, logprob in value["tokens"])
+    return Completion(
+        text=value["text"],
+        finish_reason=value["finish_reason"],
+        usage=Usage(**value["usage"]),
+        tokens=tokens,
+    )
+
+
+def decode_choice(text: str) -> Choice:
+    """Read a choice that `encode` wrote."""
+    value = json.loads(text)
+    return Choice(
+        options=tuple(value["options"]),
+        logprobs=tuple(value["logprobs"]),
+        bounded=tuple(value["bounded"]),
+        usage=Usage(**value["usage"]),
+    )

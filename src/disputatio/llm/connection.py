@@ -1,6 +1,10 @@
-"""Calls to one server: how many at a time, repeated where that helps, in a thread of their own.
+"""Calls to one server: bounded in number, repeated where that helps, on an event loop in a thread of its own.
 
-What a call says and how its reply is read is the caller's: an `Attempt`.
+Callers are plain threads. The loop lets a deadline, a cancel or Ctrl-C end a call wherever it waits; a pool
+of blocking threads cannot be interrupted in a read. Here is the one layer that repeats calls: the attempts of
+one call, a budget over the endpoint's whole life (a fifth of the calls made), and a breaker that stops trying
+for some seconds when nothing can be reached. The client's own retries are off: they see neither a stream that
+breaks nor our deadlines. The content of a call and the reading of its reply are the caller's (`Attempt`).
 """
 
 from __future__ import annotations
@@ -8,18 +12,30 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
+import queue
 import random
 import threading
+import time
+import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from disputatio.cancel import Cancel
-from disputatio.errors import ConfigError, LLMError, MissingDependency, QuotaExceeded, Refused
+from disputatio.errors import (
+    ConfigError,
+    LLMError,
+    MissingDependency,
+    QuotaExceeded,
+    Refused,
+    Timeout,
+    Unreachable,
+)
 from disputatio.llm.faults import Address, Failed
-from disputatio.llm.loop import Loop
-from disputatio.llm.retry import Breaker, Retry
 from disputatio.llm.stream import Deadlines
 
 if TYPE_CHECKING:
@@ -27,9 +43,13 @@ if TYPE_CHECKING:
 
 LARGEST_REPLY, LARGEST_EMBEDDINGS = 8 << 20, 64 << 20  # bytes
 _OFFICIAL = "https://api.openai.com/v1"
+LONGEST_WAIT = 30.0  # seconds; also the cap of Retry-After
+FIRST_WAIT, LONGEST_BACKOFF = 0.5, 8.0  # seconds
 _Result = TypeVar("_Result")
+_Client = TypeVar("_Client")
+_Report = TypeVar("_Report")
 
-_Ended = tuple[int, _Result | LLMError]  # a call's place in its batch, and what it came to
+_Ended = tuple[int, _Result | LLMError]  # the index of a call in its batch, and its outcome
 
 Attempt = Callable[["openai.AsyncOpenAI", float], Awaitable[_Result | Failed]]
 """One attempt at a call: given the client, and when the call's total deadline passes on the loop's clock."""
@@ -38,12 +58,11 @@ Attempt = Callable[["openai.AsyncOpenAI", float], Awaitable[_Result | Failed]]
 class Connection:
     """A model's server at an OpenAI-compatible address; may be shared by threads.
 
-    `base_url` and `api_key` come from OPENAI_BASE_URL and OPENAI_API_KEY where not given; a server
-    of one's own may need no key. At most `in_flight` calls are out at a time, over all threads;
-    a call is repeated at most `retries` times (see `retry`). `rng` and `sleep` serve the waits
-    between attempts, `cool_off` is how long, in seconds, an address is left alone after eight
-    failures to connect in a row. A reply has at most `largest` bytes where it is one JSON value. `say` hears
-    when no call has ended for `patience` seconds. Nothing is opened before the first call.
+    `base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY; a local server may need no key. At
+    most `in_flight` calls run at a time, over all threads; a call is repeated at most `retries` times. `rng`
+    and `sleep` serve the waits between attempts; after eight failures to connect in a row the address is
+    not tried for `cool_off` seconds. A reply that is one JSON value has at most `largest` bytes. `say` is
+    called when no call has ended for `patience` seconds. Nothing is opened before the first call.
     """
 
     def __init__(
@@ -93,9 +112,9 @@ class Connection:
         on_done: Callable[[int, _Result | LLMError], None] = lambda *_: None,
         cancel: Cancel | None = None,
     ) -> list[_Result | LLMError]:
-        """Return what each call came to, in order; a fault is returned, not raised.
+        """Make the calls and return their outcomes in order; a fault is returned, not raised.
 
-        `on_done(index, outcome)` is called in this thread for each call that has ended. Raises `Cancelled`.
+        `on_done(index, outcome)` is called in this thread as each call ends. Raises `Cancelled`.
         """
         with self._starting:
             if self._loop is None:
@@ -152,7 +171,7 @@ class Connection:
 
 
 class _Waiting:
-    """A clock that is set back at the end of each call, and speaks once where none ends."""
+    """A timer that each finished call restarts; it speaks once when no call ends in time."""
 
     def __init__(self, seconds: float, speak: Callable[[], None]) -> None:
         self._seconds, self._speak = seconds, speak
@@ -167,7 +186,7 @@ class _Waiting:
             self._timer.cancel()
 
     def begin(self) -> None:
-        """Begin to wait anew."""
+        """Restart the timer."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = threading.Timer(self._seconds, self._speak)
@@ -176,7 +195,7 @@ class _Waiting:
 
 
 def _check_ready(at: Address) -> None:
-    """Raise what stands in the way of any call: no client installed, or no key where one is needed."""
+    """Raise `MissingDependency` without the client, `ConfigError` without a key where one is needed."""
     if importlib.util.find_spec("openai") is None:
         raise MissingDependency("openai", "openai")
     if not at.key and at.base_url == _OFFICIAL:
@@ -184,7 +203,7 @@ def _check_ready(at: Address) -> None:
 
 
 def _open(at: Address, deadlines: Deadlines, largest: int) -> openai.AsyncOpenAI:
-    """Return the client; it makes no attempt but the first, and waits for a reply as long as it is let."""
+    """Open the official client, with no retries and no deadline of its own for a reply."""
     import openai
 
     from disputatio.llm.bounded import hooks
@@ -202,7 +221,7 @@ def _open(at: Address, deadlines: Deadlines, largest: int) -> openai.AsyncOpenAI
 
 
 def _checked(at: Address) -> Address:
-    """Return the address, if calls can be made to it; raises `ConfigError`."""
+    """Return the address; raises `ConfigError` if no call can be made to it."""
     if not at.model.strip():
         raise ConfigError("the model has no name: write openai:NAME")
     parts = urlsplit(at.base_url)
@@ -214,7 +233,189 @@ def _checked(at: Address) -> Address:
 
 
 def _is_hopeless(fault: LLMError) -> bool:
-    """Return whether every other call of the batch would be refused just the same."""
+    """Return True if every other call of the batch would be refused for the same reason."""
     return isinstance(fault, QuotaExceeded) or (
         isinstance(fault, Refused) and fault.status in (401, 403, 404)
     )
+
+
+# --- repeats ----------------------------------------------------------------------------------------
+@dataclass(slots=True)
+class RepeatBudget:
+    """A bound on repeats: `floor`, and one in five of the calls made.
+
+    >>> budget = RepeatBudget(floor=1)
+    >>> budget.take(), budget.take()
+    (True, False)
+    >>> budget.calls = 5
+    >>> budget.take(), budget.take()
+    (True, False)
+    """
+
+    share: float = 0.2
+    floor: int = 4
+    calls: int = 0
+    repeats: int = 0
+
+    def take(self) -> bool:
+        """Return True if one more repeat is allowed, and count it."""
+        if self.repeats + 1 > self.floor + self.share * self.calls:
+            return False
+        self.repeats += 1
+        return True
+
+
+@dataclass(slots=True)
+class Breaker:
+    """Fails calls at once for `cool_off` seconds after `limit` failures to connect in a row."""
+
+    limit: int = 8
+    cool_off: float = 5.0
+    clock: Callable[[], float] = time.monotonic
+    failures: int = 0
+    opened: float = 0.0
+    last: str = ""
+
+    def blocked(self) -> float:
+        """Return the seconds for which no call is to be tried; 0 when calls may be made."""
+        if self.failures < self.limit:
+            return 0.0
+        return max(0.0, self.opened + self.cool_off - self.clock())
+
+    def note(self, fault: LLMError | None) -> None:
+        """Count a failure to connect; any other outcome resets the count."""
+        if fault is None or not is_connection_fault(fault):
+            self.failures = 0
+        else:
+            self.failures += 1
+            self.opened = self.clock()
+            self.last = str(fault)
+
+
+def is_connection_fault(fault: LLMError) -> bool:
+    """Return True if a call failed because there was no connection, or it broke."""
+    return isinstance(fault, Unreachable) or (isinstance(fault, Timeout) and fault.deadline == "connect")
+
+
+@dataclass(slots=True, kw_only=True)
+class Retry:
+    """The retry policy of one endpoint; used from its event loop only.
+
+    `sleep` and `rng` are passed in so that tests need not wait and runs can be repeated.
+    """
+
+    retries: int
+    sleep: Callable[[float], Awaitable[object]]
+    rng: random.Random
+    budget: RepeatBudget = field(default_factory=RepeatBudget)
+    breaker: Breaker = field(default_factory=Breaker)
+    answered: bool = False
+
+    async def run(
+        self, attempt: Callable[[], Awaitable[_Result | Failed]], *, remaining: Callable[[], float]
+    ) -> _Result | LLMError:
+        """Run an attempt, and again where that helps; a fault is returned, not raised.
+
+        `remaining` gives the seconds left of the call's total deadline: a wait that would outlast them is not
+        begun.
+        """
+        self.budget.calls += 1
+        repeats = 0
+        blocked = self.breaker.blocked()
+        if blocked:
+            times = f"{self.breaker.failures} times in a row"
+            return Unreachable(f"{self.breaker.last} [{times}; not tried again for {blocked:.1f} s]")
+        while True:
+            outcome = await attempt()
+            if not isinstance(outcome, Failed):
+                self.answered = True
+                self.breaker.note(None)
+                return outcome
+            fault = outcome.fault
+            self.breaker.note(fault)
+            self.answered = self.answered or not is_connection_fault(fault)
+            wait = self._wait(repeats, outcome.wait)
+            if repeats >= self._limit(outcome) or wait >= remaining() or self.breaker.blocked():
+                return fault
+            if not self.budget.take():
+                return fault
+            repeats += 1
+            await self.sleep(wait)
+
+    def _limit(self, outcome: Failed) -> int:
+        """Return how often a call with this outcome may be repeated.
+
+        An address that has never answered is tried twice only: it is likely to be mistyped.
+        """
+        if outcome.once or (not self.answered and is_connection_fault(outcome.fault)):
+            return min(1, self.retries)
+        return self.retries if outcome.fault.retryable else 0
+
+    def _wait(self, repeats: int, demanded: float | None) -> float:
+        """Return the seconds to wait: those that the server asked for, capped, or backoff with jitter."""
+        if demanded is not None:
+            return min(demanded, LONGEST_WAIT)
+        backoff: float = min(LONGEST_BACKOFF, FIRST_WAIT * 2**repeats)
+        return backoff * self.rng.uniform(0.5, 1.0)
+
+
+# --- the loop ---------------------------------------------------------------------------------------
+class Loop(Generic[_Client]):
+    """Runs coroutines over one client, which is opened and closed inside the loop's thread.
+
+    The thread ends with `close()`, when the loop is no longer referred to, or at exit.
+    """
+
+    def __init__(self, opens: Callable[[], AbstractAsyncContextManager[_Client]], name: str) -> None:
+        ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, _Client]] = Future()
+        thread = threading.Thread(target=_serve, args=(opens, ready), name=name, daemon=True)
+        thread.start()
+        self._loop, stop, self.client = ready.result()
+        self.close = weakref.finalize(self, _stop, self._loop, stop, thread)
+
+    def run(
+        self,
+        work: Callable[[Callable[[_Report], None]], Coroutine[Any, Any, _Result]],
+        on_report: Callable[[_Report], None],
+        cancel: Cancel,
+    ) -> _Result:
+        """Run a coroutine and return its result; an interrupted wait cancels it.
+
+        `work` makes the coroutine from a function that takes reports; each report is passed to `on_report` in
+        the caller's thread. Raises `Cancelled`.
+        """
+        reports: queue.SimpleQueue[tuple[_Report] | None] = queue.SimpleQueue()
+        future = asyncio.run_coroutine_threadsafe(work(lambda report: reports.put((report,))), self._loop)
+        future.add_done_callback(lambda _: reports.put(None))
+        try:
+            with cancel.calling(lambda: reports.put(None)):
+                while (report := reports.get()) is not None:
+                    on_report(*report)
+                cancel.check()
+                return future.result()
+        finally:
+            future.cancel()
+
+
+def _serve(
+    opens: Callable[[], AbstractAsyncContextManager[_Client]],
+    ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, _Client]],
+) -> None:
+    async def main() -> None:
+        stop = asyncio.Event()
+        async with opens() as client:
+            ready.set_result((asyncio.get_running_loop(), stop, client))
+            await stop.wait()
+
+    try:
+        asyncio.run(main())
+    except Exception as error:  # handed to the thread that waits for `ready`, never dropped
+        if ready.done():
+            raise
+        ready.set_exception(error)
+
+
+def _stop(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, thread: threading.Thread) -> None:
+    loop.call_soon_threadsafe(stop.set)
+    if threading.current_thread() is not thread:
+        thread.join(timeout=5.0)

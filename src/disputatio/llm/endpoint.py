@@ -1,31 +1,33 @@
 """Any OpenAI-compatible server, through the official client.
 
-What is robust here is robust in one place each: `faults` names what went wrong, `retry` decides
-what is repeated, `connection` makes the calls, `stream` reads under the deadlines, `probe` finds
-out what the server can do.
+`connection` makes the calls and repeats them, `stream` reads a reply under the deadlines, `faults` names what
+went wrong. What a server can do is found by two tiny calls: servers differ in what they accept and, worse, in
+what they accept and ignore. So the schema of the probe is one that no model keeps by chance, and the
+log-probabilities are counted in the reply.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from disputatio.cancel import Cancel
-from disputatio.errors import LLMError, Malformed, NoLogprobs
+from disputatio.errors import LLMError, Malformed, NoLogprobs, Refused
 from disputatio.llm.batch import Batch
 from disputatio.llm.connection import Connection
 from disputatio.llm.faults import Failed
 from disputatio.llm.options import score_options
-from disputatio.llm.probe import Probed, probe
 from disputatio.llm.request import Request, body, parameter_refused
 from disputatio.llm.stream import Deadlines, Received, receive
-from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Usage
+from disputatio.trace import total_usage
+from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling, Usage
 
 if TYPE_CHECKING:
     import openai
@@ -33,6 +35,19 @@ if TYPE_CHECKING:
 __all__ = ["Deadlines", "Endpoint"]
 
 _Result = TypeVar("_Result", Completion, Choice)
+_TOPS = (20, 5)
+_UNSUPPORTED = (400, 422, 501)
+_YES_NO = Prompt(messages=(Message(role="user", content="Is water wet? Reply with Yes or No."),))
+_HELLO = Prompt(messages=(Message(role="user", content="Say hello to me."),))
+_WORD = {"greeting": "disputatio"}
+_SCHEMA = {
+    "type": "object",
+    "properties": {"greeting": {"type": "string", "enum": ["disputatio"]}},
+    "required": ["greeting"],
+    "additionalProperties": False,
+}
+
+Ask = Callable[[Request], "Received | LLMError"]
 
 
 class Endpoint:
@@ -91,7 +106,7 @@ class Endpoint:
 
     @property
     def probe_usage(self) -> Usage:
-        """What the probe of the capabilities has cost; it is in no completion's usage."""
+        """The cost of the probe; it is in no completion's usage."""
         return self._probed.usage if self._probed else Usage()
 
     @property
@@ -104,7 +119,7 @@ class Endpoint:
         self._connection.close()
 
     def capabilities(self) -> Capabilities:
-        """Return what the endpoint was found to be able to do; two tiny calls at first use.
+        """Probe what the server can do, by two tiny calls at first use.
 
         Raises `LLMError` when the endpoint does not answer; the next call then probes again.
         """
@@ -217,3 +232,65 @@ class Endpoint:
             if not name:
                 return outcome
             self._dropped.add(name)  # and ask again without it; it is remembered
+
+
+# --- the probe --------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """The capabilities of a server, and the cost of finding them."""
+
+    capabilities: Capabilities
+    usage: Usage
+
+
+def probe(ask: Ask, engine: str) -> Probed:
+    """Find out what a server can do; raises the fault when it answers nothing at all."""
+    spent: list[Usage] = []
+
+    def tell(request: Request) -> Received | LLMError:
+        outcome = ask(request)
+        if isinstance(outcome, Received):
+            spent.append(outcome.usage)
+        return outcome
+
+    top = _probe_logprobs(tell)
+    schema = _probe_schema(tell)
+    capabilities = Capabilities(engine=engine, logprobs=top > 0, max_options=top, schema=schema)
+    return Probed(capabilities=capabilities, usage=total_usage(spent))
+
+
+def _probe_logprobs(tell: Ask) -> int:
+    """Count the alternatives that the server lists for the first token."""
+    for top in _TOPS:
+        outcome = tell(Request(prompt=_YES_NO, sampling=Sampling(max_tokens=1), top=top, fixed=True))
+        if isinstance(outcome, Received):
+            return min(top, len(outcome.top))
+        if not _is_unsupported(outcome):
+            raise outcome
+    return 0
+
+
+def _probe_schema(tell: Ask) -> bool:
+    """Return True if the server holds a reply to a schema."""
+    request = Request(prompt=_HELLO, sampling=Sampling(schema=_SCHEMA), logprobs=False, fixed=True)
+    outcome = tell(request)
+    if isinstance(outcome, Received):
+        try:
+            return bool(json.loads(outcome.text) == _WORD)
+        except ValueError:
+            return False
+    if isinstance(outcome, Malformed):
+        return False
+    if not _is_unsupported(outcome):
+        raise outcome
+    plain = tell(Request(prompt=_HELLO, sampling=Sampling(), logprobs=False))
+    if isinstance(plain, LLMError) and not isinstance(plain, Malformed):
+        raise plain
+    return False
+
+
+def _is_unsupported(fault: LLMError) -> bool:
+    """Return True if a refusal is about a parameter, not about the key or the account."""
+    if not isinstance(fault, Refused):
+        return False
+    return fault.status in _UNSUPPORTED or "logprobs" in str(fault)
