@@ -49,7 +49,7 @@ def test_the_longest_name_that_fits_counts(tmp_path: Path) -> None:
     assert (table.currency, table.as_of) == ("EUR", "2026-01-31")
 
 
-def test_a_model_without_a_price_is_an_error_that_says_what_to_write(tmp_path: Path) -> None:
+def test_a_model_without_a_price_is_an_error_that_says_suggest_name(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r'no price of local:x: .*\[models\."local:x"\].*in EUR for a million'
     ):

@@ -375,10 +375,10 @@ def _engine_of(name: str, engine: str) -> str:
 def _split(name: str) -> tuple[str, str]:
     kind, _, rest = name.partition(":")
     if kind not in KINDS or (not rest and kind not in ("scripted", "none")):
-        from disputatio.llm.model_names import what_to_write
+        from disputatio.llm.model_names import suggest_name
 
         local = [entry.name for entry in catalogue.entries() if entry.kind == "language model"]
-        raise ConfigError(f"model {name!r}: {what_to_write(name, local)}")
+        raise ConfigError(f"model {name!r}: {suggest_name(name, local)}")
     return kind, rest
 
 

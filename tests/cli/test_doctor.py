@@ -144,7 +144,7 @@ def test_a_model_of_the_endpoint_needs_a_key_or_an_address(capsys: Capture) -> N
 
 
 @pytest.mark.long
-def test_a_name_that_is_no_model_says_what_to_write(capsys: Capture) -> None:
+def test_a_name_that_is_no_model_says_suggest_name(capsys: Capture) -> None:
     _, checks = doctor(capsys, "--model", "ollama:llama3")
     assert checks["model ollama:llama3"]["state"] == "broken"
     assert "write openai:llama3" in checks["model ollama:llama3"]["detail"]

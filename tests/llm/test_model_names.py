@@ -8,7 +8,7 @@ import pytest
 
 from disputatio.config import read_settings
 from disputatio.errors import ConfigError
-from disputatio.llm.model_names import what_to_write
+from disputatio.llm.model_names import suggest_name
 from disputatio.parts import build_kit
 
 ANTHROPIC = "OPENAI_BASE_URL=https://api.anthropic.com/v1"
@@ -37,19 +37,19 @@ LOCAL = ["qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"]
         ("locl:qwen2.5-coder-1.5b", "write local:qwen2.5-coder-1.5b"),
     ],
 )
-def test_a_name_that_people_write_is_answered_by_what_to_write(name: str, advice: str) -> None:
-    assert what_to_write(name, LOCAL) == advice
+def test_a_name_that_people_write_is_answered_by_suggest_name(name: str, advice: str) -> None:
+    assert suggest_name(name, LOCAL) == advice
 
 
 def test_a_model_file_is_local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("tiny.gguf").write_bytes(b"")
-    assert what_to_write("tiny.gguf", LOCAL) == "write local:tiny.gguf"
+    assert suggest_name("tiny.gguf", LOCAL) == "write local:tiny.gguf"
 
 
 @pytest.mark.parametrize("name", ["llama3", "model.gguf", ":", ""])
 def test_a_name_that_may_be_either_is_answered_by_both_ways(name: str) -> None:
-    advice = what_to_write(name, LOCAL)
+    advice = suggest_name(name, LOCAL)
     assert "local:NAME" in advice
     assert "openai:NAME" in advice
     assert "OPENAI_BASE_URL" in advice

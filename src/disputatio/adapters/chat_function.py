@@ -1,4 +1,4 @@
-"""Any function that takes chat messages and returns a reply in OpenAI's form, as a model of ours.
+"""Adapts a function of chat messages with replies in OpenAI's form to a model.
 
 `litellm.completion` is one, and so is the method `chat.completions.create` of OpenAI's client or of one that
 is made like it. No framework is imported here: a reply is read by its shape.
@@ -37,7 +37,7 @@ SENT = (
     "temperature",
     "top_p",
     "seed",
-)  # what of the sampling is sent, where not said otherwise
+)  # the fields of the sampling that are sent by default
 _TOP = 20  # the most alternatives of a token that OpenAI's protocol asks for
 _WHOLE = frozenset({"stop", "end_turn", "eos", "STOP"})
 _CUT = frozenset({"length", "max_tokens", "MAX_TOKENS"})
@@ -85,7 +85,7 @@ class ChatFunction:
         return self._name
 
     def capabilities(self) -> Capabilities:
-        """Return what it can do; whether it gives log-probabilities is asked once, where it was not said."""
+        """Return the capabilities; log-probabilities are probed once, if the settings do not say."""
         if self._logprobs is None:
             try:
                 self.choose([_PROBE], ["Yes", "No"])
@@ -164,7 +164,7 @@ class ChatFunction:
         return batch.results(len(prompts))
 
     def _reply(self, prompt: Prompt, settings: Mapping[str, Any]) -> Any:
-        """Return what the function returns, or the fault that its exception stands for."""
+        """Call the function; returns its reply, or the fault of its exception."""
         messages = [
             {"role": message.role, "content": sendable(message.content)} for message in prompt.messages
         ]
@@ -216,8 +216,7 @@ class ChatFunction:
 
 
 def fault_of(error: Exception, name: str) -> LLMError | None:
-    """Return the fault that a client's exception stands for, by its HTTP status or its kind; None for a
-    mistake.
+    """Translate a client's exception by its HTTP status or its type; None for a programming error.
 
     >>> type(fault_of(TimeoutError("late"), "m")).__name__, fault_of(TypeError("no such argument"), "m")
     ('Unreachable', None)

@@ -56,7 +56,7 @@ def config(
 
 
 def setting_origins(flags: set[str]) -> dict[str, str]:
-    """Return where each setting comes from: flag, environment, file or default; a mapping may come from
+    """Find the origin of each setting: flag, environment, file or default; a mapping may come from
     several.
     """
     from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
@@ -104,7 +104,7 @@ def _show(rows: dict[str, dict[str, Any]], endpoint: dict[str, Any]) -> None:
 
 
 def _shown(value: Any) -> str:
-    """Return a setting's value as a person reads it.
+    """Format a setting's value for people.
 
     >>> _shown(None), _shown({"judge": "openai:m"}), _shown(True)
     ('not set', 'judge=openai:m', 'true')

@@ -1,4 +1,4 @@
-"""`disputatio doctor`: are the packages, engine, models, disk, endpoint and index fit for a question?"""
+"""`disputatio doctor`: checks packages, engine, models, disk, endpoint and index."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LOAD_ENGINE = "import sys; sys.modules['openvino_telemetry'] = None; import ope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What was found of one thing: `missing` is not here and not needed yet, `broken` stops a question."""
+    """The result of a check: `missing` is absent and not needed yet, `broken` prevents answers."""
 
     name: str
     state: State
@@ -63,7 +63,7 @@ def doctor(index: Indexes = None, model: Model = None, role: Roles = None, as_js
 
 
 def checked(settings: Settings, *, index_named: bool = False) -> Iterator[Check]:
-    """Yield all checks, in order; `index_named` says that the index must be here."""
+    """Run all checks, in order; with `index_named` a missing index is an error."""
     names = [settings.model, *settings.role.values()]
     kinds = {name.partition(":")[0] for name in names}
     if settings.embedder != "none":
@@ -96,7 +96,7 @@ def _program() -> Check:
 
 
 def _extra(extra: str, *, needed: bool) -> Check:
-    """Return whether the packages of an extra are installed, and which versions."""
+    """Check the packages of an extra, and their versions."""
     versions, absent = [], []
     for package in _packages(extra):
         try:
@@ -118,7 +118,7 @@ def _packages(extra: str) -> list[str]:
 
 
 def _parsers() -> Check:
-    """Return what the kernel forbids the process that parses documents."""
+    """Check what the kernel forbids the process that parses documents."""
     from disputatio.store.ingesting.confine import fences
 
     known = fences()
@@ -129,7 +129,7 @@ def _parsers() -> Check:
 
 
 def _engine() -> Check:
-    """Return whether the embedded engine loads, tried in a process of its own."""
+    """Check that the embedded engine loads, in a process of its own."""
     from disputatio.errors import MissingDependency
     from disputatio.llm.local import engine_name
 
@@ -150,7 +150,7 @@ def _engine() -> Check:
 
 
 def _model(name: str) -> Check:
-    """Return whether a language model can be used, as far as that is known without calling it."""
+    """Check that a language model can be used, as far as that is known without a call."""
     kind, _, rest = name.partition(":")
     if kind == "local":
         return _catalogued(f"model {rest}", rest)
@@ -165,10 +165,10 @@ def _model(name: str) -> Check:
         detail = "no language model: the trained encoder reads and judges, and nothing is written"
         return Check(name="model none", state="ok", detail=detail)
     from disputatio.llm import catalogue
-    from disputatio.llm.model_names import what_to_write
+    from disputatio.llm.model_names import suggest_name
 
     known = [entry.name for entry in catalogue.entries()]
-    return Check(name=f"model {name}", state="broken", detail=what_to_write(name, known))
+    return Check(name=f"model {name}", state="broken", detail=suggest_name(name, known))
 
 
 def _embedder(name: str) -> Check:
@@ -178,7 +178,7 @@ def _embedder(name: str) -> Check:
 
 
 def _encoder(name: str, *, needed: bool) -> Check:
-    """Return whether the trained encoder is complete."""
+    """Check that the trained encoder is complete."""
     from disputatio.errors import InputError
     from disputatio.parts import open_encoder
 
@@ -194,7 +194,7 @@ def _encoder(name: str, *, needed: bool) -> Check:
 
 
 def _catalogued(label: str, name: str) -> Check:
-    """Return whether the files of a model are here, and how large they are."""
+    """Check the files of a model, and their size."""
     from disputatio.errors import DisputatioError
     from disputatio.llm import catalogue
 
@@ -211,7 +211,7 @@ def _catalogued(label: str, name: str) -> Check:
 
 
 def _disk(settings: Settings) -> Check:
-    """Return whether the cache can be written to, and the room beside it."""
+    """Check that the cache can be written to, and the free space."""
     from disputatio.parts import cache_folder
 
     folder = cache_folder(settings)
@@ -226,7 +226,7 @@ def _disk(settings: Settings) -> Check:
 
 
 def _endpoint(base_url: str, *, needed: bool) -> Check:
-    """Return whether the server at OPENAI_BASE_URL answers, by the list of its models; the key is never
+    """Check that the server at OPENAI_BASE_URL lists its models; the key is never
     shown.
     """
     import urllib.error
@@ -259,7 +259,7 @@ def _endpoint(base_url: str, *, needed: bool) -> Check:
 
 
 def _index(folder: Path, *, named: bool) -> Check:
-    """Return whether there is an index, of a format that is read, and what it holds."""
+    """Check that there is an index of a known format, and count its contents."""
     from disputatio.errors import DisputatioError
 
     try:

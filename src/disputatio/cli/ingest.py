@@ -51,7 +51,7 @@ def ingest(
         bool,
         typer.Option(
             "--unverified",
-            help="The files are strangers': what they say of their source is set apart; they are one owner.",
+            help="Do not trust the files: keep the sources that they state apart; count one owner.",
         ),
     ] = False,
     urls: Annotated[bool, typer.Option("--urls", help="Fetch paths that are http(s) addresses.")] = False,
@@ -117,7 +117,7 @@ def ingest(
 
 
 def _judged(summary: IngestSummary, *, strict: bool) -> int:
-    """Return the exit status of an ingest; what it was found wanting in is said on stderr."""
+    """Return the exit status of an ingest, and print its defects on stderr."""
     if not (summary.added or summary.unchanged or summary.replaced):
         typer.echo("nothing was ingested: no document was found that could be read", err=True)
         return 1
@@ -131,7 +131,7 @@ def _judged(summary: IngestSummary, *, strict: bool) -> int:
 
 
 def _check(addresses: list[str], files: list[str], *, urls: bool, watch: bool, ray: str | None) -> None:
-    """Say what does not go together before anything is opened or fetched."""
+    """Reject options that do not go together, before anything is opened or fetched."""
     if addresses and not urls:
         raise InputError(f"{addresses[0]}: add --urls to have addresses fetched")
     if watch and (addresses or ray or "-" in files):
@@ -146,7 +146,7 @@ def _check(addresses: list[str], files: list[str], *, urls: bool, watch: bool, r
 
 
 class Cluster(NamedTuple):
-    """Who reads and embeds: the address, how many workers, on how many cores each."""
+    """The cluster that reads and embeds: its address, workers, and cores for each."""
 
     address: str
     workers: int | None
@@ -194,7 +194,7 @@ def _ingest(
 
 
 def _fetch(opened: Index, addresses: list[str], options: ReadOptions) -> IngestSummary:
-    """Fetch addresses and put what they gave into the index, each as it comes."""
+    """Fetch addresses and add each document to the index as it comes."""
     from disputatio.cli.screen import Meter
     from disputatio.store.ingesting.ingest_urls import ingest_urls
 
@@ -208,7 +208,7 @@ def _fetch(opened: Index, addresses: list[str], options: ReadOptions) -> IngestS
 
 
 def _sum(summaries: list[IngestSummary]) -> IngestSummary:
-    """Two summaries as one."""
+    """Add two summaries."""
     from dataclasses import fields, replace
 
     first, second = summaries
@@ -219,7 +219,7 @@ def _sum(summaries: list[IngestSummary]) -> IngestSummary:
 
 
 def _watch(opened: Index, files: list[str], options: ReadOptions, index: Path, *, as_json: bool) -> None:
-    """Ingest, and again whatever changes, until it is stopped; then say what was done in all.
+    """Ingest, then ingest changed files until stopped; print a summary of all at the end.
 
     An ingest that is under way is finished, unless it is asked to stop again.
     """

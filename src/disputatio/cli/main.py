@@ -56,7 +56,7 @@ _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 
 
 def main() -> None:
-    """Run the command line; our own errors are one line and an exit code, others show themselves."""
+    """Run the command line; an error of ours is one line and an exit code, others a traceback."""
     sys.exit(_run())
 
 
@@ -86,7 +86,7 @@ def _run() -> int:
 
 
 def _misused(error: TyperException) -> int:
-    """Say in one line what is wrong with the words of a command; with no words its help is shown."""
+    """Report a usage error in one line; show the help of a command without arguments."""
     context = getattr(error, "ctx", None)
     path = getattr(context, "command_path", "disputatio")
     if type(error).__name__ != "NoArgsIsHelpError":
@@ -95,7 +95,7 @@ def _misused(error: TyperException) -> int:
 
 
 def _is_of_the_disk(error: BaseException | None) -> bool:
-    """Return whether a disk that is full or broken stands behind an error."""
+    """Return True if an error was caused by a disk that is full or broken."""
     while error is not None:
         message = str(error).casefold()
         if isinstance(error, OSError) and error.errno in _DISK:
@@ -109,7 +109,7 @@ def _is_of_the_disk(error: BaseException | None) -> bool:
 
 
 def _drop_output() -> None:
-    """Let nothing more be written to stdout: whoever read it has gone, or the disk is full."""
+    """Discard further output: the reader of stdout has gone, or the disk is full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

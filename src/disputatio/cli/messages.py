@@ -1,4 +1,4 @@
-"""Messages on stderr, each on one line whatever a file's name or a server put into it."""
+"""Messages on stderr, each on one line, with untrusted text neutralised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening the index that is named or usual, for a command that reads it."""
+"""Opens the named or the usual index for a command that reads it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def index_folder(index: Path | None) -> Path:
 
 
 def open_named(index: Path | None) -> Index:
-    """Return the index, or several, for reading without a search; raises `StoreError` where there is none."""
+    """Open the index, or several, to read without a search; raises `StoreError` if there is none."""
     from disputatio.config import read_settings
     from disputatio.store.opening import open_index
 
@@ -45,14 +45,14 @@ def open_named(index: Path | None) -> Index:
 
 
 def is_there(settings: Settings) -> bool:
-    """Return whether an index of the settings is there, or something else in its place."""
+    """Return True if the index of the settings exists, or something else in its place."""
     from disputatio.store.addresses import is_served, split_paths
 
     return is_served(settings.index) or any(folder.exists() for folder in split_paths(settings.index))
 
 
 def open_for_search(settings: Settings, waiting: Waiting) -> Index:
-    """Return the index of the settings, or several as one, with the embedder that it was made with.
+    """Open the index of the settings, or several as one, with the embedder that it was made with.
 
     Raises `StoreError` where there is none, `ConfigError` where the embedder cannot be had.
     """

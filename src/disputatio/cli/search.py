@@ -86,7 +86,7 @@ def search(
 
 
 def hit_fields(hit: Hit) -> dict[str, Any]:
-    """Return a hit as `--json` prints it."""
+    """Convert a hit to the fields of `--json`."""
     return {
         "score": hit.score,
         "scores": dict(hit.scores),
@@ -118,7 +118,7 @@ def excerpt(text: str, query: str, limit: int = _EXCERPT) -> str:
 
 
 def _show_hit(out: Console, rank: int, hit: Hit, query: str, *, verbose: bool) -> None:
-    """Rank, score, source and title, and below them what the passage says."""
+    """Print rank, score, source and title, and an excerpt below."""
     from disputatio.cli.screen import hanging, plain
     from disputatio.text import one_line
 

@@ -1,4 +1,4 @@
-"""`disputatio serve`: one address that pages, chat clients and agents ask."""
+"""`disputatio serve`: one address for pages, chat clients and agents."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def serve(
 
 
 def _token(word: str | None, file: Path | None) -> str:
-    """Return the token that the operator gave; raises `InputError` for one that could be guessed."""
+    """Read the operator's token; raises `InputError` for one that could be guessed."""
     if word is not None and file is not None:
         raise InputError("give --token or --token-file, not both")
     if file is not None:
@@ -169,7 +169,7 @@ def _token(word: str | None, file: Path | None) -> str:
 def _access(
     host: str, token: str, hosts: list[str] | None, origins: list[str] | None, *, writing: bool
 ) -> Access:
-    """Return who may ask; raises `InputError` for a server that anybody could ask."""
+    """Decide who has access; raises `InputError` for a server open to everyone on the network."""
     from disputatio.server.options import Access
 
     loopback = host in _LOOPBACK
@@ -189,7 +189,7 @@ def _access(
 
 
 def _keeping(settings: Settings, answers: str, days: float, runs: Path | None, audit: Path | None) -> Keeping:
-    """Return where the server keeps things."""
+    """Choose where the server stores conversations, answers and uploads."""
     from disputatio.eval.reporting.run_folders import RunFolders
     from disputatio.parts import cache_folder
     from disputatio.server.options import Keeping

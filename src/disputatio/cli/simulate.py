@@ -87,7 +87,7 @@ def simulate(
 
 
 def _show(outcomes: list[TrialOutcome]) -> None:
-    """A row a method, grouped by adversaries: accuracy, its interval over trials, the paper's figure."""
+    """Print a row for each method, grouped by adversaries: accuracy, its interval, the paper's figure."""
     from rich.table import Table
 
     from disputatio.cli.screen import printing

@@ -1,4 +1,4 @@
-"""`disputatio calibrate` and `disputatio sources`: how reliable sources are, and what that rests on."""
+"""`disputatio calibrate` and `disputatio sources`: the reliability of sources, and its grounds."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def calibrate(
 
 
 def _from_table(answers: Path, out: Path | None, index: Any, estimator: str | None, *, as_json: bool) -> int:
-    """Estimate from a table of answers; the exit code."""
+    """Estimate from a table of answers; returns the exit code."""
     import time
 
     from disputatio.calibration import answer_tables
@@ -223,7 +223,7 @@ def sources(
 
 
 def learn_from(searched: Retriever | None, answer: Answer) -> None:
-    """Let an answer count in the estimates of the index it came from, where it settled a conflict."""
+    """Update the estimates of an index by an answer that settled a conflict."""
     from disputatio.calibration.learn import learn
     from disputatio.store.contract import Index
 
@@ -234,14 +234,14 @@ def learn_from(searched: Retriever | None, answer: Answer) -> None:
 
 
 def source_fields(source: Source) -> dict[str, Any]:
-    """Return a source as `--json` prints it."""
+    """Convert a source to the fields of `--json`."""
     from dataclasses import asdict
 
     return {name: value if value != "" else None for name, value in asdict(source).items()}
 
 
 def _questions(option: str) -> tuple[int, list[Any]]:
-    """`--questions`: how many, or those of a file."""
+    """Read `--questions`: a number, or the questions of a file."""
     from disputatio.calibration.calibrate import DEFAULT_QUESTIONS
     from disputatio.calibration.inputs import read_questions
 
@@ -253,7 +253,7 @@ def _questions(option: str) -> tuple[int, list[Any]]:
 
 
 def _planned(plan: CalibrationPlan) -> str:
-    """Return what is going to be done, in one sentence."""
+    """Describe the planned run in one sentence."""
     from disputatio.rendering.wording import count
 
     on_record = f", {plan.done} on record" if plan.done else ""
@@ -299,7 +299,7 @@ def _show_report(report: Report, *, as_json: bool) -> None:
 
 
 def _show_sources(sources: Mapping[str, Source]) -> None:
-    """A row a source, the most reliable first, and below it its owner and those it is not independent of."""
+    """Print a row for each source, the most reliable first, with its owner and the sources it depends on."""
     from rich.table import Table
 
     from disputatio.cli.screen import plain, printing, write
@@ -331,7 +331,7 @@ def _show_sources(sources: Mapping[str, Source]) -> None:
 
 
 def _about(source: Source, group: list[str]) -> str:
-    """Return what stands below a source's name, a line each: its owner, its group, whether it has changed."""
+    """Return the lines below a source's name: its owner, its group, whether it has changed."""
     others = [name for name in group if name != source.name]
     lines = [
         f"owner {source.owner}" if source.owner else "",

@@ -1,4 +1,4 @@
-"""`disputatio strategies`: what each does; by name its paper, its options, its needs and its cost."""
+"""`disputatio strategies`: a list, or one strategy with its paper, options, needs and cost."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def strategies(
 
 
 def strategy_fields(described: Description) -> dict[str, Any]:
-    """Return a strategy as `--json` prints it."""
+    """Convert a strategy to the fields of `--json`."""
     return {
         "name": described.name,
         "summary": described.summary,
@@ -60,7 +60,7 @@ def strategy_fields(described: Description) -> dict[str, Any]:
 
 
 def cost_line(cost: Mapping[str, Any]) -> str:
-    """Return one measurement in words: what a question costs, and where that was measured."""
+    """Describe a measurement: the cost of a question, and the machine."""
     from disputatio.rendering.wording import count
 
     cached = f" ({cost['cached_tokens']:,.0f} from the prefix cache)" if cost["cached_tokens"] else ""
@@ -77,7 +77,7 @@ def cost_line(cost: Mapping[str, Any]) -> str:
 
 
 def _show_list(out: Console, described: list[Description]) -> None:
-    """Each strategy's name and what it does; a long summary wraps under itself."""
+    """Print each strategy's name and summary; a long summary wraps under itself."""
     from disputatio.cli.screen import hanging, plain
 
     width = max(len(strategy.name) for strategy in described)
@@ -88,7 +88,7 @@ def _show_list(out: Console, described: list[Description]) -> None:
 
 
 def _show_strategy(out: Console, strategy: Description) -> None:
-    """One strategy in detail."""
+    """Print one strategy in detail."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -112,7 +112,7 @@ def _show_strategy(out: Console, strategy: Description) -> None:
 
 
 def _shown(option: Option) -> str:
-    """Return an option's default as it is written after `--set`."""
+    """Format an option's default as it is written after `--set`."""
     if option.default is None:
         return "none"
     return str(option.default).lower() if option.type == "bool" else str(option.default)

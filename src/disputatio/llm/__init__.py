@@ -1,1 +1,1 @@
-"""Who generates: an endpoint, a local engine, the journal before either, a scripted model."""
+"""Language models: an endpoint, the embedded engine, a journal before either, a scripted model."""

@@ -1,4 +1,4 @@
-"""Bounds on what a server may send, and on where it may send us: no reply takes more memory than it is given.
+"""Bounds on the size of replies and on redirects: no reply takes more memory than it is given.
 
 The client reads replies whole and lines as long as they come, unpacks what is packed, and follows redirects
 with the prompt in hand. Here every reply is counted as it arrives, packed and unpacked, before the client
@@ -27,7 +27,7 @@ _PACKED: Mapping[str, int] = {"gzip": 31, "x-gzip": 31, "deflate": 15}  # as zli
 
 
 def hooks(base_url: str, largest: int) -> dict[str, list[Callable[..., object]]]:
-    """Return the client's event hooks that keep every request at one origin and every reply within bounds.
+    """Make event hooks for the client that keep requests at one origin and replies within bounds.
 
     `largest` is the most bytes of one JSON value.
     """
@@ -36,7 +36,7 @@ def hooks(base_url: str, largest: int) -> dict[str, list[Callable[..., object]]]
     home = _origin(base_url)
 
     class Stream(_Bounded, httpx2.AsyncByteStream):
-        """What the client takes for the bytes of a reply."""
+        """The bytes of a reply, as the client reads them."""
 
     async def stay(request: httpx2.Request) -> None:
         if _origin(str(request.url)) != home:
@@ -66,7 +66,7 @@ def _origin(url: str) -> tuple[str, str, int]:
 
 
 class _Bounded:
-    """A reply's bytes, unpacked; raises `Unfit` for more than `most` of them, or too long a line."""
+    """Unpacks and counts a reply; raises `Unfit` for more than `most` bytes, or too long a line."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, packing: str, most: int) -> None:
         self._stream, self._packing, self._most = stream, packing, most

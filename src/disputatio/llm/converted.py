@@ -1,7 +1,7 @@
-"""The converted form of a GGUF file, kept in the user's cache, and how a pipeline is opened.
+"""Converts GGUF files to the engine's own format, in the user's cache, and opens pipelines.
 
-Reading a GGUF file takes the engine some 18 seconds, its own format 3: so the first load writes
-that format beside nothing of the user's, in the cache, and renames it into place when whole.
+Reading a GGUF file takes the engine some 18 seconds, its own format 3. So the first load writes that format
+to the cache and renames it into place when it is whole.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def open_pipeline(folder: Path, cache_gb: int, say: Callable[[str], None]) -> tu
 
 
 def _convert(path: Path, folder: Path) -> None:
-    """Write the engine's own form of a GGUF file; nothing is seen of it until it is whole."""
+    """Write the engine's own form of a GGUF file; it is visible only when it is whole."""
     cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
     import openvino_genai
 
@@ -112,7 +112,7 @@ def _convert(path: Path, folder: Path) -> None:
 
 
 def _clear_abandoned(parent: Path) -> None:
-    """Remove what conversions left that were killed a day ago or longer: a gigabyte each."""
+    """Remove unfinished conversions older than a day: a gigabyte each."""
     for work in parent.glob(f"{_MAKING}*"):
         if time.time() - work.stat().st_mtime > ABANDONED:
             shutil.rmtree(work, ignore_errors=True)

@@ -45,7 +45,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames within a folder last."""
+    """Write the renames within a folder to disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -74,7 +74,7 @@ def write_all(handle: int, data: bytes, offset: int, path: Path) -> None:
 
 
 def forget(target: Path) -> None:
-    """Remove one unfinished download and its note; nothing else."""
+    """Remove an unfinished download and its note."""
     target.unlink(missing_ok=True)
     target.with_name(target.name + ".json").unlink(missing_ok=True)
 

@@ -61,7 +61,7 @@ def main(model: str, cache: str, cache_gb: str, context: str) -> None:
 
 
 def _sender() -> Send:
-    """Writes lines to the parent; what native libraries print goes to standard error instead."""
+    """Write lines to the parent; send the output of native libraries to standard error instead."""
     out = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
 
@@ -73,7 +73,7 @@ def _sender() -> Send:
 
 
 def _listen(number: int, inbox: queue.SimpleQueue[Mapping[str, Any]]) -> None:
-    """Hand on the parent's requests; when it is gone, so is this process."""
+    """Pass on the parent's requests; exit when the parent has exited."""
     with os.fdopen(number, encoding="ascii") as lines:
         for line in lines:
             inbox.put(json.loads(line))
@@ -86,7 +86,7 @@ def _fault(number: int, fault: DisputatioError) -> dict[str, Any]:
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """A prompt in the batch; `read` once it is computed, or will not be. It waits until `after` is read.
+    """A prompt in the batch; `read` is set once it is computed or dropped. It waits until `after` is read.
 
     `reply` is what was generated, `fault` why nothing was.
     """
@@ -110,7 +110,7 @@ class _Job:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """What the parent asked for: rows of jobs, one row a prompt (`choose`: with one job an option).
+    """A request of the parent: rows of jobs, one row a prompt (`choose`: with one job an option).
 
     `sent` has the rows whose replies have gone back.
     """
@@ -127,7 +127,7 @@ class _Request:
 
     @property
     def over(self) -> bool:
-        """Whether nothing of it is still to be computed."""
+        """True if all jobs are done."""
         return all(job.over for job in self.jobs)
 
     def messages(self) -> Iterator[dict[str, Any]]:
@@ -170,7 +170,7 @@ class Engine:
         self._queued: list[_Job] = []
 
     def step(self, inbox: queue.SimpleQueue[Mapping[str, Any]]) -> None:
-        """Take what waits, move the batch on by one token, answer what is done; sleep while nothing runs."""
+        """Admit waiting requests, compute one token, send finished replies; sleep while nothing runs."""
         while not inbox.empty() or not self._requests:
             self._take(inbox.get())
         self._admit()
@@ -189,7 +189,7 @@ class Engine:
         self._requests = [request for request in self._requests if not request.over]
 
     def _take(self, message: Mapping[str, Any]) -> None:
-        """A new request, or a request's end; one that cannot be met is answered at once."""
+        """Take a new request or a cancel; a request that cannot be met is answered at once."""
         if message["do"] == "cancel":
             self._cancel(message["id"])
             return
@@ -217,7 +217,7 @@ class Engine:
         self._queued += request.jobs
 
     def _cancel(self, number: int) -> None:
-        """Drop what is left of a request; one that is answered already is left alone."""
+        """Drop the unfinished jobs of a request."""
         for request in self._requests:
             if request.number == number:
                 for job in request.jobs:
@@ -228,7 +228,7 @@ class Engine:
         self._requests = [request for request in self._requests if request.number != number]
 
     def _admit(self) -> None:
-        """Add to the batch whatever waits for nothing."""
+        """Add the jobs that wait for no other to the batch."""
         ready = [job for job in self._queued if job.after is None or job.after.read]
         self._queued = [job for job in self._queued if job not in ready]
         for job in ready:
@@ -241,7 +241,7 @@ class Engine:
                 self._active.append(job)
 
     def _settle(self, job: _Job) -> None:
-        """See whether a prompt is read, and take the reply where it is whole."""
+        """Mark a prompt as read, and take its reply when it is complete."""
         if job.over:
             return
         status = job.handle.get_status()
@@ -285,7 +285,7 @@ class Engine:
         return ids
 
     def _config(self, sampling: Sampling, *, only: str | None = None) -> Any:
-        """Return the engine's own form of how to generate; `only` admits one literal text."""
+        """Translate a sampling to the engine's configuration; `only` admits one literal text."""
         config = self._genai.GenerationConfig()
         config.max_new_tokens = sampling.max_tokens
         config.do_sample = sampling.temperature > 0
@@ -306,7 +306,7 @@ class Engine:
         return config
 
     def _check_options(self, options: Sequence[str]) -> None:
-        """Options are told apart by their first token; raises `ConfigError` where they are not."""
+        """Raise `ConfigError` unless the options differ in their first token."""
         spelt = [self._tokenizer.encode(option, add_special_tokens=False).input_ids for option in options]
         firsts = [int(ids.data[0][0]) for ids in spelt]
         if len(set(firsts)) != len(firsts) or not all(option.isalnum() for option in options):
@@ -314,7 +314,7 @@ class Engine:
 
 
 def _shared(prompts: Sequence[Any]) -> int:
-    """Return how many leading tokens all prompts share.
+    """Count the leading tokens that all prompts share.
 
     >>> _shared([[1, 2, 3], [1, 2, 4, 5], [1, 2]])
     2
@@ -328,7 +328,7 @@ def _shared(prompts: Sequence[Any]) -> int:
 
 
 class SeenBlocks:
-    """Which prefixes the engine holds, by the rule it follows: whole blocks, least used first out.
+    """The prefixes that the engine has cached, by its rule: whole blocks, least recently used first out.
 
     The engine does not report how many prompt tokens its prefix cache spared, so they are counted
     here from the same token ids.
@@ -344,7 +344,7 @@ class SeenBlocks:
         self._blocks: OrderedDict[int, None] = OrderedDict()
 
     def match(self, ids: list[int]) -> int:
-        """Return how many leading tokens are in the cache; at least one is always left to compute."""
+        """Count the leading tokens that are in the cache; at least one is always left to compute."""
         matched = 0
         for end, key in self._keys(ids):
             if key not in self._blocks or end >= len(ids):

@@ -1,7 +1,7 @@
 """An embedding model behind an OpenAI-compatible server (`/v1/embeddings`).
 
-What comes back is believed only whole: as many vectors as texts, each text's own by its index, of one
-length, of finite numbers. Anything else is a fault, never a zero vector.
+A reply is accepted only whole: one vector a text, matched by index, of one length, of finite numbers.
+Anything else is a fault, never a zero vector.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class EndpointEmbedder:
     async def _ask(
         self, texts: Sequence[str], encoding: str, client: openai.AsyncOpenAI, ends: float
     ) -> NDArray[np.float32] | Failed:
-        """Return one call; a fault is returned, not raised."""
+        """Make one call; a fault is returned, not raised."""
         import httpx2  # the client's own transport, which it lets show in the body of a reply
         import openai
 
@@ -169,7 +169,7 @@ class _Unreadable(Exception):
 
 
 def split_name(name: str) -> tuple[str, int | None]:
-    """Return the model and the dimensions asked for, of what follows `openai:` or stands in an index.
+    """Split a name after `openai:`, or of an index, into the model and the dimensions asked for.
 
     >>> split_name("text-embedding-3-small@256"), split_name("gecko@003"), split_name("m#1a2b")
     (('text-embedding-3-small', 256), ('gecko@003', None), ('m', None))
@@ -180,7 +180,7 @@ def split_name(name: str) -> tuple[str, int | None]:
 
 
 def batches_of(texts: Sequence[str]) -> list[list[str]]:
-    """Return the texts in order, in calls of a bounded number of texts and characters.
+    """Divide the texts, in order, into calls of a bounded number of texts and characters.
 
     A blank text becomes a space, since servers refuse an empty one.
 
@@ -199,7 +199,7 @@ def batches_of(texts: Sequence[str]) -> list[list[str]]:
 
 
 def _read(data: object, count: int) -> NDArray[np.float32]:
-    """Unit vectors (count, dimension) in the order of the texts; raises `_Unreadable`."""
+    """Read unit vectors (count, dimension) in the order of the texts; raises `_Unreadable`."""
     import numpy as np
 
     listed = data.get("data") if isinstance(data, Mapping) else None
@@ -222,7 +222,7 @@ def _read(data: object, count: int) -> NDArray[np.float32]:
 
 
 def _vector(value: object) -> NDArray[np.float32]:
-    """Return a vector sent as a list of numbers, or as float32 (little endian) in base64."""
+    """Read a vector sent as a list of numbers, or as float32 (little endian) in base64."""
     import numpy as np
 
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What went wrong at an endpoint, in the project's own errors and words.
+"""Turns the faults of an endpoint into the project's own errors and words.
 
 No type of the client's library leaves this module, and no message holds the key: whatever the
 server says passes through `Address.words`, which takes the key out, flattens and shortens it.
@@ -47,7 +47,7 @@ _QUOTA = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where an endpoint is, in words that may be shown to anyone."""
+    """The address of an endpoint, in a form that may be shown to anyone."""
 
     model: str
     base_url: str
@@ -69,7 +69,7 @@ class Address:
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
     def _secrets(self) -> list[str]:
-        """Return what no message may hold, in every form that a server may have it in, the longest first."""
+        """Return the texts that no message may contain, in every form, the longest first."""
         parts = urlsplit(self.base_url)
         user, password = unquote(parts.username or ""), unquote(parts.password or "")
         plain = [self.key, password, parts.query]
@@ -80,7 +80,7 @@ class Address:
         return sorted(forms, key=len, reverse=True)
 
     def words(self, text: str, limit: int = 300) -> str:
-        """Return what a server said, on one line, shortened, without the key.
+        """Shorten a server's message to one line, without the key.
 
         >>> Address(model="m", base_url="http://h", key="sk-1234").words("bad key\\n sk-1234")
         'bad key ***'
@@ -94,11 +94,11 @@ class Address:
 
 
 class Unfit(ValueError):
-    """A reply that is larger than any that is asked for, packed as was not asked, or from another origin."""
+    """A reply that is too large, compressed in a way that was not asked for, or from another origin."""
 
 
 def _forms(secret: str) -> set[str]:
-    """Return a secret as it is, and as it stands in an address, in JSON and in base64."""
+    """Return a secret in all forms in which a server may repeat it: plain, quoted, in JSON, in base64."""
     raw = secret.encode("utf-8", "replace")
     forms = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
     for encoded in (base64.b64encode(raw), base64.urlsafe_b64encode(raw)):
@@ -147,7 +147,7 @@ def retry_after(value: str | None, now: datetime | None = None) -> float | None:
 def refused(status: int, body: object, at: Address, *, wait: float | None = None) -> Failed:
     """Return the fault for an error that a server reports: its status and body.
 
-    Status 200 means an error reported where a reply was due; what it stands for is in its body.
+    Status 200 is an error in place of a reply; its body gives the actual status.
     """
     message, code = _said(body)
     status = _status(body) if status == 200 else status
@@ -205,7 +205,7 @@ def line_fault(cause: str, why: str, at: Address) -> LLMError:
 
 
 def _status(body: object) -> int:
-    """Return the status that an error inside a stream stands for; 500 where it does not say.
+    """Return the HTTP status of an error inside a stream; 500 if it names none.
 
     >>> _status({"code": 503}), _status({"code": "rate_limit_exceeded"}), _status({"type": "server_error"})
     (503, 429, 500)

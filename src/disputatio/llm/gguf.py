@@ -1,4 +1,4 @@
-"""GGUF files whose tensors the embedded engine cannot read, rewritten without loss.
+"""Rewrites GGUF files whose tensors the embedded engine cannot read, without loss.
 
 The engine's reader knows Q4_0, Q4_1, Q4_K, Q6_K and Q8_0, but not Q5_0, which small models with odd
 widths hold in their Q4_K_M files. A Q5_0 block is 32 integers of 5 bits under one 16-bit scale; as
@@ -36,7 +36,7 @@ class _Tensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Layout:
-    """What stands where: `head` is the header with all metadata, `data` where tensors begin."""
+    """The parts of a file: `head` is the end of the metadata, `data` where the tensors begin."""
 
     head: int
     data: int
@@ -45,7 +45,7 @@ class _Layout:
 
 
 def holds_unreadable(path: Path) -> bool:
-    """Return whether a GGUF file has tensors in Q5_0; raises `InputError` for a file that is not GGUF."""
+    """Return True if a GGUF file has tensors in Q5_0; raises `InputError` for a file that is not GGUF."""
     with path.open("rb") as file:
         return any(tensor.kind == _Q5_0 for tensor in _layout(file, path).tensors)
 
@@ -75,7 +75,7 @@ def rewrite(path: Path, target: Path) -> None:
 
 
 def q8_0(blocks: bytes) -> bytes:
-    r"""Q5_0 blocks as Q8_0 blocks of the same values.
+    r"""Convert Q5_0 blocks to Q8_0 blocks of the same values.
 
     >>> block = b"\x00\x3c" + b"\x01\x00\x00\x80" + bytes([0x0F] + [0x00] * 14 + [0xF0])
     >>> struct.unpack("<2s32b", q8_0(block))[1:4], struct.unpack("<2s32b", q8_0(block))[-1]
@@ -105,7 +105,7 @@ def _padded(size: int, alignment: int) -> int:
 
 
 def _layout(file: IO[bytes], path: Path) -> _Layout:
-    """Return where everything stands; raises `InputError` for what is not a GGUF file of version 2 or 3."""
+    """Read the layout of a file; raises `InputError` for one that is not GGUF of version 2 or 3."""
     end = path.stat().st_size
     try:
         magic, version, tensors, pairs = _unpack(file, "4sIQQ")
@@ -155,7 +155,7 @@ def _text(file: IO[bytes], end: int) -> bytes:
 
 
 def _value(file: IO[bytes], kind: int, end: int) -> object:
-    """Return a metadata value; arrays are passed over and give None."""
+    """Read a metadata value; arrays are skipped and give None."""
     if kind in _SCALARS:
         return _unpack(file, _SCALARS[kind])[0]
     if kind == _STRING:

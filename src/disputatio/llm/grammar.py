@@ -22,7 +22,7 @@ _SCALARS = {
 
 
 def schema_regex(schema: Mapping[str, Any]) -> str | None:
-    """Return the expression for a schema, or None where the schema says more than this covers.
+    """Translate a schema to a regular expression; None for a schema that this does not cover.
 
     Objects must require all of their properties, which come in the order given.
 

@@ -1,7 +1,7 @@
-"""The embedded engine, as the rest of the program sees it: a process beside this one that holds the model.
+"""The embedded engine: a child process that holds the model, and the client that calls it.
 
-`disputatio.llm.embedded` is what runs there and says why. Here calls are written to it as lines of JSON, from
-any number of threads, and each reply is handed to whoever waits for it as soon as it is whole.
+The child runs `disputatio.llm.embedded`. Calls are written to it as lines of JSON, from any number of
+threads, and each reply is passed to the thread that waits for it.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _Result = TypeVar("_Result", Completion, Choice)
 
 
 class Local:
-    """A model in a process of our own, by the path of a GGUF file or of a converted folder.
+    """A model in a child process, by the path of a GGUF file or of a converted folder.
 
-    It is loaded at the first call, once for all that name it alike. `cache_gb` bounds the key-value
-    cache; `say` hears what is happening while the user waits.
+    It is loaded at the first call, once for all models of the same name. `cache_gb` bounds the key-value
+    cache; `say` is called with messages for the user who waits.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Local:
         return engine_name()
 
     def capabilities(self) -> Capabilities:
-        """Log-probabilities, schemas, and as many options as are asked for."""
+        """Report log-probabilities, schemas, and any number of options."""
         return Capabilities(
             engine=self.engine,
             logprobs=True,
@@ -138,7 +138,7 @@ class Local:
         return batch.results(len(prompts))
 
     def _load(self) -> _Process:
-        """Return the process, started where it is not running; raises what it could not be loaded for."""
+        """Return the process, started if it is not running; raises `LLMError` for a broken model."""
         engine_name()  # says how to install it
         with _ENGINES_LOCK:
             path = self._find()
@@ -170,7 +170,7 @@ def engine_name() -> str:
 
 
 class _Process:
-    """The engine's process, and who waits for which of its messages."""
+    """The engine's process, with a queue for each request whose reply is pending."""
 
     def __init__(self, arguments: Sequence[str], say: Callable[[str], None]) -> None:
         self._say = say
@@ -193,7 +193,7 @@ class _Process:
         self._listener.start()
 
     def ready(self) -> None:
-        """Wait until the model is loaded; raises why it cannot be."""
+        """Wait until the model is loaded; raises the fault of one that cannot be."""
         try:
             _checked(self._waiting[_LOADING].get())
         except BaseException:
@@ -203,8 +203,7 @@ class _Process:
     def replies(self, request: Mapping[str, Any], cancel: Cancel) -> Generator[tuple[int, Reply], None, None]:
         """Send a request and yield (index of the prompt, reply) as the replies come.
 
-        What is not answered when this generator is closed is dropped by the engine. Raises the fault that
-        came instead, `Cancelled`.
+        Closing the generator cancels the calls that are pending. Raises the fault of the engine, `Cancelled`.
         """
         messages: SimpleQueue[Message] = SimpleQueue()
         with self._lock:
@@ -223,12 +222,12 @@ class _Process:
                 self._send({"id": number, "do": "cancel"})
 
     def end(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process."""
         self._process.kill()
         self._listener.join()
 
     def _send(self, message: Message) -> None:
-        """Write a message to the process; where it is gone, those who wait hear of it."""
+        """Write a message to the process; if it has exited, fail all pending calls."""
         with self._lock:
             try:
                 if not self.ended:
@@ -241,7 +240,7 @@ class _Process:
             self._give_up()
 
     def _listen(self) -> None:
-        """Hand on what the process says until it ends, which fails all that still wait."""
+        """Pass on the messages of the process until it exits, then fail all pending calls."""
         with cast("IO[str]", self._process.stdout) as lines:
             for line in lines:
                 message = json.loads(line)
@@ -256,12 +255,12 @@ class _Process:
                     waiting.put(message)
         with self._lock:
             self.ended = True
-            with suppress(OSError):  # what was not sent is not missed
+            with suppress(OSError):  # unsent requests fail anyway
                 cast("IO[str]", self._process.stdin).close()
         self._give_up()
 
     def _give_up(self) -> None:
-        """Fail whatever is still waited for: the process is gone."""
+        """Fail all pending calls: the process has exited."""
         atexit.unregister(self.end)
         code = self._process.wait()
         how = f"by signal {-code}, perhaps for want of memory" if code < 0 else f"with status {code}"
@@ -273,7 +272,7 @@ class _Process:
 
 
 def _checked(message: Message) -> Message:
-    """Return a message of the engine, unless it is a fault, which is raised."""
+    """Return a message of the engine; raises the fault that it carries."""
     if "fault" in message:
         raise getattr(errors, message["fault"])(message["message"])
     return message

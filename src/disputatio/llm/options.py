@@ -1,4 +1,4 @@
-"""log P of given options from the most likely first tokens of a reply."""
+"""Log P of given options, from the most likely first tokens of a reply."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEAST_REST = 1e-6  # what rounding may hide of the probability that is not list
 
 
 def score_options(options: Sequence[str], top: Sequence[Token]) -> tuple[tuple[float, ...], tuple[bool, ...]]:
-    """Return the natural-log probability of each option, and whether the figure is only an upper bound.
+    """Compute the natural-log probability of each option, and whether it is only an upper bound.
 
     The tokens that begin an option are added up: case and outer white space aside, a token counts
     for the option that it equals, or else for the only option that it is a prefix of; one that
@@ -54,7 +54,7 @@ def _owner(token: str, words: Sequence[str]) -> int | None:
 
 
 def _logsumexp(logs: Sequence[float]) -> float:
-    """Return log of the sum of exponentials.
+    """Compute the log of a sum of exponentials.
 
     >>> round(math.exp(_logsumexp([math.log(0.25), math.log(0.5)])), 6)
     0.75

@@ -1,4 +1,4 @@
-"""What is sent to an endpoint: a request in the project's nouns, and its body on the wire."""
+"""A request to an endpoint in the project's types, and its JSON body."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Request:
 
 
 def body(request: Request, model: str, dropped: Collection[str]) -> dict[str, Any]:
-    """Return the JSON body of a request, without the parameters that the endpoint is known to refuse.
+    """Make the JSON body of a request, without the parameters that the endpoint is known to refuse.
 
     >>> ask = Request(prompt=Prompt(messages=(Message(role="user", content="Hi"),)), sampling=Sampling())
     >>> body(ask, "m", {"max_tokens", "temperature", "seed", "logprobs", "stream_options"})
@@ -74,7 +74,7 @@ def body(request: Request, model: str, dropped: Collection[str]) -> dict[str, An
 
 
 def sendable(text: str) -> str:
-    """Return the text with a question mark for what no encoding of text can carry (lone surrogates).
+    """Replace characters that cannot be encoded (lone surrogates) by question marks.
 
     >>> sendable("café " + chr(0xD800))
     'café ?'
@@ -83,7 +83,7 @@ def sendable(text: str) -> str:
 
 
 def parameter_refused(made: dict[str, Any], request: Request, refusal: str) -> str:
-    """Return the parameter that an endpoint refused by name and that can be left out; empty if none.
+    """Find the parameter that an endpoint refused by name and that can be left out; empty if none.
 
     >>> ask = Request(prompt=Prompt(messages=()), sampling=Sampling())
     >>> parameter_refused({"temperature": 0.0}, ask, "Unsupported value: 'temperature'")
@@ -101,12 +101,12 @@ def parameter_refused(made: dict[str, Any], request: Request, refusal: str) -> s
 
 
 def schema_mark(sampling: Sampling) -> str:
-    """Return the name under which an endpoint's refusal of one schema is remembered."""
+    """Return the name under which the refusal of a schema is recorded."""
     return content_id("schema:", json.dumps(sampling.schema, sort_keys=True))
 
 
 def with_schema(messages: tuple[Message, ...], schema: Mapping[str, Any]) -> tuple[Message, ...]:
-    """Return the messages with a schema stated in the system's turn, which agents share as a prefix."""
+    """State a schema in the system's turn, which agents share as a prefix."""
     words = _SCHEMA_WORDS + json.dumps(schema, ensure_ascii=False)
     if messages and messages[0].role == "system":
         first = Message(role="system", content=f"{messages[0].content}\n\n{words}")

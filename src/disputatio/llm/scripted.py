@@ -33,14 +33,14 @@ class Call:
 
     @property
     def text(self) -> str:
-        """The contents of the messages, one after the other: what a script is matched against."""
+        """The contents of the messages, one after the other; scripts are matched against it."""
         return "\n".join(message.content for message in self.prompt.messages)
 
 
 class Scripted:
     """Replies from a script; implements `LLM`.
 
-    `replies` is a list (used up in the order of the calls), a mapping (the first key that stands in
+    `replies` is a list (used up in the order of the calls), a mapping (the first key that occurs in
     the prompt gives the reply) or a function of the prompt's text. A reply is a text, a whole
     `Completion`, or an exception to raise. `choices` maps or computes the probabilities of the
     options in the same way, `{"Yes": 0.9, "No": 0.1}`; an option left out is bounded by one in a
@@ -86,7 +86,7 @@ class Scripted:
         return self._name
 
     def capabilities(self) -> Capabilities:
-        """Log-probabilities, schemas, and as many options as are asked for."""
+        """Report log-probabilities, schemas, and any number of options."""
         return Capabilities(engine="scripted", logprobs=True, max_options=1000, schema=True)
 
     def complete(
@@ -184,8 +184,8 @@ def _usage(call: Call, completion_tokens: int) -> Usage:
 
 # --- scripts by name ----------------------------------------------------------------------------
 def script_of(path: str) -> Mapping[str, str] | Callable[[str], str]:
-    """Return the script of `scripted:PATH`: a JSON file of {words of the prompt: reply}, or else
-    `nothing_known`.
+    """Read the script of `scripted:PATH`, a JSON file of {words of the prompt: reply}; without a path,
+    return `nothing_known`.
 
     Raises `InputError` that names the file.
     """

@@ -1,4 +1,4 @@
-"""Reading one streamed reply, under the deadlines, trusting nothing that the server says."""
+"""Reads one streamed reply under the deadlines; everything that a server sends is checked."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _Reply:
     begun: bool = False
 
     def add(self, piece: object) -> bool:
-        """Take in one piece; whether it bore a part of the reply. Raises `_Unreadable`."""
+        """Add a piece; returns True if it has a part of the reply. Raises `_Unreadable`."""
         data = _mapping(piece, "a piece")
         self.usage = _mapping(data.get("usage"), "usage") or self.usage
         choices = data.get("choices") or []
@@ -112,7 +112,7 @@ class _Reply:
             raise _Unreadable(f"more than {_MOST_TOKENS} tokens")
 
     def received(self) -> Received:
-        """Return the whole; raises `_Unreadable` when it is none."""
+        """Return the complete reply; raises `_Unreadable` for one without a proper end."""
         if self.finish not in ("stop", "length"):
             raise _Unreadable(f"the finish reason {self.finish!r}")
         details = self.usage.get("prompt_tokens_details")
@@ -172,7 +172,7 @@ async def receive(
 
 
 def _read_whole(reply: _Reply, content: bytes, at: Address) -> Received | Failed:
-    """Return the reply of a server that does not stream, or the error that it reports with status 200."""
+    """Read the reply of a server that does not stream, or the error that it reports with status 200."""
     data = _mapping(json.loads(content), "a reply")
     if data.get("error"):
         return refused(200, data["error"], at)
@@ -183,7 +183,7 @@ def _read_whole(reply: _Reply, content: bytes, at: Address) -> Received | Failed
 
 
 def _whole(reply: _Reply, at: Address) -> Received | Failed:
-    """Return the reply, if it came to its end."""
+    """Return the reply, or the fault of one that broke off."""
     if not reply.finish:
         return _broken(at, "it stopped without a finish reason")
     try:
@@ -193,14 +193,14 @@ def _whole(reply: _Reply, at: Address) -> Received | Failed:
 
 
 def _malformed(at: Address, error: Exception) -> Failed:
-    """Return a reply that cannot be read. Asking again would most likely bring the same."""
+    """Make the fault of a reply that cannot be read; it is not asked for again."""
     known = isinstance(error, _Unreadable | Unfit)
     what = str(error) if known else f"not JSON in UTF-8 ({type(error).__name__})"
     return Failed(fault=Malformed(f"{at.shown} sent a reply that cannot be used: {at.words(what)}"))
 
 
 def _broken(at: Address, how: str) -> Failed:
-    """Half a reply. It looks like a fault of the line, so one more attempt is worth it."""
+    """Make the fault of half a reply; it is asked for once more."""
     return Failed(fault=Malformed(f"{at.shown} sent half a reply: {how}"), once=True)
 
 
@@ -223,7 +223,7 @@ def _token(entry: Mapping[str, Any]) -> Token:
 
 
 def _sound(text: str) -> str:
-    """Return the text with halves of characters joined, where pieces split them, or else replaced.
+    """Join halves of characters that were split between pieces; replace lone ones.
 
     >>> _sound(chr(0xD83D) + chr(0xDE00)), _sound("a" + chr(0xD83D))
     ('😀', 'a�')
@@ -232,7 +232,7 @@ def _sound(text: str) -> str:
 
 
 def _count(value: object) -> int:
-    """Return a count of tokens, 0 where the server gives none.
+    """Read a count of tokens, 0 if the server gives none.
 
     >>> _count(12), _count(None), _count("many"), _count(-1)
     (12, 0, 0, 0)

