@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from disputatio.errors import InputError
-from disputatio.eval.running.code import code_of
+from disputatio.eval.running.entrants import code_of
 from disputatio.strategies.disputation import disputation
 from disputatio.types import Answer, Hit, Passage, Source
 from tests.rendering.answers import ANSWERS, FERRY

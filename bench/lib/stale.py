@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import RESULTS
-from disputatio.eval.running.code import source_hash
+from disputatio.eval.running.entrants import source_hash
 from disputatio.pipeline import load_strategy, prompts_hash
 
 RECORD = Path(__file__).parents[1] / "rests_on.json"

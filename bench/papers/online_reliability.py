@@ -24,8 +24,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from disputatio.eval.readers import reader_of
-from disputatio.eval.simulate import ADVERSARY, COMMON, COVERAGE, HAMMER, WRONG, read
+from disputatio.eval.simulate import ADVERSARY, COMMON, COVERAGE, HAMMER, WRONG, read, reader_of
 from disputatio.eval.statistics import estimate as interval
 from disputatio.reliability.trust import untangled, vote
 from disputatio.reliability.weighted_vote import as_met, estimate, majority, weighted_vote

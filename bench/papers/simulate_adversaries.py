@@ -15,7 +15,6 @@ import time
 import numpy as np
 
 from bench.lib.correlation import pearson, spearman
-from disputatio.eval.readers import reader_of
 from disputatio.eval.simulate import (
     ADVERSARY,
     COMMON,
@@ -26,6 +25,7 @@ from disputatio.eval.simulate import (
     TESTED,
     TrialOutcome,
     build,
+    reader_of,
     reliabilities,
     simulate,
     table,

@@ -18,9 +18,8 @@ from typing import Literal
 from bench.verdict.conflict_examples import SETTINGS, conflictnq, example, poisonedrag, read_realtimeqa
 from bench.verdict.invented import invented
 from disputatio.eval.builders.ambiguity import pool, read_ambiguous
-from disputatio.eval.builders.material import bears_any
+from disputatio.eval.builders.material import bears_any, write_lines
 from disputatio.eval.builders.mixture import mix
-from disputatio.eval.builders.row_file import write_lines
 from disputatio.eval.data.datasets import load
 from disputatio.store.in_memory import InMemory
 from disputatio.types import Example, Passage

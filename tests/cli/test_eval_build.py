@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.eval.builders.row_file import write_lines
+from disputatio.eval.builders.material import write_lines
 from disputatio.eval.data.datasets import load
 from tests.eval.material import conflictnq_rows, write_rows
 from tests.eval.stations import NAMES, ambignq, passages, ramdocs_row

@@ -10,7 +10,6 @@ from disputatio.eval.metrics import (
     abstention,
     accuracy,
     attack_success,
-    ceilings,
     exact_match,
     f1,
     precision,
@@ -138,19 +137,6 @@ def _labelled(labels: list[tuple[str, str]], gold: tuple[str, ...], wrong: tuple
     return Example(
         id="x", row=0, question="q", gold=gold, wrong=wrong, metadata={"types": types, "answers": answers}
     )
-
-
-def test_ceilings_are_what_perfect_extraction_would_score() -> None:
-    examples = [
-        _labelled([("correct", "Lund"), ("noise", "unknown")], ("Lund",), ()),
-        _labelled([("correct", "Lund"), ("misinfo", "Oslo")], ("Lund",), ("Oslo",)),
-        _labelled([("correct", "Lund"), ("correct", "Oslo")], ("Lund", "Oslo"), ("Oslo",)),
-        _labelled([("correct", "Lund")], ("Lund", "Malmö"), ()),
-    ]
-    highest = ceilings(examples)
-    assert highest["all"] == {"em": 0.5, "em_literal": 0.25}
-    assert highest["oracle"] == {"em": 0.75, "em_literal": 0.5}
-    assert (highest["n"], highest["gold_not_borne"], highest["gold_and_wrong"]) == (4, 1, 1)
 
 
 def _example(**known: object) -> Example:

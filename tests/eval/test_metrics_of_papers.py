@@ -9,8 +9,7 @@ import string
 
 import pytest
 
-from disputatio.eval.metrics import released_form, score
-from disputatio.eval.multiple_choice import choice
+from disputatio.eval.metrics import choice, released_form, score
 from disputatio.values import same_answer
 
 NAMES = (

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from disputatio.eval.data.datasets import check, identify, load
-from disputatio.eval.metrics import ceilings, score_answer
+from disputatio.eval.metrics import answer_set, exact_match, score_answer
+from disputatio.types import Example
 
 DATA = Path(os.environ.get("DISPUTATIO_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 pytestmark = [
@@ -45,6 +48,36 @@ def test_every_row_is_read_and_its_gold_answer_is_right(spec: str, rows: int) ->
     for example in examples:
         scores = score_answer(example.gold, example, metrics)
         assert all(scores[one] in (1.0, None) for one in ("em", "accuracy") if one in scores), example.row
+
+
+def ceilings(examples: Sequence[Example]) -> dict[str, Any]:
+    """Return what perfect extraction would score on rows whose passages are labelled (RAMDocs).
+
+    `all` keeps the labelled answer of every passage, `oracle` those of the passages of type correct.
+    Each holds strict EM in both readings, as shares; counts tell why they are below 1.
+    """
+    if not examples:
+        return {"n": 0}
+    tally = {"all": [0.0, 0.0], "oracle": [0.0, 0.0]}
+    unborne = both = 0
+    for example in examples:
+        labels = list(zip(example.metadata["types"], example.metadata["answers"], strict=True))
+        chosen = {
+            "all": [answer for _, answer in labels],
+            "oracle": [answer for kind, answer in labels if kind == "correct"],
+        }
+        for name, answers in chosen.items():
+            tally[name][0] += exact_match(answers, example.gold, example.wrong) or 0.0
+            tally[name][1] += exact_match(answers, example.gold, example.wrong, literal=True) or 0.0
+        unborne += not set(answer_set(example.gold)) <= set(answer_set(chosen["oracle"]))
+        both += bool(set(answer_set(example.gold)) & set(answer_set(example.wrong)))
+    n = len(examples)
+    return {
+        "n": n,
+        **{name: {"em": a / n, "em_literal": b / n} for name, (a, b) in tally.items()},
+        "gold_not_borne": unborne,
+        "gold_and_wrong": both,
+    }
 
 
 def test_the_ceilings_of_perfect_extraction_come_out_of_the_metrics() -> None:

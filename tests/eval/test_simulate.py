@@ -8,8 +8,21 @@ import numpy as np
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.eval.readers import DATA, MODELS, PAPER, READERS, TAUS, reader_of
-from disputatio.eval.simulate import METHODS, build, passages, read, reliabilities, simulate, table
+from disputatio.eval.simulate import (
+    DATA,
+    METHODS,
+    MODELS,
+    PAPER,
+    READERS,
+    TAUS,
+    build,
+    passages,
+    read,
+    reader_of,
+    reliabilities,
+    simulate,
+    table,
+)
 from tests.shell import run
 
 RNG = np.random.default_rng

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from disputatio.eval.statistics import estimate, mean, paired_difference, resampled_means
+from disputatio.eval.statistics import _means, estimate, mean, paired_difference
 
 
 def test_values_that_are_none_are_left_out() -> None:
@@ -23,7 +23,7 @@ def test_one_value_has_a_mean_and_no_interval_and_none_has_neither() -> None:
 
 
 def test_two_values_resample_to_their_three_possible_means() -> None:
-    means = resampled_means([0.0, 1.0], resamples=40_000, seed=1)
+    means = _means([[0.0, 1.0]], resamples=40_000, seed=1)
     shares = [float((means == value).mean()) for value in (0.0, 0.5, 1.0)]
     assert shares == pytest.approx([0.25, 0.5, 0.25], abs=0.01)
 
@@ -54,9 +54,9 @@ def test_the_same_seed_gives_the_same_interval_and_another_seed_another() -> Non
 
 @pytest.mark.long
 def test_many_values_are_resampled_in_blocks_that_add_up() -> None:
-    means = resampled_means([1.0] * 300_000, resamples=15, seed=0)
-    assert means.shape == (15,)
-    assert set(means) == {1.0}
+    means = _means([[1.0] * 300_000], resamples=15, seed=0)
+    assert means.shape == (15, 1)
+    assert set(means[:, 0]) == {1.0}
 
 
 def test_a_paired_difference_is_taken_question_by_question() -> None:

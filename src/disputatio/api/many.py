@@ -16,7 +16,7 @@ from typing import Any
 
 from disputatio.api.asking import Prepared, prepared_for, until_cancelled
 from disputatio.api.kept_answers import KeptAnswers, way_to_ask
-from disputatio.api.ray_asking import asked_by_workers, travelling
+from disputatio.api.ray_asking import arguments_for_workers, ask_on_workers
 from disputatio.cancel import Cancel
 from disputatio.errors import BudgetSpent, Cancelled, ConfigError, InputError, NotAsked
 from disputatio.serialisation import Serialisable
@@ -96,14 +96,14 @@ def ask_many(
     if ray == "" or (workers is not None and (ray is None or workers < 1)):
         raise InputError("workers, at least 1, are those of a cluster: give ray its address, or local")
     total = len(questions) if isinstance(questions, Sized) else None
-    arguments = travelling(arguments) if ray is not None else arguments
+    arguments = arguments_for_workers(arguments) if ray is not None else arguments
     prepared = prepared_for(arguments)
     kept = None if keep is None else KeptAnswers(Path(keep), way_to_ask(prepared))
     count = workers or os.cpu_count() or 1
     meter = Meter(budget)
     if kept is not None:
         meter.begin(kept.spent(), kept.spend)
-    sender = None if ray is None else partial(asked_by_workers, arguments, meter, ray, count, in_flight)
+    sender = None if ray is None else partial(ask_on_workers, arguments, meter, ray, count, in_flight)
     hands = in_flight if ray is None else in_flight * count
     many = _Many(prepared, progress, total, meter=meter, kept=kept, sender=sender, ordered=ordered)
     return many.results(iter(questions), hands, cancel)

@@ -1,4 +1,8 @@
-"""Questions on the workers of a Ray cluster: each opens what `ask` would open, by its name."""
+"""Questions on the workers of a Ray cluster, within one budget and with one journal of calls at the driver.
+
+`open_questions` serves `ask_many` and evaluation: a worker makes its calls within the rest of the driver's
+budget, and their usage travels back with the result.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from typing import Any, NamedTuple
 
 from disputatio.api.asking import kit_with, prepared_for
 from disputatio.cancel import Cancel
+from disputatio.config import Settings
 from disputatio.errors import BudgetSpent
 from disputatio.parts import open_journal, share_journal
 from disputatio.spending import (
@@ -33,90 +38,110 @@ from disputatio.workers.pool import open_pool
 _AT_DESK = 16  # calls at a time
 _OF_THE_KIT = ("model", "role", "embedder", "settings", "strategy")
 
+MakeAsk = Callable[[Meter], Callable[[Any], Any]]
+"""Makes, on a worker, the function that answers a question with a kit that this meter wraps."""
+
 
 class _Numbered(NamedTuple):
     """A question on its way to a worker; the same question may be on its way twice."""
 
     number: int
-    question: str
+    question: Any
 
 
-class _Came(NamedTuple):
-    """What came of it, and what its calls took by model."""
+class _Result(NamedTuple):
+    """The result of a question, and the usage of its calls by model."""
 
-    answer: Carried[Answer]
+    result: Carried[Any]
     spent: Sequence[tuple[str, Usage]]
 
 
 class _Asker:
-    """Answers questions on a worker."""
+    """Answers questions on a worker, within the budget of all."""
 
     def __init__(
-        self, arguments: Mapping[str, Any], desk: Any, journal: str, path: str, budget: Budget, number: int
+        self, make: MakeAsk, desk: Any, journal: str, path: str, budget: Budget, number: int
     ) -> None:
         if path:
             share_journal(journal, SharedJournal(desk, path))
         self._spent: dict[str, list[tuple[str, Usage]]] = defaultdict(list)
         self._meter = worker_meter(budget, desk, number)
         self._meter.begin([], self._keep)
-        prepared = prepared_for(arguments)
-        self._prepared = replace(prepared, kit=self._meter.wrap(prepared.kit))
+        self._ask = make(self._meter)
 
-    def __call__(self, asked: _Numbered) -> _Came:
-        """Return what came of a question, whatever it was."""
+    def __call__(self, asked: _Numbered) -> _Result:
+        """Return the result of a question, an error included."""
         number = str(asked.number)
 
-        def answer() -> Answer:
+        def ask() -> Any:
             with self._meter.question(number, ""):
-                prepared = replace(self._prepared, kit=charge_to_thread(self._prepared.kit))
-                return prepared.answer(asked.question, Trace(), Cancel())
+                return self._ask(asked.question)
 
-        return _Came(carried(answer), self._spent.pop(number, []))
+        return _Result(carried(ask), self._spent.pop(number, []))
 
     def _keep(self, number: str, _: str, model: str, usage: Usage) -> None:
         self._spent[number].append((model, usage))
 
 
 @contextmanager
-def asked_by_workers(
-    arguments: Mapping[str, Any], meter: Meter, address: str, workers: int, each: int
-) -> Iterator[Callable[[str], Answer]]:
-    """What answers a question on one of so many workers, with so many questions each at a time.
+def open_questions(
+    make: MakeAsk, settings: Settings, meter: Meter, address: str, workers: int, each: int
+) -> Iterator[Callable[[Any], Any]]:
+    """Open workers that answer questions, `each` at a time on every one; yields the function that asks one.
 
-    All are within the budget of `meter`, which counts what they took; `BudgetSpent` where they may not be.
-    Raises `ConfigError` for arguments that cannot travel, `ClusterFault` where the workers cannot be had.
+    All are within the budget of `meter`, which counts what they took. The function raises what the worker
+    raised, and `BudgetSpent`. Raises `ConfigError` for what cannot travel, `ClusterFault` if there are no
+    workers.
     """
-    sent = travelling(arguments)
-    _, settings = kit_with(**{name: sent[name] for name in _OF_THE_KIT if name in sent})
-    journal = open_journal(settings)
-    parts, path, numbers = allowance_at_desk(meter), "", count()
+    journal, parts, path, numbers = open_journal(settings), allowance_at_desk(meter), "", count()
     if journal is not None:
         path = str(journal.path.absolute())
         parts["journal"] = partial(open_journal, settings.model_copy(update={"journal": path}))
     with cluster(address, workers) as there:
         desk = open_desk(parts, _AT_DESK) if parts else None
 
-        def make(number: int) -> partial[_Asker]:
-            return partial(_Asker, sent, desk, settings.journal, path, meter.budget, number)
+        def worker(number: int) -> partial[_Asker]:
+            return partial(_Asker, make, desk, settings.journal, path, meter.budget, number)
 
-        with open_pool(make, there, each=each, on_death=forfeit_of(desk, meter.budget)) as pool:
+        with open_pool(worker, there, each=each, on_death=forfeit_of(desk, meter.budget)) as pool:
             pool.wait_ready()
 
-            def answer(question: str) -> Answer:
-                came: _Came = pool.do(_Numbered(next(numbers), question))
-                for model, usage in came.spent:
+            def ask(question: Any) -> Any:
+                done: _Result = pool.do(_Numbered(next(numbers), question))
+                for model, usage in done.spent:
                     meter.count(meter.current(), model, usage)
                 try:
-                    return came.answer.get()
+                    return done.result.get()
                 except BudgetSpent as error:
                     meter.stopped = meter.stopped or str(error)
                     raise
 
-            yield answer
+            yield ask
 
 
-def travelling(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `ask` as a worker can take them: an index by its folder, passages as a list."""
+@contextmanager
+def ask_on_workers(
+    arguments: Mapping[str, Any], meter: Meter, address: str, workers: int, each: int
+) -> Iterator[Callable[[str], Answer]]:
+    """Open workers that answer as `ask` does with these arguments; raises as `open_questions` does."""
+    sent = arguments_for_workers(arguments)
+    _, settings = kit_with(**{name: sent[name] for name in _OF_THE_KIT if name in sent})
+    with open_questions(partial(_make_ask, sent), settings, meter, address, workers, each) as ask:
+        yield ask
+
+
+def _make_ask(arguments: Mapping[str, Any], meter: Meter) -> Callable[[str], Answer]:
+    prepared = prepared_for(arguments)
+    kit = meter.wrap(prepared.kit)
+
+    def ask(question: str) -> Answer:
+        return replace(prepared, kit=charge_to_thread(kit)).answer(question, Trace(), Cancel())
+
+    return ask
+
+
+def arguments_for_workers(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `ask` as they travel: an index by its folder, passages as a list."""
     sent = dict(arguments)
     if sent.get("index") is not None:
         sent["index"] = name_for_workers(sent["index"])

@@ -167,8 +167,8 @@ def ramdocs(
     from disputatio.errors import InputError
     from disputatio.eval.builders import figure5
     from disputatio.eval.builders.ambiguity import pool, read_ambiguous
+    from disputatio.eval.builders.material import write_lines
     from disputatio.eval.builders.mixture import mix
-    from disputatio.eval.builders.row_file import write_lines
     from disputatio.store.in_memory import InMemory
 
     if index is not None and passages:
@@ -262,7 +262,7 @@ def inconsistent(
 ) -> None:
     """Pair documents that contradict each other on a question, in FaithEval's format."""
     from disputatio.eval.builders.inconsistent import contradict, read_single
-    from disputatio.eval.builders.row_file import write_lines
+    from disputatio.eval.builders.material import write_lines
 
     origins: dict[str, list[Material]] = {}
     for spec in origin:
@@ -351,7 +351,7 @@ def _controlled(
     """Build one of the two controlled sets and say what came of it."""
     from disputatio.errors import InputError
     from disputatio.eval.builders.controlled import controlled
-    from disputatio.eval.builders.row_file import write_lines
+    from disputatio.eval.builders.material import write_lines
     from disputatio.eval.data.datasets import load
 
     steps = [level.strip() for level in levels.split(",")]

@@ -39,8 +39,7 @@ def report(
     """
     from disputatio.eval.reporting.page import page
     from disputatio.eval.reporting.report import report as found_in
-    from disputatio.eval.reporting.sheet import sheet
-    from disputatio.eval.reporting.tables import markdown
+    from disputatio.eval.reporting.tables import markdown, sheet
 
     if as_json and as_csv:
         raise InputError("--json and --csv: take one of them")

@@ -38,8 +38,7 @@ def synthesize(
 ) -> None:
     """Write questions with passages and checked short answers, for `disputatio eval run jsonl:FILE`."""
     from disputatio.config import read_settings
-    from disputatio.eval.builders.question_writer import prompts_hash
-    from disputatio.eval.builders.synthesis import mixed
+    from disputatio.eval.builders.synthesis import mixed, prompts_hash
     from disputatio.eval.builders.synthetic_file import synthesize as make
     from disputatio.parts import build_kit, embedder_for
     from disputatio.store.opening import open_index, require_folder

@@ -6,15 +6,14 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from disputatio.config import Say, Settings, read_settings
 from disputatio.errors import InputError
-from disputatio.eval.data.datasets import Identity, check, identify, load, row_numbers
-from disputatio.eval.data.in_memory import as_dataset
+from disputatio.eval.data.datasets import Identity, as_dataset, check, identify, load, row_numbers
 from disputatio.eval.estimating import Estimates, Estimator, estimated, split
 from disputatio.eval.judge import ROLE, signature
 from disputatio.eval.release_judge import signature as release_signature
@@ -31,7 +30,7 @@ from disputatio.eval.running.preparing import (
     run_manifest,
 )
 from disputatio.eval.running.ray_run import JUDGES, Recipe, questions_sent, sent_later
-from disputatio.eval.running.run_log import Entry
+from disputatio.eval.running.run_log import Entry, RunManifest
 from disputatio.eval.running.run_log_file import disk_faults_told
 from disputatio.eval.running.runner import Progress, run
 from disputatio.pipeline import DEFAULT_STRATEGY
@@ -101,110 +100,206 @@ def evaluate(
     `InputError` for what the caller can mend, `StoreError` where the disk is full or fails, with what was
     recorded kept, `ClusterFault` for a cluster that cannot do the work.
     """
-    every_seed = [seeds] if isinstance(seeds, int) else list(seeds)
-    if not every_seed or len(set(every_seed)) < len(every_seed):
-        raise InputError(f"seeds {every_seed}: name one or more, each once")
-    if workers is not None and ray is None:
-        raise InputError("workers are those of a cluster: give ray, or in_flight for work on this machine")
-    if ray == "" or (workers is not None and workers < 1):
-        raise InputError("ray needs the address of a cluster, or local; workers are at least 1")
-    meter = Meter(budget)
-    roles = {**(role or {}), **({} if isinstance(judge, bool) else {ROLE: judge})}
-    settings = _settings(model, roles, journal=journal, replay=replay, index=index)
-    chosen = entrants(
-        strategies, options, seeds=every_seed, code=engine_modules(_model_names(settings, model, roles))
-    )
-    data = _read(dataset, limit=limit, rows=rows)
-    data, estimating = _apart(dataset, data)
-    notes = {
-        identity.name: check(examples, searched=index is not None) + _ungraded(identity, judge=bool(judge))
-        for identity, examples in data
-    }
-    for name, lines in notes.items():
-        for line in lines:
-            say(f"{name}: {line}")
-    plain = kit_for(settings, model, roles, say=say)
-    kit = meter.wrap(plain)
-    retriever = retriever_for(index, settings, say)
-    manifest = run_manifest(
-        kit,
-        [identity for identity, _ in data],
-        seed=every_seed[0],
+    plan = EvaluationPlan(
+        dataset=dataset,
+        strategies=strategies,
+        options=options,
+        model=model,
+        roles={**(role or {}), **({} if isinstance(judge, bool) else {ROLE: judge})},
+        index=index,
+        out=None if out is None else Path(out),
+        limit=limit,
+        rows=rows,
+        seeds=(seeds,) if isinstance(seeds, int) else tuple(seeds),
         verify=verify,
-        judge="" if not judge else signature(kit) if rubric == "menu" else release_signature(kit),
-        index="" if retriever is None else described(retriever),
+        rubric=rubric if judge else "",
+        in_flight=in_flight,
+        ray=ray,
+        workers=workers,
+        journal=journal,
+        replay=replay,
+        estimator=estimator,
     )
-    folder = tempfile.TemporaryDirectory(prefix="disputatio-eval-") if out is None else nullcontext(out)
-    with folder as folder_path, disk_faults_told(Path(folder_path)):
-        known = Estimates(by_settings={}, about={})
-        if index is None:
-            known = estimated(
-                chosen,
-                estimating,
-                plain,
-                estimator=estimator,
-                workers=in_flight,
-                folder=None if out is None else Path(out),
-                say=say,
+    return _Evaluation(plan, Meter(budget), say).run(progress, on_record)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationPlan:
+    """The arguments of `evaluate`, checked: `roles` has the judge, `rubric` is empty without one."""
+
+    dataset: Dataset
+    strategies: Strategies
+    options: Options
+    model: str | MinimalLLM | None
+    roles: Mapping[str, str | MinimalLLM]
+    index: str | Path | RetrieverLike | None
+    out: Path | None
+    limit: int | None
+    rows: str | Path | Sequence[int] | None
+    seeds: tuple[int, ...]
+    verify: bool
+    rubric: Rubric | Literal[""]
+    in_flight: int
+    ray: str | None
+    workers: int | None
+    journal: str | Path | None
+    replay: bool
+    estimator: Estimator
+
+    def __post_init__(self) -> None:
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            raise InputError(f"seeds {list(self.seeds)}: name one or more, each once")
+        if self.workers is not None and self.ray is None:
+            raise InputError(
+                "workers are those of a cluster: give ray, or in_flight for work on this machine"
             )
-        with ExitStack() as held:
-            asking: dict[str, Any]
-            hands = in_flight * ((workers or os.cpu_count() or 1) if ray else 1)
-            if ray is None:
-                asking = {
-                    "ask": ask_with(
-                        kit,
-                        verify=verify,
-                        retriever=retriever,
-                        functions=functions_of(strategies),
-                        known=known.of,
-                    ),
-                    "judge": None if not judge else JUDGES[rubric](kit),
-                    "prepare": None if settings.replay else lambda: load_models(plain),
-                }
-            else:
-                recipe = Recipe(
-                    settings=settings,
-                    model=model,
-                    roles=roles,
-                    index=name_for_workers(index),
-                    verify=verify,
-                    judge=rubric if judge else "",
-                    functions=functions_of(strategies),
-                    known=known,
-                    budget=meter.budget,
-                )
-                asking = sent_later(
-                    held, partial(questions_sent, recipe, meter, ray, hands // in_flight, in_flight)
-                )
+        if self.ray == "" or (self.workers is not None and self.workers < 1):
+            raise InputError("ray needs the address of a cluster, or local; workers are at least 1")
+
+    @property
+    def worker_count(self) -> int:
+        """The workers of a cluster; 1 without one."""
+        return (self.workers or os.cpu_count() or 1) if self.ray else 1
+
+    def settings(self) -> Settings:
+        """Return the settings in force; calls are repeated from a journal only if one is named."""
+        journal = self.journal
+        if journal is None and not self.replay:
+            journal = "none"  # else a call that another strategy made would take no time
+        return read_settings(
+            model=self.model if isinstance(self.model, str) else None,
+            role={name: part for name, part in self.roles.items() if isinstance(part, str)} or None,
+            journal=None if journal is None else str(journal),
+            replay=self.replay or None,
+            index=Path(self.index) if isinstance(self.index, str | Path) else None,
+        )
+
+    def model_names(self, settings: Settings) -> list[str]:
+        """Return the names of all models, those of the settings and those given as objects."""
+        parts = (self.model, *self.roles.values())
+        objects = [part for part in parts if part is not None and not isinstance(part, str)]
+        by_name = [settings.model] if self.model is None or isinstance(self.model, str) else []
+        return [*by_name, *settings.role.values(), *(str(getattr(part, "name", "")) for part in objects)]
+
+
+class _Evaluation:
+    """A plan that is carried out: its data, models and strategies, and where its questions are asked."""
+
+    def __init__(self, plan: EvaluationPlan, meter: Meter, say: Say) -> None:
+        self.plan, self.meter, self.say = plan, meter, say
+        self.settings = plan.settings()
+        self.chosen = entrants(
+            plan.strategies,
+            plan.options,
+            seeds=plan.seeds,
+            code=engine_modules(plan.model_names(self.settings)),
+        )
+        data = _read(plan.dataset, limit=plan.limit, rows=plan.rows)
+        self.data, self.estimating = _apart(plan.dataset, data)
+        self.notes = {
+            identity.name: check(examples, searched=plan.index is not None)
+            + _ungraded(identity, judge=bool(plan.rubric))
+            for identity, examples in self.data
+        }
+        for name, lines in self.notes.items():
+            for line in lines:
+                say(f"{name}: {line}")
+        self.plain = kit_for(self.settings, plan.model, plan.roles, say=say)
+        self.kit = meter.wrap(self.plain)
+        self.retriever = retriever_for(plan.index, self.settings, say)
+
+    def run(
+        self, progress: Callable[[Progress], None] | None, on_record: Callable[[Entry], None] | None
+    ) -> Results:
+        """Estimate sources where a strategy needs it, ask every question, and read the results."""
+        plan, out, manifest = self.plan, self.plan.out, self._manifest()
+        folder = tempfile.TemporaryDirectory(prefix="disputatio-eval-") if out is None else nullcontext(out)
+        with folder as folder_name, disk_faults_told(Path(folder_name)), ExitStack() as held:
+            known = self._estimates()
             outcome = run(
-                [example for _, examples in data for example in examples],
-                chosen,
-                **asking,
-                out=Path(folder_path),
+                [example for _, examples in self.data for example in examples],
+                self.chosen,
+                **(self._asking_here(known) if plan.ray is None else self._asking_workers(known, held)),
+                out=Path(folder_name),
                 manifest=manifest,
-                meter=meter,
-                workers=hands,
+                meter=self.meter,
+                workers=plan.in_flight * plan.worker_count,
                 progress=progress,
                 on_record=on_record,
                 about={
                     "versions": installed_versions(),
-                    "notes": notes,
-                    "limit": limit,
-                    "seeds": every_seed,
-                    "workers": hands,
-                    "journal": settings.journal != "none",
-                    "estimates": known.about or _of_index(retriever),
+                    "notes": self.notes,
+                    "limit": plan.limit,
+                    "seeds": list(plan.seeds),
+                    "workers": plan.in_flight * plan.worker_count,
+                    "journal": self.settings.journal != "none",
+                    "estimates": known.about or _of_index(self.retriever),
                 },
             )
-        results = read_results(Path(folder_path))
-    return replace(
-        results,
-        folder=None if out is None else Path(out),
-        outcome=outcome,
-        spent=meter.spent,
-        ahead=meter.forecast(outcome.waiting) if outcome.waiting else None,
-    )
+            results = read_results(Path(folder_name))
+        return replace(
+            results,
+            folder=out,
+            outcome=outcome,
+            spent=self.meter.spent,
+            ahead=self.meter.forecast(outcome.waiting) if outcome.waiting else None,
+        )
+
+    def _manifest(self) -> RunManifest:
+        plan, signatures = self.plan, {"": lambda _: "", "menu": signature, "release": release_signature}
+        return run_manifest(
+            self.kit,
+            [identity for identity, _ in self.data],
+            seed=plan.seeds[0],
+            verify=plan.verify,
+            judge=signatures[plan.rubric](self.kit),
+            index="" if self.retriever is None else described(self.retriever),
+        )
+
+    def _estimates(self) -> Estimates:
+        plan = self.plan
+        if plan.index is not None:
+            return Estimates(by_settings={}, about={})
+        return estimated(
+            self.chosen,
+            self.estimating,
+            self.plain,
+            estimator=plan.estimator,
+            workers=plan.in_flight,
+            folder=plan.out,
+            say=self.say,
+        )
+
+    def _asking_here(self, known: Estimates) -> dict[str, Any]:
+        ask = ask_with(
+            self.kit,
+            verify=self.plan.verify,
+            retriever=self.retriever,
+            functions=functions_of(self.plan.strategies),
+            known=known.of,
+        )
+        return {
+            "ask": ask,
+            "judge": JUDGES[self.plan.rubric](self.kit) if self.plan.rubric else None,
+            "prepare": None if self.settings.replay else lambda: load_models(self.plain),
+        }
+
+    def _asking_workers(self, known: Estimates, held: ExitStack) -> dict[str, Any]:
+        plan = self.plan
+        recipe = Recipe(
+            settings=self.settings,
+            model=plan.model,
+            roles=plan.roles,
+            index=name_for_workers(plan.index),
+            verify=plan.verify,
+            judge=plan.rubric,
+            functions=functions_of(plan.strategies),
+            known=known,
+        )
+        opened = partial(
+            questions_sent, recipe, self.meter, plan.ray or "", plan.worker_count, plan.in_flight
+        )
+        return sent_later(held, opened)
 
 
 # --- what is evaluated on -----------------------------------------------------------------------
@@ -251,33 +346,3 @@ def _ungraded(identity: Identity, *, judge: bool) -> list[str]:
     if judge or not identity.judged:
         return []
     return ["its answers are graded by a judge (--judge --role judge=MODEL): without one there are no scores"]
-
-
-# --- what it is evaluated with ------------------------------------------------------------------
-def _settings(
-    model: str | MinimalLLM | None,
-    roles: Mapping[str, str | MinimalLLM],
-    *,
-    journal: str | Path | None,
-    replay: bool,
-    index: str | Path | RetrieverLike | None,
-) -> Settings:
-    """Return the settings in force; calls are repeated from a journal only where one is named."""
-    if journal is None and not replay:
-        journal = "none"  # else a call that another strategy made would take no time
-    return read_settings(
-        model=model if isinstance(model, str) else None,
-        role={name: part for name, part in roles.items() if isinstance(part, str)} or None,
-        journal=None if journal is None else str(journal),
-        replay=replay or None,
-        index=Path(index) if isinstance(index, str | Path) else None,
-    )
-
-
-def _model_names(
-    settings: Settings, model: str | MinimalLLM | None, roles: Mapping[str, str | MinimalLLM]
-) -> list[str]:
-    """Return the names of all models, those of the settings and those given as objects."""
-    objects = [part for part in (model, *roles.values()) if part is not None and not isinstance(part, str)]
-    by_name = [settings.model] if model is None or isinstance(model, str) else []
-    return [*by_name, *settings.role.values(), *(str(getattr(part, "name", "")) for part in objects)]

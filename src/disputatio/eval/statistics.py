@@ -188,11 +188,6 @@ def holm(values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def resampled_means(values: Sequence[float], *, resamples: int, seed: int) -> NDArray[np.float64]:
-    """Return the means of `resamples` samples with replacement: an array (resamples,)."""
-    return _means([values], resamples=resamples, seed=seed)[:, 0]
-
-
 def _means(columns: Sequence[Sequence[float]], *, resamples: int, seed: int) -> NDArray[np.float64]:
     """Return the means of the same resamples of columns of one length: an array (resamples, columns)."""
     import numpy as np

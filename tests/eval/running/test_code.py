@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from disputatio.eval.running import code
-from disputatio.eval.running.code import code_of, source_hash
+from disputatio.eval.running import entrants as code
+from disputatio.eval.running.entrants import code_of, source_hash
 from disputatio.pipeline import load_strategy, strategy_names
 
 STRATEGY = '''"""A strategy."""

@@ -19,7 +19,7 @@ import pytest
 
 from disputatio.errors import ContextTooLong, MissingPart, ReplyError, ServerFault
 from disputatio.eval.reporting.report import report
-from disputatio.eval.running.answering import Ask
+from disputatio.eval.running.preparing import Ask
 from disputatio.eval.running.run_log import Entrant, read_journal, read_spending, read_trace
 from disputatio.eval.running.run_log_file import FILE
 from disputatio.eval.running.runner import PATIENCE, Progress, RunOutcome, run

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from disputatio.errors import InputError
-from disputatio.eval.builders.material import TEXTS, Material, bears_any
-from disputatio.eval.builders.row_file import write_lines
+from disputatio.eval.builders.material import TEXTS, Material, bears_any, write_lines
 from disputatio.store.in_memory import InMemory
 from disputatio.text import content_id
 from disputatio.types import Example, Passage, Source

@@ -261,7 +261,3 @@ def surnames(text: str, old: str, new: str) -> str:
     if len(before) < 2 or len(after) < 2 or not all(word[:1].isupper() for word in (*before, *after)):
         return text
     return re.sub(rf"\b{re.escape(before[-1])}\b", lambda _: after[-1], text)
-
-
-def _bears_lie(text: str, lies: Sequence[Lie]) -> bool:
-    return any(stands(text, lie.answer) for lie in lies)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError
-from disputatio.eval.builders.row_file import write_lines
+from disputatio.eval.builders.material import write_lines
 from disputatio.eval.data.datasets import load
 from disputatio.eval.data.formats.attributed import page_source
 from disputatio.eval.data.rows import Place, optional, string

@@ -11,9 +11,10 @@ sees it.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from disputatio.errors import InputError, UnknownName
 from disputatio.eval.data.files import FileRow, files_of, read_rows
 from disputatio.eval.data.formats.catalogue import FORMATS
 from disputatio.eval.data.formats.format import Format
+from disputatio.eval.data.formats.own import FORMATS as PLAIN
 from disputatio.eval.data.formats.shapes import hint
 from disputatio.eval.data.hub import PREFIX, fetched
 from disputatio.eval.data.rows import read_text
@@ -304,3 +306,51 @@ def row_numbers(path: Path | Sequence[int]) -> dict[int, int]:
     if not numbers:
         raise InputError(f"{path}: no row numbers")
     return numbers
+
+
+NAME = "examples"  # of a data set whose examples name none
+
+
+def as_dataset(
+    examples: Sequence[Example], *, limit: int | None = None, rows: Sequence[int] | None = None
+) -> tuple[list[Example], list[Identity]]:
+    """Return the examples with the name of their data set in their metadata, and an identity for each name.
+
+    Examples of `load` keep their data set and its metrics; others are the data set `examples`, measured as
+    `jsonl` is. `rows` keeps the examples of these row numbers, `limit` the first so many. Raises
+    `InputError` where nothing is left, for a row that is not there and for an id that stands twice.
+    """
+    if limit is not None and limit < 1:
+        raise InputError(f"a limit of {limit} leaves no rows")
+    if rows is not None:
+        by_row = {example.row: example for example in examples}
+        for row in rows:
+            if row not in by_row:
+                raise InputError(f"the examples have no row {row} (rows count from 0)")
+        examples = [by_row[row] for row in dict.fromkeys(rows)]
+    named = [_named(example) for example in examples[:limit]]
+    if not named:
+        raise InputError("no examples")
+    ids: set[str] = set()
+    for example in named:
+        if not example.id or example.id in ids:
+            raise InputError(f"row {example.row}: the id {example.id!r} must be there, and stand once")
+        ids.add(example.id)
+    names = dict.fromkeys(example.metadata["dataset"] for example in named)
+    return named, [_identity(name, named) for name in names]
+
+
+def _named(example: Example) -> Example:
+    if example.metadata.get("dataset"):
+        return example
+    return replace(example, metadata={**example.metadata, "dataset": NAME})
+
+
+def _identity(name: str, examples: Sequence[Example]) -> Identity:
+    """Return the identity of a data set by the content of its examples."""
+    digest = hashlib.sha256()
+    for example in examples:
+        if example.metadata["dataset"] == name:
+            digest.update(json.dumps(asdict(example), sort_keys=True, default=str).encode())
+    form = FORMATS.get(name.partition(":")[0], PLAIN[0])
+    return Identity(name=name, sha256=digest.hexdigest(), metrics=form.metrics, judged=form.judged)

@@ -8,8 +8,10 @@ withheld (null) and the reason said.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -20,11 +22,166 @@ from disputatio.eval.record import Record
 from disputatio.eval.reporting.answers import Pair, read_confidences
 from disputatio.eval.reporting.confidence import Figure, ScoredAnswer, risk_coverage
 from disputatio.eval.reporting.headline import deciding, headline
-from disputatio.eval.reporting.pairs import cost, differences, rounded
-from disputatio.eval.reporting.seeds import by_seed, merged, seeds_of
-from disputatio.eval.reporting.strata import by_stratum
-from disputatio.eval.running.run_log import Contents, Entry, options_hash, read_journal
+from disputatio.eval.reporting.pairs import Rows, cost, differences, rounded
+from disputatio.eval.running.run_log import Contents, Entrant, Entry, options_hash, read_journal
 from disputatio.eval.statistics import RESAMPLES, estimates, mean
+
+_FIGURES = re.compile(r"(\d+)")
+
+
+def by_stratum(
+    rows: Rows,
+    labels: Sequence[str],
+    common: Sequence[str],
+    examples: Mapping[str, Mapping[str, Any]],
+    *,
+    names: Sequence[str],
+    resamples: int,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Means with their intervals on the `common` rows of each kind, and what failed and abstained there.
+
+    `n` counts the common rows of the kind and `abstained` those of them without an answer; `failed` counts
+    the rows of the kind that this strategy failed on, which are none of the common ones.
+    """
+    kinds: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for key, example in examples.items():
+        for stratum, value in example["strata"].items():
+            kinds[stratum, value].append(key)
+    common_keys = set(common)
+    lines = []
+    for (stratum, value), keys in sorted(kinds.items(), key=lambda kind: in_order(*kind[0])):
+        shared = [key for key in keys if key in common_keys]
+        if not shared:
+            continue
+        records = {label: [rows[label][key].record for key in shared] for label in labels}
+        columns = [
+            [record.scores.get(name) for record in records[label]] for label in labels for name in names
+        ]
+        means = iter(estimates(columns, resamples=resamples, seed=seed))
+        for label in labels:
+            scores = {name: next(means) for name in names}
+            lines.append(
+                {
+                    "stratum": stratum,
+                    "value": value,
+                    "strategy": label,
+                    "n": len(shared),
+                    "failed": sum(key in rows[label] and rows[label][key].state != "done" for key in keys),
+                    "abstained": sum(record.abstained is not None for record in records[label]),
+                    **{name: rounded(estimate.mean) for name, estimate in scores.items()},
+                    "ci": {
+                        name: [rounded(estimate.low), rounded(estimate.high)]
+                        for name, estimate in scores.items()
+                        if estimate.low is not None
+                    },
+                }
+            )
+    return lines
+
+
+def in_order(*values: str) -> tuple[tuple[tuple[int, int, str], ...], ...]:
+    """Return a key that puts figures in words by their size: 2 before 10.
+
+    >>> sorted(["10", "2", "1 against 3", "without"], key=in_order)
+    ['1 against 3', '2', '10', 'without']
+    """
+    return tuple(
+        tuple(
+            (0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _FIGURES.split(value) if part
+        )
+        for value in values
+    )
+
+
+_COUNTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds")
+
+
+def seeds_of(entrants: Sequence[Entrant]) -> dict[str, list[str]]:
+    """Return the labels of each strategy's seeds, by the name that they share.
+
+    >>> seeds_of([Entrant(label="a", strategy="x"), Entrant(label="a#1", strategy="x")])
+    {'a': ['a', 'a#1']}
+    """
+    labels: dict[str, list[str]] = {}
+    for entrant in entrants:
+        labels.setdefault(entrant.name, []).append(entrant.label)
+    return labels
+
+
+def merged(
+    rows: Rows, confidences: Mapping[Pair, float | None], groups: Mapping[str, Sequence[str]]
+) -> tuple[dict[str, dict[str, Entry]], dict[Pair, float | None]]:
+    """Entries and confidences by name in place of label: one for each question that all seeds were asked.
+
+    A question on which a seed failed has failed.
+    """
+    merged_rows: dict[str, dict[str, Entry]] = {}
+    stated: dict[Pair, float | None] = {}
+    for name, labels in groups.items():
+        entries = [rows[label] for label in labels if label in rows]
+        if not entries:
+            continue
+        for key in entries[0]:
+            if len(entries) < len(labels) or any(key not in entry for entry in entries):
+                continue
+            merged_rows.setdefault(name, {})[key] = _one([entry[key] for entry in entries])
+            seed_confidences = [confidences.get((label, key)) for label in labels]
+            stated[name, key] = None if None in seed_confidences else mean(seed_confidences)
+    return merged_rows, stated
+
+
+def by_seed(
+    rows: Rows, groups: Mapping[str, Sequence[str]], common: Sequence[str], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the means of each seed alone on the common rows, for strategies that have several."""
+    lines = []
+    for name, labels in groups.items():
+        for label in labels if len(labels) > 1 else ():
+            records = [rows[label][key].record for key in common if key in rows.get(label, {})]
+            lines.append(
+                {
+                    "strategy": name,
+                    "label": label,
+                    "n": len(records),
+                    "failed": sum(entry.state != "done" for entry in rows.get(label, {}).values()),
+                    "abstained": sum(record.abstained is not None for record in records),
+                    **{
+                        metric: rounded(mean([record.scores.get(metric) for record in records]))
+                        for metric in names
+                    },
+                }
+            )
+    return lines
+
+
+def _one(entries: Sequence[Entry]) -> Entry:
+    """Return the entries of one question with several seeds as one; its counts are means, and need not be
+    whole.
+    """
+    failed = [entry for entry in entries if entry.state != "done"]
+    if failed or len(entries) == 1:
+        return (failed or entries)[0]
+    records = [entry.record for entry in entries]
+    scores = {name: mean([record.scores.get(name) for record in records]) for name in records[0].scores}
+    usage: dict[str, Any] = {
+        name: mean([getattr(record.usage, name) for record in records]) for name in _COUNTS
+    }
+    means: dict[str, Any] = {
+        "rounds": mean([record.rounds for record in records]),
+        "seconds": mean([record.seconds for record in records]),
+        "retrievals": mean([record.retrievals for record in records]),
+    }
+    silent = [record.abstained for record in records if record.abstained is not None]
+    record: Record = replace(
+        records[0],
+        scores=scores,
+        usage=replace(records[0].usage, **usage),
+        abstained=silent[0] if 2 * len(silent) > len(records) else None,
+        **means,
+    )
+    return replace(entries[0], record=record)
+
 
 FAULT_LIMIT = 0.01  # share of failed questions above which scores are withheld
 COSTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds")

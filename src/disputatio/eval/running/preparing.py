@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import platform
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from disputatio.config import Say, Settings
-from disputatio.errors import InputError
+from disputatio.errors import DisputatioError, InputError, LLMError, ReplyError
 from disputatio.eval.data.datasets import Identity
+from disputatio.eval.judge import Grade, Judge
 from disputatio.eval.metrics import VERSION
-from disputatio.eval.running.answering import Ask
-from disputatio.eval.running.run_log import RunManifest
+from disputatio.eval.running.entrants import options_for
+from disputatio.eval.running.run_log import Entrant, RunManifest
 from disputatio.kit import Kit
 from disputatio.parts import build_kit, embedder_for, with_retriever
 from disputatio.pipeline import Strategy, ask
@@ -25,7 +27,44 @@ from disputatio.store.in_memory import InMemory
 from disputatio.store.opening import open_index
 from disputatio.store.own_passages import RetrieverLike, as_retriever
 from disputatio.trace import Trace
-from disputatio.types import Answer, Message, Passage, Prompt, Sampling, Source
+from disputatio.types import Answer, Example, Message, Passage, Prompt, Sampling, Source
+
+Ask = Callable[[str, Sequence[Passage], str, Mapping[str, Any], Trace], Answer]
+"""(question, passages, strategy, options, trace) -> answer; raises `LLMError` or `ReplyError` for a fault."""
+
+
+class Worked(NamedTuple):
+    """An answer, the seconds that it took, and the judge's grades."""
+
+    answer: Answer
+    seconds: float
+    grades: Mapping[str, Grade]
+
+
+Work = Callable[[Example, Entrant, Trace], Worked]
+"""Answers a question as an entrant does; the trace hears of it. Raises as `Ask` does."""
+
+
+def worked_here(ask: Ask, judge: Judge | None = None) -> Work:
+    """Questions are asked in the thread that has them, and their answers graded, off their bill."""
+
+    def work(example: Example, entrant: Entrant, trace: Trace) -> Worked:
+        start = time.perf_counter()
+        strategy, options = entrant.strategy, options_for(entrant, example)
+        answer = ask(example.question, example.passages, strategy, options, trace)
+        seconds = time.perf_counter() - start
+        graded = judge is not None and answer.abstained != "fault"
+        return Worked(answer, seconds, judge(example, answer) if judge is not None and graded else {})
+
+    return work
+
+
+def is_of_the_question(error: BaseException) -> bool:
+    """Return whether an error is recorded with its question: a fault, or a bug of the strategy."""
+    if isinstance(error, DisputatioError):
+        return isinstance(error, LLMError | ReplyError)
+    return isinstance(error, Exception | SystemExit)
+
 
 # What stands between a prompt and a model's answer: a change there is a change of the system.
 _ENGINES = {"local": "disputatio.llm.local", "openai": "disputatio.llm.request"}
