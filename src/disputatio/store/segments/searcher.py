@@ -22,6 +22,7 @@ from disputatio.store.segments.days import bounds
 from disputatio.store.segments.query import Query, plan
 from disputatio.store.segments.search import CANDIDATES, best_per_group, cut, fuse
 from disputatio.store.segments.segment import Segment
+from disputatio.store.segments.stored import field_setters
 from disputatio.store.segments.terms import query_terms
 from disputatio.types import Hit, Passage
 
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 
 RERANKED = 50
 _DEFAULTS = Search()
-_NOBODY = Passage(text="")
+_NO_PASSAGE = Passage(text="")
+_new = object.__new__
+_passage, _score, _scores, _duplicate_of = field_setters(Hit)
 
 
 class RankedRows(NamedTuple):
@@ -193,14 +196,19 @@ class Searcher:
                 {"sparse": share, "bm25": raw, "dense": dense, "cosine": cosine}
                 for share, raw, dense, cosine in columns
             ]
-        passages: list[Passage] = [_NOBODY] * ranked.rows.size
+        passages: list[Passage] = [_NO_PASSAGE] * ranked.rows.size
         for segment, places, segment_rows in self._by_segment(ranked.rows):
             for number, passage in zip(places.tolist(), segment.passages(segment_rows), strict=True):
                 passages[number] = passage
-        return [
-            Hit(passage=passage, score=score, scores=scores)
-            for passage, score, scores in zip(passages, ranked.scores.tolist(), by_scorer, strict=True)
-        ]
+        hits = []
+        for passage, score, scores in zip(passages, ranked.scores.tolist(), by_scorer, strict=True):
+            hit = _new(Hit)
+            _passage(hit, passage)
+            _score(hit, score)
+            _scores(hit, scores)
+            _duplicate_of(hit, "")
+            hits.append(hit)
+        return hits
 
     def _by_segment(
         self, rows: NDArray[np.int64]

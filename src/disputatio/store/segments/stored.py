@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from disputatio.errors import StoreError
-from disputatio.types import DateOrigin, Passage
+from disputatio.types import Passage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +23,21 @@ if TYPE_CHECKING:
 _UNIT, _RECORD = "\x1f", "\x1e"
 _FIELDS = 12
 _ORIGIN = 7
+
+
+def field_setters(kind: type) -> list[Callable[[Any, Any], None]]:
+    """Return the setters of all fields of a frozen dataclass, in order, to fill `object.__new__(kind)` with.
+
+    Filled so, a passage takes a third of the time of `Passage(...)`: the best 3 passages of each of 1,000
+    sources, some 2,000 texts among 100,000, come in 15 ms instead of 17 (bench/search/search_scale.py).
+    """
+    return [getattr(kind, field.name).__set__ for field in fields(kind)]
+
+
+_new = object.__new__
+(_text, _id, _source, _owner, _title, _url, _date, _date_origin, _document, _start, _end, _metadata) = (
+    field_setters(Passage)
+)
 
 
 class Stored(NamedTuple):
@@ -71,20 +87,20 @@ def _passage(line: str) -> Passage:
     if len(parts) == _FIELDS - 1:  # written before the origin of dates was kept
         parts.insert(_ORIGIN, "")
     text, name, source, owner, title, url, date, origin, document, start, end, metadata = parts
-    return Passage(
-        text=text,
-        id=name,
-        source=source,
-        owner=owner,
-        title=title,
-        url=url,
-        date=date,
-        date_origin=cast("DateOrigin", origin),
-        document=document,
-        start=int(start),
-        end=int(end),
-        metadata=json.loads(metadata) if metadata else {},
-    )
+    passage = _new(Passage)
+    _text(passage, text)
+    _id(passage, name)
+    _source(passage, source)
+    _owner(passage, owner)
+    _title(passage, title)
+    _url(passage, url)
+    _date(passage, date)
+    _date_origin(passage, origin)
+    _document(passage, document)
+    _start(passage, int(start))
+    _end(passage, int(end))
+    _metadata(passage, json.loads(metadata) if metadata else {})
+    return passage
 
 
 def _line(passage: Passage) -> bytes:
