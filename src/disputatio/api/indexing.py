@@ -16,9 +16,11 @@ from disputatio.rendering.markup import table
 from disputatio.store import contract
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
 from disputatio.store.contract import IndexInfo, SourceCount, SourcePassages
+from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.opening import open_index
+from disputatio.store.opening import open_index, require_folder
+from disputatio.store.record.compacting import Planned
 from disputatio.types import Hit, Passage, Source
 
 
@@ -97,9 +99,24 @@ class Index(contract.Index):
         """Delete documents: those of some sources, of files (or all files below a folder), or by id."""
         return self.store.delete(sources=sources, paths=paths, documents=documents)
 
-    def compact(self, *, keep: float = 300.0) -> None:
-        """Free the space of what was deleted or replaced more than `keep` seconds ago."""
-        self.store.compact(keep=keep)
+    def compact(self, *, keep: float = 300.0, planned: Planned = lambda _: None) -> None:
+        """Free the space of what was deleted or replaced more than `keep` seconds ago.
+
+        In a folder `planned` is called first with the disk and the memory that this takes.
+        """
+        if isinstance(self.store, FolderIndex):
+            self.store.compact(keep=keep, planned=planned)
+        else:
+            self.store.compact(keep=keep)
+
+    def reembed(
+        self, embedder: Embedder | None, *, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Give every passage of an index in a folder a new vector, or none; return how many there are.
+
+        `progress(done, total)` is called as passages are done. Raises `InputError` for an index on a server.
+        """
+        return require_folder(self.store, "give new vectors").reembed(embedder, progress=progress)
 
     def search(
         self,
