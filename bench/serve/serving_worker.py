@@ -11,7 +11,7 @@ from disputatio.config import read_settings
 from disputatio.kit import Kit
 from disputatio.server.app import create_app
 from disputatio.server.connections import listening, port_of, server_of
-from disputatio.server.options import Access, Keeping
+from disputatio.server.options import Access, StorageOptions
 from disputatio.server.service import Service
 
 
@@ -22,7 +22,7 @@ def main(folder: str, delay: str, spread: str = "") -> None:
         index=Index.open(Path(folder) / "ferries.index", create=False, embedder="none"),
         settings=read_settings(model="scripted:", journal="none", encoder="none", embedder="none"),
         access=Access(writing=True),
-        keeping=Keeping(answers=Path(folder) / "answers.sqlite", uploads=Path(folder) / "uploads"),
+        keeping=StorageOptions(answers=Path(folder) / "answers.sqlite", uploads=Path(folder) / "uploads"),
     )
     listener = listening("127.0.0.1", 0)
     print(f"http://127.0.0.1:{port_of(listener)}", file=sys.stderr, flush=True)

@@ -42,7 +42,7 @@ class Logged:
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
-    """Return the sum of what calls cost.
+    """Add up the usage of calls.
 
     >>> total_usage([Usage(calls=1, seconds=0.5), Usage(calls=2, seconds=1.0)]).seconds
     1.5
@@ -65,12 +65,12 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
 
 
 def prompt_hash(prompt: Prompt) -> str:
-    """Return the name of a prompt in a trace: a hash of its roles and contents."""
+    """Hash the roles and contents of a prompt, to name it in a trace."""
     return content_id("q", *(f"{m.role}\x1e{m.content}" for m in prompt.messages))
 
 
 def call_key(role: str, prompt: Prompt, settings: Sampling | Sequence[str]) -> str:
-    """Return the name of a call among those of one question: a hash of role, prompt, and sampling or options.
+    """Hash role, prompt, and sampling or options, to name a call among those of one question.
 
     >>> prompt = Prompt(messages=())
     >>> call_key("judge", prompt, ["Yes", "No"]) == call_key("judge", prompt, ["No", "Yes"])
@@ -81,7 +81,7 @@ def call_key(role: str, prompt: Prompt, settings: Sampling | Sequence[str]) -> s
 
 
 def judgement_key(relation: str, first: str, second: str) -> str:
-    """Return the name of a judgement on two texts among those of one question.
+    """Hash a relation and two texts, to name a judgement among those of one question.
 
     >>> judgement_key("entails", "a", "b") == judgement_key("entails", "b", "a")
     False
@@ -113,7 +113,7 @@ class Trace:
 
     @property
     def events(self) -> list[Event]:
-        """The events so far."""
+        """Return the events so far."""
         return [logged.event for logged in self.log]
 
     def emit(self, event: Event) -> None:
@@ -143,13 +143,13 @@ class Trace:
             self.calls.append(PastCall(key=key, result=bare))
 
     def keep_search(self, search: PastSearch, passages: Iterable[Passage]) -> None:
-        """Keep what a search found."""
+        """Keep a search and its passages."""
         with self._lock:
             self.searches.append(search)
             self.found.update((passage.id, passage) for passage in passages)
 
     def keep_extractions(self, question: str, extractions: Iterable[Extraction]) -> None:
-        """Keep what was read without a language model, by question and passage."""
+        """Keep what the encoder extracted, by question and passage."""
         with self._lock:
             read = self.extractions.setdefault(question, {})
             read.update((extraction.passage, extraction) for extraction in extractions)
@@ -157,19 +157,19 @@ class Trace:
     def keep_judgements(
         self, relation: str, pairs: Iterable[tuple[str, str]], scores: Iterable[float]
     ) -> None:
-        """Keep what a judge that is no language model holds of pairs of texts."""
+        """Keep the scores that a judge without a language model gives to pairs of texts."""
         with self._lock:
             keys = [judgement_key(relation, *pair) for pair in pairs]
-            # A judge that leaves out pairs is told by who asked it.
+            # A judge may leave out pairs; its caller reports that.
             self.judgements.update(zip(keys, scores, strict=False))
 
     def spend(self, usages: Iterable[Usage]) -> None:
-        """Count what a batch of calls cost."""
+        """Add the usage of a batch of calls."""
         with self._lock:
             self.usages.extend(usages)
 
     def usage(self) -> Usage:
-        """Return what the question has cost so far."""
+        """Return the total usage so far."""
         with self._lock:
             return total_usage(self.usages)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from disputatio.eval.reporting.run_folders import RunFolders
 from disputatio.llm.scripted import Scripted
-from disputatio.server.options import Access, Keeping, Limits
+from disputatio.server.options import Access, Limits, StorageOptions
 from disputatio.server.service import Service
 from disputatio.types import Passage
 from tests.server.ferry import ferry, ferry_index
@@ -85,5 +85,5 @@ def town(
         index=ferry_index(folder, passages),
         limits=limits,
         access=Access(writing=writing),
-        keeping=Keeping(uploads=folder / "uploads", runs=RunFolders(folder / "runs")),
+        keeping=StorageOptions(uploads=folder / "uploads", runs=RunFolders(folder / "runs")),
     )

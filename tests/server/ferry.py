@@ -19,7 +19,7 @@ from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.server.app import create_app
 from disputatio.server.connections import listening, port_of, server_of
-from disputatio.server.options import Access, Keeping, Limits
+from disputatio.server.options import Access, Limits, StorageOptions
 from disputatio.server.service import Service
 from disputatio.types import Passage
 
@@ -55,7 +55,7 @@ def ferry(
     model: Scripted | None = None,
     limits: Limits | None = None,
     access: Access | None = None,
-    keeping: Keeping | None = None,
+    keeping: StorageOptions | None = None,
     index: Index | None = None,
 ) -> Service:
     """Return a service over the index, with a scripted model."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from disputatio.server.options import Access, Keeping
+from disputatio.server.options import Access, StorageOptions
 from disputatio.types import Passage
 from tests.server.ferry import PASSAGES, Served, ferry, ferry_index, served
 
@@ -20,7 +20,9 @@ LONG = " ".join(
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Served]:
-    service = ferry(tmp_path, access=Access(writing=True), keeping=Keeping(uploads=tmp_path / "uploads"))
+    service = ferry(
+        tmp_path, access=Access(writing=True), keeping=StorageOptions(uploads=tmp_path / "uploads")
+    )
     with served(service) as running:
         yield running
 
@@ -104,7 +106,7 @@ def test_uploads_are_put_in_as_a_job_and_refusals_are_said(server: Served) -> No
 @pytest.mark.long
 def test_uploads_of_others_share_one_owner(tmp_path: Path) -> None:
     access = Access(writing=True, token="t" * 32)
-    service = ferry(tmp_path, access=access, keeping=Keeping(uploads=tmp_path / "uploads"))
+    service = ferry(tmp_path, access=access, keeping=StorageOptions(uploads=tmp_path / "uploads"))
     with served(service, token="t" * 32) as server:
         files = [("files", (f"{name}.jsonl", b'{"text": "The ferry is %s.", "owner": "me"}' % name.encode()))
                  for name in ("red", "blue")]  # fmt: skip

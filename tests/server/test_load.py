@@ -14,7 +14,7 @@ import pytest
 
 from disputatio.errors import ServerFault
 from disputatio.llm.scripted import Scripted
-from disputatio.server.options import Access, Keeping, Limits
+from disputatio.server.options import Access, Limits, StorageOptions
 from tests.server.ferry import QUESTION, Served, ferry, read_events, says, script, served
 
 STREAM = {"Accept": "text/event-stream"}
@@ -158,7 +158,7 @@ def test_documents_are_put_in_while_questions_are_answered(tmp_path: Path) -> No
         tmp_path,
         model=script(delay=0.02),
         access=Access(writing=True),
-        keeping=Keeping(uploads=tmp_path / "uploads"),
+        keeping=StorageOptions(uploads=tmp_path / "uploads"),
     )
     rows = "\n".join(json.dumps({"text": f"Rope {number}.", "source": "ropes"}) for number in range(300))
     with served(service) as server, ThreadPoolExecutor(6) as pool:

@@ -12,7 +12,7 @@ import pytest
 from disputatio.api.indexing import Index
 from disputatio.cli.serve import _keeping
 from disputatio.config import read_settings
-from disputatio.server.options import Access, Keeping
+from disputatio.server.options import Access, StorageOptions
 from disputatio.store.contract import IngestSummary
 from disputatio.store.ingesting.ingest_urls import ingest_urls
 from disputatio.store.ingesting.watch import watch
@@ -37,7 +37,7 @@ def index(request: pytest.FixtureRequest) -> Index:
 @pytest.fixture
 def server(index: Index, tmp_path: Path) -> Iterator[Served]:
     index.add(PASSAGES)
-    keeping = Keeping(uploads=tmp_path / "uploads")
+    keeping = StorageOptions(uploads=tmp_path / "uploads")
     with served(ferry(tmp_path, index=index, access=Access(writing=True), keeping=keeping)) as running:
         yield running
 

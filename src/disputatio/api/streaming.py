@@ -1,4 +1,4 @@
-"""A question's events as they happen, and answers that are awaited."""
+"""Streams of a question's events, and answers for `await`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Result = TypeVar("_Result")
 
 
 class _End:
-    """The last thing that comes of a question: the fault that it ended with, if any."""
+    """The end of a stream, with the fault that ended it, if any."""
 
     def __init__(self, fault: BaseException | None = None) -> None:
         self.fault = fault
@@ -57,7 +57,7 @@ class Stream:
     def __init__(
         self, question: str, prepared: Prepared, *, trace: Trace | None = None, cancel: Cancel | None = None
     ) -> None:
-        """Begin to answer."""
+        """Start to answer."""
         self.trace: Trace = trace or Trace()
         self._answer: Answer | None = None
         self._over = False
@@ -102,12 +102,12 @@ class Stream:
 
     @property
     def answer(self) -> Answer | None:
-        """The answer, once its event has come."""
+        """Return the answer; None before its event."""
         return self._answer
 
     @property
     def usage(self) -> Usage:
-        """What the question has cost so far."""
+        """Return the usage so far."""
         return self.trace.usage()
 
     def cancel(self) -> None:
@@ -126,11 +126,11 @@ class Stream:
 
 @_with_parameters_of(ask)
 def stream(question: str, **arguments: Any) -> Stream:
-    """Answer a question, and tell what happens as it happens, as typed events (`disputatio.events`).
+    """Answer a question, and yield typed events (`disputatio.events`) as they happen.
 
-    There is one event a finished model call. It takes what `ask` takes, and can be cancelled from another
-    thread at once: by `Stream.cancel`, by leaving its context, or by `cancel=`. Raises what is wrong with the
-    arguments; faults of answering are raised by the iterator.
+    Each finished model call is one event. It takes what `ask` takes, and can be cancelled from another
+    thread at once: by `Stream.cancel`, by leaving its context, or by `cancel=`. Raises `DisputatioError` for
+    unfit arguments; the iterator raises faults of answering.
     """
     trace, cancel = arguments.pop("trace", None), arguments.pop("cancel", None)
     return Stream(question, prepared_for(arguments), trace=trace, cancel=cancel)
@@ -159,8 +159,8 @@ async def astream(question: str, **arguments: Any) -> AsyncGenerator[Event, None
     """`stream` for `async for`: leaving the loop, or a cancelled task, ends the question's model calls."""
     outer: Cancel | None = arguments.pop("cancel", None)
     log: Trace = arguments.pop("trace", None) or Trace()
-    told = events_of(question, lambda: prepared_for(arguments), trace=log, cancel=outer)
-    async with aclosing(told) as events:
+    stream_events = events_of(question, lambda: prepared_for(arguments), trace=log, cancel=outer)
+    async with aclosing(stream_events) as events:
         async for event in events:
             yield event
 
@@ -168,10 +168,10 @@ async def astream(question: str, **arguments: Any) -> AsyncGenerator[Event, None
 async def events_of(
     question: str, prepared: Callable[[], Prepared], *, trace: Trace, cancel: Cancel | None = None
 ) -> AsyncGenerator[Event, None]:
-    """Yield the events of one question to parts that are made in its thread; leaving the loop ends the
-    question.
+    """Yield the events of one question; leaving the loop ends it.
 
-    Raises what making them and answering raise, and `Cancelled`.
+    `prepared` is called in the thread of the question. Raises its errors, those of answering, and
+    `Cancelled`.
     """
     import asyncio
 
@@ -180,7 +180,7 @@ async def events_of(
     ends = Cancel()
 
     def put(item: Event | _End) -> None:
-        with suppress(RuntimeError):  # the loop was closed, and nobody listens
+        with suppress(RuntimeError):  # the loop was closed
             loop.call_soon_threadsafe(items.put_nowait, item)
 
     def ended(run: Future[None]) -> None:

@@ -1,7 +1,7 @@
-"""What a person sees: answers, positions and cost on stdout; what is happening on stderr.
+"""Output for people: answers, positions and cost on stdout; progress and notices on stderr.
 
 Progress is drawn on a terminal only. Text of documents and models is printed as plain text: their
-control characters are removed and their markup means nothing.
+control characters are removed and their markup is not interpreted.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MARKS = {"accepted": ("✓", "green"), "rejected": ("✗", "red"), "unresolved"
 
 
 def show_answer(answer: Answer, *, as_json: bool) -> None:
-    """The answer as one JSON object, or as a person reads it."""
+    """Print the answer as one JSON object, or as text."""
     if as_json:
         write_json(answer.to_dict())
         return
@@ -70,7 +70,7 @@ def show_answer(answer: Answer, *, as_json: bool) -> None:
 
 
 def plain(text: str, style: str = "") -> Text:
-    """Return text as it is: no control characters, no markup."""
+    """Return text without control characters, and without interpreting markup."""
     return Text(neutralise(text), style)
 
 
@@ -83,7 +83,7 @@ _LEFT_OUT = {
 
 
 def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
-    """What an ingest did: counts on stdout, what was refused on stderr."""
+    """Print the counts of an ingest on stdout, and the refused files on stderr."""
     if as_json:
         fields = asdict(summary)
         fields["refused"] = [{"path": path, "reason": reason} for path, reason in summary.refused]
@@ -105,15 +105,15 @@ def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
 
 
 def write_json(value: Any, *, indent: int | None = None) -> bool:
-    """As `write`: JSON in which what could steer a terminal, or is half a character, is escaped."""
+    """Print JSON; control characters and halves of characters are escaped. Returns as `write`."""
     ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     return write(json_text(value, indent=indent, ascii_only=ascii_only) + "\n")
 
 
 def write(text: str) -> bool:
-    """Return text to stdout; what its encoding lacks is replaced.
+    """Write text to stdout; characters that its encoding lacks are replaced.
 
-    A reader that has gone is no fault: False says so, and nothing more is written.
+    Returns False if the reader has closed the pipe: later output is dropped.
     """
     encoding = sys.stdout.encoding or "utf-8"
     try:
@@ -127,7 +127,7 @@ def write(text: str) -> bool:
 
 @contextmanager
 def printing() -> Iterator[Console]:
-    """A console whose output goes to stdout as a whole when all of it is there."""
+    """Yield a console whose output goes to stdout at once at the end."""
     out = _console()
     with out.capture() as captured:
         yield out
@@ -135,7 +135,7 @@ def printing() -> Iterator[Console]:
 
 
 def write_row(label: str, text: str) -> bool:
-    """As `write`: a label, and text beside it that never runs under it."""
+    """Print a label, and text beside it that never runs under it. Returns as `write`."""
     out = _console()
     with out.capture() as captured:
         out.print(hanging(Text(label, "dim"), text))
@@ -191,7 +191,7 @@ class Meter:
 
 
 class Waiting:
-    """What is happening while a question is answered, on stderr: a moving line on a terminal.
+    """Progress of a question on stderr: a moving line on a terminal.
 
     Notices that a user must know (a model is fetched or converted) are printed everywhere.
     """
@@ -216,7 +216,7 @@ class Waiting:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Within this context no line moves, so that something can be printed."""
+        """Stop the moving line within this context, so that something can be printed."""
         if self._status:
             self._status.stop()
         yield
@@ -228,7 +228,7 @@ class Waiting:
         self._console.print(plain(one_line(message), "dim"))
 
     def show_download(self, done: int, total: int, what: str) -> None:
-        """Show how much of a download is there, in bytes."""
+        """Show the progress of a download, in bytes."""
         if self._status:
             of = f" of {total / 1e6:,.0f}" if total else ""
             self._status.update(plain(f"{what}: {done / 1e6:,.0f}{of} MB"))
@@ -250,7 +250,7 @@ class Waiting:
             self._status.update(f"{event.role}: {count(self._calls, 'call')} so far")
 
     def _notice(self, event: Event) -> str | None:
-        """Return what a user must know of an event; None for most."""
+        """Return the notice for the user on an event; None for most events."""
         if isinstance(event, Unchecked):
             return f"the citations are not judged: {event.reason}"
         if isinstance(event, Unestimated):
@@ -264,10 +264,10 @@ class Waiting:
         return None
 
     def review(self, roles: Iterable[str]) -> None:
-        """Name the roles that were cast and that nobody played, as a misspelt one."""
+        """Print the roles that got a model and no call, such as a misspelt one."""
         for role in sorted(set(roles) - self._played):
             played = ", ".join(sorted(self._played)) or "no role"
-            self.say(f"--role {role}: nothing was asked of it; the models played {played}")
+            self.say(f"--role {role}: no model call has this role; the roles called were {played}")
 
 
 def _unestimated(event: Unestimated) -> str:
@@ -276,7 +276,7 @@ def _unestimated(event: Unestimated) -> str:
 
 
 def _show_head(out: Console, answer: Answer) -> None:
-    """The question, and the answers or why there is none, in a box."""
+    """Print the question, and the answers or the reason for none, in a box."""
     head = "; ".join(answer.answers) or f"No answer: {abstention_line(answer)}"
     question = " ".join(answer.question.split())
     title = plain(question) if len(question) <= out.width - 8 else None
@@ -286,7 +286,7 @@ def _show_head(out: Console, answer: Answer) -> None:
 
 
 def _body(answer: Answer) -> Text:
-    """Return the answer's text, with a word after each claim that its quotes do not bear out."""
+    """Return the answer's text, with a warning after each claim that its quotes do not support."""
     claims = [
         plain(render([claim])) + Text(f" ({warning(claim)})" if warning(claim) else "", "yellow")
         for claim in answer.claims
@@ -295,7 +295,7 @@ def _body(answer: Answer) -> Text:
 
 
 def _show_quotes(out: Console, answer: Answer) -> None:
-    """Every quote once, with its source and page, and below it the address of its passage."""
+    """Print every quote once, with its source and page, and the address of its passage below."""
     citations = {citation.n: citation for claim in answer.claims for citation in claim.citations}
     for n, citation in citations.items():
         origin, address = quoted_from(citation, answer.passages)
@@ -307,7 +307,7 @@ def _show_quotes(out: Console, answer: Answer) -> None:
 
 
 def _show_position(out: Console, position: Position) -> None:
-    """The verdict and the answer, and below them who says so and why it was decided."""
+    """Print the verdict and the answer, with its sources and the reason below."""
     mark, style = _MARKS[position.verdict]
     about = f" — {one_line(position.subject)}" if position.subject else ""
     line = Text.assemble((one_line(position.answer), "bold"), about)

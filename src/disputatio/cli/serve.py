@@ -16,7 +16,7 @@ from disputatio.text import content_id
 
 if TYPE_CHECKING:
     from disputatio.config import Settings
-    from disputatio.server.options import Access, Keeping
+    from disputatio.server.options import Access, StorageOptions
 
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client", "multipart", "mcp")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -188,11 +188,13 @@ def _access(
     return Access(token=token, hosts=(*own, *(hosts or ())), origins=tuple(origins or ()), writing=writing)
 
 
-def _keeping(settings: Settings, answers: str, days: float, runs: Path | None, audit: Path | None) -> Keeping:
-    """Choose where the server stores conversations, answers and uploads."""
+def _keeping(
+    settings: Settings, answers: str, days: float, runs: Path | None, audit: Path | None
+) -> StorageOptions:
+    """Choose where the server stores answers and uploads."""
     from disputatio.eval.reporting.run_folders import RunFolders
     from disputatio.parts import cache_folder
-    from disputatio.server.options import Keeping
+    from disputatio.server.options import StorageOptions
     from disputatio.store.addresses import is_served, mask_secrets
 
     if runs is not None and not runs.is_dir():
@@ -201,7 +203,7 @@ def _keeping(settings: Settings, answers: str, days: float, runs: Path | None, a
     if is_served(settings.index):  # which names no folder
         uploads = cache_folder(settings) / content_id("served", mask_secrets(settings.index)) / "uploads"
     kept = {"default": cache_folder(settings) / "answers.sqlite", "none": None}
-    return Keeping(
+    return StorageOptions(
         answers=kept[answers] if answers in kept else Path(answers),
         days=days,
         uploads=uploads,

@@ -1,4 +1,4 @@
-"""`disputatio ask --stream`: what happens while a question is answered, a line an event, on stdout."""
+"""`disputatio ask --stream`: one line for each event of a question, on stdout."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST_READING = 200  # characters
 def follow(
     question: str, prepared: Prepared, *, trace: Trace, waiting: Waiting, as_json: bool
 ) -> Answer | None:
-    """Answer a question and print its events as they happen; None when whoever read them has gone.
+    """Answer a question and print its events as they happen; None if the reader has closed the pipe.
 
     As JSON each event is one line, with its kind as `event`. As text the events that the answer repeats are
     left out.
@@ -49,7 +49,7 @@ class _Lines:
         self._finished: Counter[tuple[str, int]] = Counter()  # calls, by role and size of their batch
 
     def show(self, event: Event) -> bool:
-        """Print what there is to say of an event; False when nobody reads it."""
+        """Print the line of an event; False if the reader has closed the pipe."""
         line = self._line(event)
         return line is None or write_row(line[0].ljust(_LABEL), line[1])
 
@@ -73,9 +73,7 @@ class _Lines:
         return None
 
     def _call(self, event: Read) -> tuple[str, str]:
-        """Return a finished call: whose passages were read and what the agent made of them, or whose call it
-        was.
-        """
+        """Return a label and a text for a finished call: the sources read, or the role, and the reply."""
         batch = (event.role, event.calls)
         self._finished[batch] = self._finished[batch] % event.calls + 1
         number = f"{self._finished[batch]}/{event.calls}"
@@ -88,7 +86,7 @@ class _Lines:
 
 
 def _reading(reply: str) -> str:
-    """Return what an agent answered, where its reply is JSON with an answer; else how its reply begins."""
+    """Return the answer of a JSON reply, else the beginning of the reply."""
     try:
         fields = json.loads(reply)
     except (ValueError, RecursionError):
@@ -104,7 +102,7 @@ def _reading(reply: str) -> str:
 
 
 def _passages(passages: Sequence[str], sources: Sequence[str]) -> str:
-    """Return how many passages of which sources."""
+    """Return the number of passages and their sources."""
     if not passages:
         return "nothing"
     names = ", ".join(name for name in dict.fromkeys(sources) if name)

@@ -1,1 +1,1 @@
-"""The server: one address that pages, chat clients and agents ask. The only room that knows the web."""
+"""The HTTP server for the page, chat clients and agents; the only room that imports web frameworks."""

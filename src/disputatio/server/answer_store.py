@@ -1,4 +1,4 @@
-"""Answers that were given, by id, in a small SQLite file: a permalink, and what `without` decides by."""
+"""Answers by id in a SQLite file, for permalinks and for `without`."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _LEVEL = 3  # of compression: answers hold their passages and calls, and shrink 
 
 
 class AnswerStore:
-    """Answers for some days, for the user alone; from any thread.
+    """Answers of the last days, readable by the user alone; safe for any thread.
 
-    One is on the disk when `keep` returns. Raises `StoreError` where the file cannot be used.
+    An answer is on disk when `keep` returns. Raises `StoreError` if the file cannot be used.
     """
 
     def __init__(self, path: Path | None, *, days: float = 30.0, most: int = 10_000) -> None:
-        """Open the file, which is made where it is not there; None keeps answers in memory."""
+        """Open or create the file; None keeps answers in memory."""
         self._days, self._most = days, most
         self._lock = threading.Lock()
         self._path = path
@@ -54,7 +54,7 @@ class AnswerStore:
             raise StoreError(f"{path}: cannot keep answers: {error}") from error
 
     def keep(self, name: str, answer: Answer) -> None:
-        """Keep an answer, and drop those that are too old or too many."""
+        """Store an answer, and drop those that are too old or too many."""
         body = zlib.compress(answer.to_json().encode(), _LEVEL)
         with self._open() as db:
             db.execute(
@@ -81,14 +81,14 @@ class AnswerStore:
         return Answer.from_dict(json.loads(self.json(name)))
 
     def drop(self, name: str) -> bool:
-        """Forget an answer; whether there was one."""
+        """Delete an answer; return False if there was none."""
         with self._open() as db:
             count = db.execute("DELETE FROM answers WHERE id = ?", (name,)).rowcount
             db.commit()
         return count > 0
 
     def count(self) -> int:
-        """Return how many answers are kept."""
+        """Return the number of stored answers."""
         with self._open() as db:
             [number] = db.execute("SELECT count(*) FROM answers").fetchone()
         return int(number)

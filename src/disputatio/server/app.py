@@ -27,7 +27,7 @@ PAGE = Path(__file__).parent / "page"  # the built page, where there is one
 
 
 def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
-    """Return the application over a service, which it closes at its end."""
+    """Create the application over a service, which it closes on shutdown."""
 
     agents = agents_door(service)
 
@@ -56,9 +56,9 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
     app.include_router(searching.passage_router(service))
     app.router.routes.extend(http_routes(agents, service.access, body=service.limits.body))
     _mount_page(app, page)
-    app.add_exception_handler(DisputatioError, _ours)
+    app.add_exception_handler(DisputatioError, _own_error)
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _of_the_framework)
+    app.add_exception_handler(HTTPException, _framework_error)
     app.add_middleware(
         Guard, access=service.access, limits=service.limits, metrics=service.metrics, files=_files(page)
     )
@@ -67,7 +67,7 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
 
 
 def _describe_events(app: FastAPI) -> None:
-    """Add the events of streams to the description of the API, for no response is made of them alone."""
+    """Add the events of streams to the API description; no response model includes them."""
     described = app.openapi
 
     def whole() -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _describe_events(app: FastAPI) -> None:
 
 
 def _mount_page(app: FastAPI, page: Path) -> None:
-    """The page's own files at `/`, where it was built."""
+    """Serve the page's files at `/`, if the page was built."""
     if (page / "index.html").is_file():
         app.mount("/", PageFiles(directory=page, html=True), name="page")
 
@@ -91,19 +91,19 @@ def _files(page: Path) -> set[str]:
     return files | {"/"}
 
 
-async def _ours(_: Request, error: Exception) -> Response:
+async def _own_error(_: Request, error: Exception) -> Response:
     return error_response(error)
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
-    """Return the first thing that is wrong with a request, in one line."""
+    """Report the first invalid field of a request, in one line."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
     return fault_response(Fault(status=400, kind="InputError", message=f"{where}: {first['msg']}"))
 
 
-async def _of_the_framework(_: Request, error: Exception) -> Response:
+async def _framework_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kinds = {404: "NotFound", 405: "NotAllowed"}
     fault = Fault(

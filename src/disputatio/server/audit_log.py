@@ -1,4 +1,4 @@
-"""Who asked what, a line each: off unless the operator names a file for it."""
+"""The log of questions and their clients, a line each; off unless the operator names a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class AuditLog:
     """A file of JSON lines, for the user alone; it never holds a token."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file for appending; raises `StoreError` where that cannot be."""
+        """Open the file for appending; raises `StoreError` if that fails."""
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
             path.chmod(0o600)

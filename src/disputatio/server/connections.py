@@ -1,4 +1,4 @@
-"""Connections that are cut when a client is too slow, and a server that ends in peace when it is told to."""
+"""Connections that close when a client is too slow, and a server that shuts down cleanly on a signal."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _IDLE = 30  # seconds that a connection stays without a request
 
 
 def protocol(limits: Limits) -> type[asyncio.Protocol]:
-    """Return the protocol of a connection that keeps to the limits."""
+    """Return a connection protocol that enforces the limits."""
 
     class Connection(H11Protocol):
-        """Cut when a request's head does not come in time, or the client does not take what is sent."""
+        """A connection that closes if a request's head is late or the client stops reading."""
 
         _head: asyncio.TimerHandle | None = None
         _taking: asyncio.TimerHandle | None = None
@@ -72,7 +72,7 @@ def _end(timer: asyncio.TimerHandle | None) -> None:
 
 
 class Server(uvicorn.Server):
-    """A server that a signal ends in peace: the process goes on after it, and ends as it likes."""
+    """A server that a signal stops without ending the process."""
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -89,14 +89,14 @@ class Server(uvicorn.Server):
 
 
 def server_of(app: FastAPI, limits: Limits) -> Server:
-    """Return the server of an application, which is given its sockets when it runs."""
+    """Create the server of an application; `run` takes its sockets."""
     config = uvicorn.Config(
         app,
         http=protocol(limits),
         ws="none",
         loop="asyncio",
         log_level="error",
-        access_log=False,  # questions may stand in addresses
+        access_log=False,  # addresses may contain questions
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=_IDLE,
@@ -107,7 +107,7 @@ def server_of(app: FastAPI, limits: Limits) -> Server:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a socket at an address; raises `ConfigError` where it is in use, or not of this machine."""
+    """Open a socket at an address; raises `ConfigError` if it is in use or not of this machine."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         # Said to be TCP, so that asyncio lets small pieces go at once (TCP_NODELAY).

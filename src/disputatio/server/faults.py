@@ -1,4 +1,4 @@
-"""Errors as a client sees them: a status, a kind, one line, and nothing of the machine behind it."""
+"""Errors as clients see them: a status, a kind and one line, without paths of the machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST = 500  # characters of a message
 
 
 class Full(DisputatioError):
-    """More questions wait than may; `retry_after` is in seconds."""
+    """Too many questions are waiting; `retry_after` is in seconds."""
 
     def __init__(self, message: str, retry_after: float) -> None:
         self.retry_after = retry_after
@@ -26,15 +26,15 @@ class Full(DisputatioError):
 
 
 class NotFound(DisputatioError):
-    """There is nothing of that name here."""
+    """No object has that name."""
 
 
 class NotAllowed(DisputatioError):
-    """The server was not started with what this takes."""
+    """The server was started without the option that this needs."""
 
 
 class Conflicting(DisputatioError):
-    """Something else has to end first."""
+    """Another job of the same kind has to end first."""
 
 
 _STATUSES: tuple[tuple[type[DisputatioError], int], ...] = (
@@ -62,7 +62,7 @@ _STATUSES: tuple[tuple[type[DisputatioError], int], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What a client is told of an error."""
+    """An error as a client sees it."""
 
     status: int
     kind: str
@@ -76,7 +76,7 @@ class Fault:
 
 
 def fault_of(error: BaseException) -> Fault:
-    """Return what a client is told of an error; of one that nobody foresaw only that it happened."""
+    """Return an error as a client sees it; the details of an unexpected one stay in the log."""
     if not isinstance(error, DisputatioError):
         return Fault(status=500, kind="Internal", message="the server failed; its log says why")
     status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
@@ -100,7 +100,7 @@ def nearest(error: errors.UnknownName) -> str | None:
 
 
 def shown(message: str) -> str:
-    """Return a message on one line, with the names of files in place of their paths, and of bounded length.
+    """Shorten a message to one line of bounded length, with names of files in place of their paths.
 
     >>> shown("/srv/secret/town.index: there is no index here")
     'town.index: there is no index here'

@@ -1,7 +1,7 @@
-"""What stands before every router: who may ask, from which page, by which name, and how much at a time.
+"""The checks before every router: host name, origin, token, size and speed of a request.
 
 It refuses names that are not this server's (DNS rebinding), pages of other sites (CSRF), requests without the
-token, and bodies that are too large or too slow; and it adds the headers that keep browsers careful.
+token, and bodies that are too large or too slow; and it adds the security headers for browsers.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Guard:
     def __init__(
         self, app: ASGIApp, *, access: Access, limits: Limits, metrics: Metrics, files: Iterable[str] = ()
     ) -> None:
-        """`files` are the addresses of the page's own files, which hold nothing of the index."""
+        """Wrap an application; `files` are the addresses of the page's files, which need no token."""
         self._app, self._access, self._limits, self._metrics = app, access, limits, metrics
         self._hosts = {name.casefold() for name in (*LOOPBACK, *access.hosts)}
         self._origins = {origin.casefold() for origin in access.origins}
@@ -85,7 +85,7 @@ class Guard:
             return
         headers = Headers(scope=scope)
         origin = headers.get("origin", "")
-        answer = self._careful(send, scope, origin)
+        answer = self._secured(send, scope, origin)
         try:
             self._check_name(headers, scope)
             self._check_origin(headers, origin)
@@ -107,7 +107,7 @@ class Guard:
         await self._pass(scope, passed, answer)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; an error that nobody foresaw is logged, and the client told of it."""
+        """Pass a request on; an unexpected error is logged, and the client gets status 500."""
         begun = False
 
         async def watched(message: Message) -> None:
@@ -118,14 +118,14 @@ class Guard:
         try:
             await self._app(scope, receive, watched)
         except Exception as error:
-            LOG.exception("a request failed for a reason that nobody foresaw")
+            LOG.exception("a request failed: unexpected error")
             if begun:
-                raise  # the connection is cut, so that nobody takes the half for the whole
+                raise  # the connection is closed, so that no client takes a part for the whole
             await fault_response(fault_of(error))(scope, receive, send)
 
-    # --- by which name, from which page, by whom --------------------------------------------------
+    # --- host, origin, token ----------------------------------------------------------------------
     def _check_name(self, headers: Headers, scope: Scope) -> None:
-        """Refuse names that are not this server's, and addresses that no client of good will sends."""
+        """Refuse host names that are not this server's, and malformed addresses."""
         given = headers.getlist("host")
         match = _HOST.fullmatch(given[0]) if len(given) == 1 else None
         if match is None:
@@ -151,7 +151,7 @@ class Guard:
             raise _Refusal(400, "path", "the address is not a plain path")
 
     def _check_origin(self, headers: Headers, origin: str) -> None:
-        """Refuse what a page of another site sends, whatever it sends."""
+        """Refuse all requests from pages of other sites."""
         if origin and origin.casefold() in self._origins:
             return
         own = headers["host"].casefold()
@@ -166,7 +166,7 @@ class Guard:
             raise _Refusal(403, "origin", "pages of other sites may not ask")
 
     def _check_token(self, headers: Headers, scope: Scope) -> None:
-        """Refuse who does not know the token, and tokens where logs would keep them."""
+        """Refuse requests without the token, and tokens in addresses, which logs would keep."""
         if self._digest is None or (scope["path"] in self._open and scope["method"] in ("GET", "HEAD")):
             return
         query = scope["query_string"].decode("latin-1")
@@ -180,11 +180,11 @@ class Guard:
                 401, "token", "give the token as Authorization: Bearer ...", {"WWW-Authenticate": "Bearer"}
             )
 
-    # --- how much, how fast -----------------------------------------------------------------------
+    # --- size and speed ---------------------------------------------------------------------------
     async def _bounded(self, headers: Headers, scope: Scope, receive: Receive) -> Receive:
-        """Return a way to receive a body that is small enough and comes fast enough.
+        """Return a `receive` that enforces the size and speed of the body.
 
-        Uploads are read piece by piece by whoever wants them; all else is read here, whole.
+        Uploads are read piece by piece by their route; other bodies are read here, whole.
         """
         uploads = scope["path"] == UPLOADS and self._access.writing
         most = self._limits.upload if uploads else self._limits.body
@@ -211,9 +211,9 @@ class Guard:
 
         return replay
 
-    # --- what goes out ----------------------------------------------------------------------------
-    def _careful(self, send: Send, scope: Scope, origin: str) -> Send:
-        """Send with the headers that keep browsers careful; the metrics hear of the status."""
+    # --- headers ----------------------------------------------------------------------------------
+    def _secured(self, send: Send, scope: Scope, origin: str) -> Send:
+        """Wrap `send`: add the security headers, and count the status in the metrics."""
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -234,7 +234,7 @@ class Guard:
         return answer
 
     async def _preflight(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Tell a browser what a page of an allowed origin may send; others hear nothing of it."""
+        """Answer a preflight request; only pages of allowed origins get the permissions."""
         from starlette.responses import Response
 
         allowed = Headers(scope=scope)["origin"].casefold() in self._origins
@@ -243,7 +243,7 @@ class Guard:
 
 
 class _Body:
-    """A body as it comes: bounded in size, and in time by what has come so far."""
+    """A request body with a bounded size and a minimum speed."""
 
     def __init__(self, receive: Receive, most: int, seconds: float) -> None:
         self._receive, self._most, self._seconds = receive, most, seconds
@@ -252,7 +252,7 @@ class _Body:
         self._began = asyncio.get_running_loop().time()
 
     async def piece(self) -> Message:
-        """Return the next message; raises `HTTPException` for a body that is too large or too slow."""
+        """Receive the next message; raises `HTTPException` for a body that is too large or too slow."""
         if self._over:
             return await self._receive()  # the client closing its end
         allowed = self._seconds + self._size / _LEAST_RATE
@@ -268,7 +268,7 @@ class _Body:
         return message
 
     async def whole(self) -> bytes:
-        """Return the body to its end."""
+        """Read the body to its end."""
         parts = []
         while not self._over:
             parts.append((await self.piece()).get("body", b""))

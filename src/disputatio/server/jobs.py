@@ -1,4 +1,4 @@
-"""Work that takes longer than a request: calibrations and ingests, one of a kind at a time, with progress."""
+"""Jobs that take longer than a request: calibrations and ingests, one of a kind at a time, with progress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOG = logging.getLogger("disputatio.server")
 
 Kind = Literal["calibrate", "ingest"]
 State = Literal["running", "done", "failed", "stopped"]
-_KEPT = 200  # jobs that ended and are remembered
+_KEPT = 200  # finished jobs that are remembered
 
 
 def _now() -> str:
@@ -29,7 +29,7 @@ def _now() -> str:
 
 @dataclass(slots=True, kw_only=True)
 class Job:
-    """One piece of work; `plan` says what it takes once that is known, `result` what came of it."""
+    """One job, with its `plan` once that is known, and its `result` or `error` at the end."""
 
     id: str
     kind: Kind
@@ -45,12 +45,12 @@ class Job:
     cancel: Cancel = field(default_factory=Cancel)
 
     def progress(self, done: int, total: int, left: float | None = None) -> None:
-        """Hear how far the work is; raises `Cancelled` once it is to stop."""
+        """Record the progress of the work; raises `Cancelled` if the job was stopped."""
         self.cancel.check()
         self.done, self.total, self.seconds_left = done, total, left
 
     def to_dict(self) -> dict[str, Any]:
-        """As a client sees it."""
+        """Return the job as a client sees it."""
         names = ("id", "kind", "state", "done", "total", "seconds_left", "plan", "result", "error")
         return {name: getattr(self, name) for name in (*names, "began", "ended")}
 
@@ -59,17 +59,17 @@ Work = Callable[[Job], dict[str, Any]]
 
 
 class Jobs:
-    """The work under way and what ended lately; it belongs to one event loop."""
+    """The running and the last finished jobs; it belongs to one event loop."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
         self._threads: list[threading.Thread] = []
 
     def start(self, kind: Kind, work: Work) -> Job:
-        """Begin some work in a thread of its own; raises `Conflicting` where the same is under way."""
+        """Start a job in its own thread; raises `Conflicting` if one of the same kind is running."""
         for other in self._jobs.values():
             if other.kind == kind and other.state == "running":
-                raise Conflicting(f"a job of this kind is under way ({other.id}): wait for it, or stop it")
+                raise Conflicting(f"a job of this kind is running ({other.id}): wait for it, or stop it")
         job = Job(id=f"j{secrets.token_hex(8)}", kind=kind)
         self._jobs[job.id] = job
         ended = [name for name, each in self._jobs.items() if each.state != "running"]
@@ -91,7 +91,7 @@ class Jobs:
         return list(reversed(self._jobs.values()))
 
     async def close(self, seconds: float) -> None:
-        """Stop what is under way, and wait a while for it."""
+        """Stop all jobs, and wait up to `seconds` for them."""
         for job in self._jobs.values():
             job.cancel.cancel()
         until = time.monotonic() + seconds
@@ -108,7 +108,7 @@ def _run(job: Job, work: Work) -> None:
     except DisputatioError as error:
         state, job.error = "failed", fault_of(error).to_dict()["error"]
     except Exception as error:
-        LOG.exception("a job failed for a reason that nobody foresaw")
+        LOG.exception("a job failed: unexpected error")
         state, job.error = "failed", fault_of(error).to_dict()["error"]
     job.ended = _now()
     job.state = state

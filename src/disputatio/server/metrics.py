@@ -1,4 +1,4 @@
-"""Figures for Prometheus: how much is asked, how long that takes, what it costs. No text, nobody's name."""
+"""Metrics for Prometheus: numbers, durations and costs of questions, without texts or clients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SECONDS = (0.05, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 
 
 class Metrics:
-    """The figures of one server."""
+    """The metrics of one server."""
 
     def __init__(self, turns: Turns) -> None:
         self._registry = registry = CollectorRegistry()
@@ -56,5 +56,5 @@ class Metrics:
                 self._tokens.labels(kind).inc(getattr(usage, f"{kind}_tokens"))
 
     def text(self) -> bytes:
-        """Return all figures as Prometheus reads them."""
+        """Return all metrics in the format of Prometheus."""
         return generate_latest(self._registry)

@@ -1,4 +1,4 @@
-"""The description of the API, for whoever generates types from it: `python -m disputatio.server.openapi`."""
+"""Prints the description of the API, to generate types from: `python -m disputatio.server.openapi`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def schema() -> dict[str, Any]:
-    """Return the OpenAPI document of the server, made without an index or a model."""
+    """Build the OpenAPI document of the server, without an index or a model."""
     from disputatio.config import read_settings
     from disputatio.parts import build_kit
     from disputatio.server.app import create_app

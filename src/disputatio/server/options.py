@@ -1,4 +1,4 @@
-"""What a server is told when it starts: limits, who may ask, and where it keeps things."""
+"""Options of a server: limits, access and storage."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from disputatio.spending import Budget, Meter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The most that requests may take; each is there so that one person cannot take it all.
+    """The limits of requests, so that no client can use up the server.
 
     `in_flight` questions are answered at a time, `waiting` more may wait, `waiting_each` of one client. A
-    question may cost `calls`, `tokens` and `seconds`; it goes on for `abandoned` seconds when nobody listens
-    any more, and its events stay for `linger` seconds after the end. `body` and `upload` are bytes. A client
-    has `header_seconds` for a request's head, `body_seconds` for each piece of its body, and
-    `write_seconds` to take each piece of a reply. There are `connections` at a time, and `jobs` of one kind.
+    question may cost `calls`, `tokens` and `seconds`; it goes on for `abandoned` seconds without a follower,
+    and its events stay for `linger` seconds after the end. `body` and `upload` are bytes. A client has
+    `header_seconds` for a request's head, `body_seconds` for each piece of its body, and `write_seconds` to
+    take each piece of a reply. There are `connections` at a time, and `jobs` of one kind.
     """
 
     in_flight: int = 16
@@ -52,7 +52,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """Who may ask: with a `token` only who knows it. `hosts` and `origins` are allowed beside loopback."""
+    """Access: clients need the `token` if there is one. `hosts` and `origins` are allowed beside loopback."""
 
     token: str = field(default="", repr=False)
     hosts: tuple[str, ...] = ()
@@ -78,8 +78,8 @@ class Runs(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keeping:
-    """Where a server keeps things: answers in a SQLite file, for `days` and at most `most` of them.
+class StorageOptions:
+    """Storage: answers in a SQLite file, for `days` and at most `most` of them.
 
     `uploads` is the folder of uploaded originals, `runs` are evaluations to show, `audit` is the log of who
     asked what; None leaves each out. Without `answers` they are kept in memory until the server ends.

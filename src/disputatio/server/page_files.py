@@ -1,4 +1,4 @@
-"""The built page as files, under a policy that lets it load nothing but itself."""
+"""The built page as static files, with a policy that lets it load only its own files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEPT = "public, max-age=31536000, immutable"  # names of assets change with the
 
 
 class PageFiles(StaticFiles):
-    """Files of the page with its headers; `index.html` is asked for anew each time."""
+    """Files of the page with its headers; browsers request `index.html` each time."""
 
     def file_response(
         self,

@@ -23,12 +23,12 @@ _Item = TypeVar("_Item")
 
 
 def json_response(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a value as JSON in which what could steer a terminal or a page is escaped."""
+    """Return a value as JSON; control characters and marks of direction are escaped."""
     return text_of_json(json_text(value), status=status, headers=headers)
 
 
 def text_of_json(text: str, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return JSON text as it is."""
+    """Return JSON text unchanged."""
     return Response(
         text.encode("utf-8", "backslashreplace"),
         status_code=status,
@@ -38,12 +38,12 @@ def text_of_json(text: str, *, status: int = 200, headers: Mapping[str, str] | N
 
 
 def fault_response(fault: Fault) -> Response:
-    """Return a fault in the form that all of them have."""
+    """Return the response of a fault."""
     return json_response(fault.to_dict(), status=fault.status, headers=fault.headers)
 
 
 def error_response(error: BaseException) -> Response:
-    """Return an error as a fault."""
+    """Return the response of an error."""
     return fault_response(fault_of(error))
 
 
@@ -113,6 +113,6 @@ async def unless_gone(request: Request, running: Running) -> Answer | None:
 
 
 async def _gone(request: Request) -> None:
-    """Return when the client has closed its connection."""
+    """Wait until the client closes its connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -1,6 +1,6 @@
-"""What the server does, without the web: questions over one index and one engine, and their answers.
+"""The server without HTTP: questions over one index and one engine, and their answers.
 
-`Service` is what every router, and every other door (chat, MCP), works with. It belongs to one event loop.
+All routers, the chat door and the MCP door share one `Service`, which belongs to one event loop.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from disputatio.server.audit_log import AuditLog
 from disputatio.server.faults import Full, NotAllowed, NotFound, shown
 from disputatio.server.jobs import Jobs
 from disputatio.server.metrics import Metrics
-from disputatio.server.options import Access, Keeping, Limits
+from disputatio.server.options import Access, Limits, StorageOptions
 from disputatio.server.running import Running
 from disputatio.server.turns import Turns
 from disputatio.spending import Prices, read_prices
@@ -74,7 +74,7 @@ class AskRequest:
 
 
 class Service:
-    """Questions over one index and one engine, in fair turns; the answers are kept.
+    """Questions over one index and one engine, in fair turns; answers are stored.
 
     Start it in the loop that it is used in (`async with service`), or let `create_app` do so.
     """
@@ -87,14 +87,14 @@ class Service:
         settings: Settings,
         limits: Limits | None = None,
         access: Access | None = None,
-        keeping: Keeping | None = None,
+        keeping: StorageOptions | None = None,
         kits: Mapping[str, Kit] | None = None,
         prices: Prices | None = None,
     ) -> None:
-        """`kits` has the other models that a client may choose, by name; `prices` what they cost."""
+        """Create the service; `kits` has the other models that a client may choose, by name."""
         self.index, self.settings = index, settings
         self.limits, self.access = limits or Limits(), access or Access()
-        self.keeping = keeping or Keeping()
+        self.keeping = keeping or StorageOptions()
         self.kits = {kit.model.name: kit, **(kits or {})}
         self.kit = kit
         self.prices = prices or read_prices()
@@ -119,14 +119,14 @@ class Service:
         *,
         limits: Limits | None = None,
         access: Access | None = None,
-        keeping: Keeping | None = None,
+        keeping: StorageOptions | None = None,
         models: tuple[str, ...] = (),
         prices: Prices | None = None,
     ) -> Service:
-        """Return the service that settings describe; `models` are others that a client may choose.
+        """Create the service that settings describe; `models` are others that a client may choose.
 
-        Raises `StoreError` where there is no index and writing is not allowed, `ConfigError` for a model that
-        cannot be.
+        Raises `StoreError` if there is no index and writing is not allowed, `ConfigError` for an unknown
+        model.
         """
         load_strategy(settings.strategy)
         notices = _Notices()
@@ -142,29 +142,29 @@ class Service:
             keeping=keeping,
             prices=prices,
         )
-        notices.tell = service.note
+        notices.send = service.note
         return service
 
     def note(self, message: str, done: int | None = None, total: int | None = None) -> None:
-        """Remember what is being done before questions can be answered, such as a download."""
+        """Record a notice for clients that wait, such as the progress of a download."""
         self.notice = {"message": shown(message), "done": done, "total": total}
 
     def opened_index(self) -> Index:
-        """Return the index; raises `StoreError` where the server has none."""
+        """Return the index; raises `StoreError` if the server has none."""
         if self.index is None:
             raise StoreError("this server has no index")
         return self.index
 
     def check_writing(self) -> None:
-        """Raise `NotAllowed` where the index is not to be written to."""
+        """Raise `NotAllowed` unless the server may write to its index."""
         if not self.access.writing:
             raise NotAllowed("this server does not write to its index: start it with --allow-writing")
 
     # --- asking ---------------------------------------------------------------------------------
     def ask(self, request: AskRequest, *, client: str = "") -> Running:
-        """Begin to answer a question; follow what comes by `Running.follow`, or wait for `Running.result`.
+        """Start to answer a question; see `Running.follow` and `Running.result`.
 
-        `client` is who shares a turn. Raises what is wrong with the question, and `Full`.
+        Questions of one `client` share turns. Raises `DisputatioError` for an unfit question, and `Full`.
         """
         prepared = self.prepare(request)
         if self.closing:
@@ -190,9 +190,9 @@ class Service:
         return running
 
     def running(self, name: str) -> Running:
-        """Return a question that is under way, or ended a moment ago; raises `NotFound`."""
+        """Return a question that is running or has ended a moment ago; raises `NotFound`."""
         if name not in self._running:
-            raise NotFound(f"no question {name!r} is under way")
+            raise NotFound(f"no question {name!r} is running")
         return self._running[name]
 
     def stop(self, name: str) -> Running:
@@ -244,8 +244,8 @@ class Service:
         )
 
     def strategy(self, name: str | None) -> str:
-        """Return a strategy that a client may choose: one that comes with the package, or the
-        server's own.
+        """Return a strategy that a client may choose: of the package, or the server's own. Raises
+        `UnknownName`.
         """
         if name is None or name == self.settings.strategy:
             return self.settings.strategy
@@ -262,7 +262,7 @@ class Service:
         return self.kits[model]
 
     async def _answer(self, running: Running, prepared: Prepared, limits: Limits) -> None:
-        """Wait for a turn, answer, and keep the answer; whatever happens, the question ends."""
+        """Wait for a turn, answer, and store the answer; the question ends whatever happens."""
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
 
@@ -316,7 +316,7 @@ class Service:
             raise Cancelled
 
     async def _keep(self, running: Running, answer: Answer) -> None:
-        """Keep an answer; one that cannot be kept is given all the same."""
+        """Store an answer; if that fails, clients get it all the same, and a frame that says so."""
         try:
             await asyncio.to_thread(self.answers.keep, running.id, answer)
         except StoreError as error:
@@ -328,9 +328,9 @@ class Service:
             fields = {"id": running.id, "client": running.client, "question": running.question}
             self.audit.write(what, **fields, strategy=running.strategy, state=running.state)
 
-    # --- the end --------------------------------------------------------------------------------
+    # --- shutdown -------------------------------------------------------------------------------
     async def close(self) -> None:
-        """Take no more questions, let those under way end within the grace, and stop the others."""
+        """Refuse new questions, wait for running ones within the grace period, and stop the others."""
         self.closing = True
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self.limits.grace)
@@ -345,21 +345,21 @@ class Service:
 
 
 class _Notices:
-    """What a kit says, for a service that is made after it."""
+    """Notices of a kit, passed on to the service that is created after it."""
 
     def __init__(self) -> None:
-        self.tell: Callable[[str, int | None, int | None], None] = lambda *_: None
+        self.send: Callable[[str, int | None, int | None], None] = lambda *_: None
 
     def say(self, message: str) -> None:
-        """Something happens before a model can answer."""
-        self.tell(message, None, None)
+        """Pass on a notice."""
+        self.send(message, None, None)
 
     def progress(self, done: int, total: int, what: str) -> None:
-        """Bytes of a download."""
-        self.tell(what, done, total or None)
+        """Pass on the bytes of a download."""
+        self.send(what, done, total or None)
 
 
 def _cancel(task: asyncio.Task[None] | None, running: Running) -> None:
-    """End the wait for a turn; once the turn has come the question ends by its own switch."""
+    """Cancel the wait for a turn; a running question is stopped by its own `Cancel`."""
     if task is not None and running.state == "waiting":
         task.cancel()

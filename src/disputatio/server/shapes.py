@@ -1,7 +1,7 @@
-"""What comes in and goes out, as OpenAPI describes it.
+"""Models of requests and responses, for validation and for OpenAPI.
 
-The nouns of answers are made from their dataclasses, so that the description cannot differ from what
-`to_dict` writes; requests are checked by models of their own.
+Models of answers are made from the dataclasses, so that the description cannot differ from what `to_dict`
+writes; requests have models of their own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST = 200  # names in one request
 
 @cache
 def shape(noun: type) -> type[BaseModel]:
-    """Return the model of what `to_dict` writes of a noun: all of its fields are there."""
+    """Return the model of the dictionary that `to_dict` makes of a noun."""
     hints = typing.get_type_hints(noun)
     parts: dict[str, Any] = {field.name: (_shaped(hints[field.name]), ...) for field in fields(noun)}
     if noun is Passage:
@@ -89,22 +89,22 @@ class Unkept(BaseModel):
     message: str
 
 
-_TOLD = (Asked, *(shape(kind) for kind in events.PUBLIC), Unkept, FaultTold)
+_EVENTS = (Asked, *(shape(kind) for kind in events.PUBLIC), Unkept, FaultTold)
 _EVENT = "#/components/schemas/Event"
 EVENT = {STREAM: {"schema": {"$ref": _EVENT}}}
 """The content of a stream: each `data` line is one of the events."""
 
 
 def event_schemas() -> dict[str, Any]:
-    """Return the component `Event` of the API's description, with all that it refers to."""
-    any_of: Any = Annotated[typing.Union[_TOLD], Field(discriminator="event")]  # noqa: UP007 (made of a tuple)
+    """Return the component `Event` of the API's description, with the components that it refers to."""
+    any_of: Any = Annotated[typing.Union[_EVENTS], Field(discriminator="event")]  # noqa: UP007 (made of a tuple)
     adapter: TypeAdapter[Any] = TypeAdapter(any_of)
     found = adapter.json_schema(ref_template="#/components/schemas/{model}")
     return {**found.pop("$defs"), "Event": {"title": "Event", **found}}
 
 
 class Request(BaseModel):
-    """A body of ours: unknown fields are refused, with their names."""
+    """A request body that refuses unknown fields, with their names."""
 
     model_config = ConfigDict(extra="forbid")
 

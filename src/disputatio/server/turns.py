@@ -1,4 +1,4 @@
-"""Whose turn it is: a bounded queue in which no client waits for all questions of another."""
+"""A fair, bounded queue: no client waits for all questions of another."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _MOST_WAIT = 600.0
 
 
 class Turns:
-    """At most `at_once` questions are answered at a time; the others wait, within bounds.
+    """Turns for at most `at_once` questions at a time; a bounded number of others wait.
 
-    The next turn is that of the client with the fewest questions under way, and among those of the one that
+    The next turn is that of the client with the fewest running questions, and among those of the one that
     has waited longest for a turn. It belongs to one event loop.
     """
 
@@ -30,16 +30,16 @@ class Turns:
 
     @property
     def running(self) -> int:
-        """How many questions are under way."""
+        """Return the number of running questions."""
         return self._running.total()
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """Return the number of waiting questions."""
         return sum(map(len, self._queues.values()))
 
     def check(self, client: str) -> None:
-        """Raise `Full` where one more question of this client could not even wait."""
+        """Raise `Full` if another question of this client could not even wait."""
         if self.running < self._at_once and not self.waiting:
             return
         if self.waiting >= self._most:
@@ -49,12 +49,12 @@ class Turns:
             raise Full(f"{mine} of your questions are waiting already: try again later", self.retry_after())
 
     def retry_after(self) -> float:
-        """Return seconds after which there is likely to be room."""
+        """Estimate the seconds until there is room."""
         return min(max(1.0, self._seconds * (1 + self.waiting) / self._at_once), _MOST_WAIT)
 
     @asynccontextmanager
     async def turn(self, client: str) -> AsyncIterator[float]:
-        """Wait for a turn and hold it; gives the seconds waited. Raises `Full`."""
+        """Wait for a turn and hold it; yields the seconds waited. Raises `Full`."""
         self.check(client)
         began = time.perf_counter()
         if self.running < self._at_once and not self.waiting:
@@ -80,13 +80,13 @@ class Turns:
                 queue.remove(ticket)
                 if not queue:
                     del self._queues[client]
-            elif ticket.done() and not ticket.cancelled():  # the turn came and nobody is there to take it
+            elif ticket.done() and not ticket.cancelled():  # the turn was given, but its question has ended
                 self._leave(client)
             raise
 
     def _leave(self, client: str) -> None:
         self._running[client] -= 1
-        self._running += Counter()  # drops who has none
+        self._running += Counter()  # drops clients without a running question
         while self._queues and self.running < self._at_once:
             following = min(self._queues, key=lambda name: self._running[name])  # the first on a tie
             queue = self._queues[following]

@@ -1,1 +1,1 @@
-"""The OpenAI-compatible door: strategies as models, chats as questions, citations as annotations."""
+"""The OpenAI-compatible API: strategies as models, chats as questions, citations as annotations."""

@@ -16,7 +16,7 @@ from disputatio.rendering.wording import count
 from disputatio.serialisation import json_text
 from disputatio.server.chat.faults import error_of
 from disputatio.server.chat.requests import AskOptions, ChatBody, Conversation, Standalone, standalone
-from disputatio.server.chat.wording import Wording, beside, inert, inert_quote, pieces, worded
+from disputatio.server.chat.wording import Wording, beside, inert, inert_quote, pieces, word_answer
 from disputatio.server.replies import HEARTBEAT, with_heartbeat
 from disputatio.server.running import Running
 from disputatio.server.service import Service
@@ -27,9 +27,9 @@ _MOST_SOURCES = 6  # named in a line of progress
 
 @dataclass(slots=True, kw_only=True)
 class Chat:
-    """A request for a completion, and the question that it comes to.
+    """A request for a completion, and the question in it.
 
-    `base` is the address of this server, `client` who shares a turn.
+    `base` is the address of this server; questions of one `client` share turns.
     """
 
     service: Service
@@ -44,7 +44,7 @@ class Chat:
     running: Running | None = None
 
     async def begin(self) -> Running:
-        """Make the question stand alone and ask it; raises what is wrong with it, and `Full`."""
+        """Make the question stand alone and ask it; raises `DisputatioError` for an unfit one, and `Full`."""
         options = self.body.disputatio or AskOptions()  # type: ignore[call-arg]  # all fields have defaults
         # Unfit options are refused before the model is asked to rewrite the question.
         self.service.prepare(options.to_request(self.conversation.question, self.strategy))
@@ -56,7 +56,7 @@ class Chat:
         return self.running
 
     def end(self) -> None:
-        """Stop the question where nobody waits for it any more."""
+        """Stop the question if it is still running."""
         if self.running is not None and not self.running.over:
             self.running.cancel.cancel()
 
@@ -80,7 +80,7 @@ class Chat:
 
     # --- in chunks ------------------------------------------------------------------------------
     async def lines(self) -> AsyncGenerator[str, None]:
-        """Yield the lines of a stream of chunks, with a comment where nothing comes for a while."""
+        """Yield the lines of a stream of chunks, with a comment after a while without a chunk."""
         try:
             async with aclosing(self._chunks()) as chunks, aclosing(with_heartbeat(chunks)) as beats:
                 async for chunk in beats:
@@ -90,7 +90,7 @@ class Chat:
             self.end()
 
     async def _chunks(self) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the role at once, then what happens, then the answer; or the error that stood in its way."""
+        """Yield the role at once, then progress, then the answer or the error."""
         yield self._chunk({"role": "assistant", "content": ""})
         try:
             running = await self.begin()
@@ -126,7 +126,7 @@ class Chat:
     # --- parts of both --------------------------------------------------------------------------
     def _wording(self, answer: Answer) -> Wording:
         options = self.body.disputatio
-        return worded(
+        return word_answer(
             answer,
             self._address,
             full=options is None or options.text == "full",
@@ -135,13 +135,13 @@ class Chat:
         )
 
     def _understood(self) -> str:
-        """Return the question that was asked, where it is not the one that was written."""
+        """Return the question that was asked, if it differs from the one that was written."""
         if self.asked is None or self.asked.question == self.conversation.question:
             return ""
         return self.asked.question
 
     def _address(self, passage: str) -> str:
-        """Return the address of a passage on this server, as it was when it was read for this answer."""
+        """Return the address of a passage on this server, as it was read for this answer."""
         answer = self.running.id if self.running else ""
         return f"{self.base}passages/{quote(passage, safe='')}?answer={answer}"
 
@@ -156,7 +156,7 @@ class Chat:
         )
 
     def _usage(self, answer: Answer) -> dict[str, Any]:
-        """Return what answer and rewriting cost, in OpenAI's terms."""
+        """Return the cost of answer and rewriting in OpenAI's terms."""
         spent = [answer.usage, *([self.asked.usage] if self.asked else [])]
         read = sum(usage.prompt_tokens for usage in spent)
         written = sum(usage.completion_tokens for usage in spent)
@@ -169,9 +169,7 @@ class Chat:
 
 
 def progress(event: Event) -> str:
-    """Return a line on what has happened, for clients that show a model's reasoning; empty for what says
-    little.
-    """
+    """Return a line on an event, for clients that show a model's reasoning; empty for most events."""
     if isinstance(event, Found):
         names = [inert_quote(name, 80) for name in dict.fromkeys(event.sources) if name]
         more = f" and {len(names) - _MOST_SOURCES} more" if len(names) > _MOST_SOURCES else ""

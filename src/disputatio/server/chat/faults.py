@@ -1,4 +1,4 @@
-"""Faults in OpenAI's form, for every route of the chat door."""
+"""Errors in OpenAI's form, for every route of the chat API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from disputatio.server.replies import json_response
 
 
 class ChatError(BaseModel):
-    """Why something could not be done, in OpenAI's form."""
+    """An error in OpenAI's form."""
 
     message: str
     type: str
@@ -25,7 +25,7 @@ class ChatError(BaseModel):
 
 
 class ChatFault(BaseModel):
-    """The body of every response of `/v1` that is no success."""
+    """The body of every error response of `/v1`."""
 
     error: ChatError
 
@@ -49,8 +49,8 @@ def error_of(error: BaseException) -> tuple[Fault, dict[str, Any]]:
 
 
 def response_of(error: BaseException) -> Response:
-    """Return the response to an error; clients repeat no request that a model has failed, as we did so
-    already.
+    """Return the response to an error; a request that a model has failed is not to be repeated, as the server
+    has retried.
     """
     fault, body = error_of(error)
     headers = dict(fault.headers)
@@ -60,7 +60,7 @@ def response_of(error: BaseException) -> Response:
 
 
 def invalid(error: RequestValidationError) -> Response:
-    """Return the first thing that is wrong with a request."""
+    """Report the first invalid field of a request."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body")
     message = f"{where or 'the body'}: {first['msg']}"
@@ -77,7 +77,7 @@ class OpenAIRoute(APIRoute):
     """A route whose faults are in OpenAI's form."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the route's handler, which answers our errors and unfit requests."""
+        """Return the route's handler, which turns errors and invalid requests into responses."""
         handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:

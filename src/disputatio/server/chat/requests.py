@@ -23,7 +23,7 @@ _TEXTS = ("text", "input_text", "output_text")
 
 
 class Message(BaseModel):
-    """One message of a chat; what is not a text of a user or an assistant is not read."""
+    """One message of a chat; only texts of users and assistants are read."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -32,7 +32,7 @@ class Message(BaseModel):
 
 
 class StreamOptions(BaseModel):
-    """Whether the last chunk of a stream says what the answer cost."""
+    """Options of a stream; with `include_usage` the last chunk has the usage."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -49,7 +49,7 @@ class AskOptions(AskFields):
 
 
 class ChatBody(BaseModel):
-    """A request for a completion. What has no meaning here (temperature, penalties) is taken and not used."""
+    """A request for a completion. Fields without a meaning here (temperature, penalties) are ignored."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -73,7 +73,7 @@ class Conversation:
 
 
 def check_supported(body: ChatBody) -> None:
-    """Raise `InputError` for what a client relies on and this server cannot do."""
+    """Raise `InputError` for options that change the reply and are not supported."""
     if body.n not in (None, 1):
         raise InputError("n: there is one answer to a question; leave n out")
     if isinstance(body.tool_choice, dict) or body.tool_choice == "required":
@@ -85,7 +85,7 @@ def check_supported(body: ChatBody) -> None:
 
 
 def conversation_of(messages: list[Message]) -> Conversation:
-    """Return the last question of a chat, and what was said before; raises `InputError` where there is none.
+    """Return the last question of a chat and the turns before it; raises `InputError` if there is none.
 
     >>> conversation_of([Message(role="user", content=[{"type": "text", "text": "Who?"}])]).question
     'Who?'
@@ -104,7 +104,7 @@ def conversation_of(messages: list[Message]) -> Conversation:
 
 
 def _text(message: Message, number: int) -> str:
-    """Return the text of a message; raises `InputError` for a user's message with something else in it."""
+    """Return the text of a message; raises `InputError` for other content in a user's message."""
     if message.content is None or isinstance(message.content, str):
         return message.content or ""
     texts = []
@@ -127,10 +127,10 @@ _NOTES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standalone:
-    """The question that is asked: `rewriting` says what was done to the chat's last one.
+    """The question that is asked, and how it was made from the chat's last one (`rewriting`).
 
-    `first` questions need nothing done. With `no_model`, or where its reply was `unusable`, the question is
-    asked as it stands, and the reply says so.
+    A `first` question needs no rewriting. With `no_model`, or after an `unusable` reply, the question is
+    asked as it is, and the answer has a note.
     """
 
     question: str
@@ -139,7 +139,7 @@ class Standalone:
 
     @property
     def note(self) -> str:
-        """What the reader is told of it; empty where all is well."""
+        """Return the note for the reader; empty if the rewriting worked."""
         why = _NOTES.get(self.rewriting)
         return f"This was asked as it stands: {why}. Name what you mean in the question." if why else ""
 
@@ -147,9 +147,7 @@ class Standalone:
 async def standalone(
     conversation: Conversation, service: Service, *, model: str | None, client: str
 ) -> Standalone:
-    """Return the question of a conversation so that it stands alone; raises `Full`, `LLMError`,
-    `BudgetSpent`.
-    """
+    """Rewrite the last question so that it stands alone; raises `Full`, `LLMError`, `BudgetSpent`."""
     question, earlier = conversation.question, conversation.earlier
     if not earlier:
         return Standalone(question=question, rewriting="first")

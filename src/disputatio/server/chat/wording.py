@@ -25,7 +25,7 @@ _MARK = re.compile(r"\[(\d{1,4})\]")
 _MOST_POSITIONS = 12
 _WORD = re.compile(r"\s*\S+\s*")
 _WORDS = 6  # of one piece of a stream
-# What of an answer stands beside its text; the rest is at its own address.
+# Fields of an answer beside its text; the whole answer has its own address.
 _BESIDE = (
     *("question", "answers", "abstained", "claims", "conflict", "confidence", "certificate", "read", "usage"),
     *("strategy", "model"),
@@ -34,13 +34,13 @@ _BESIDE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """What a chat shows of an answer."""
+    """An answer as a chat shows it."""
 
     text: str
     annotations: list[dict[str, Any]]
 
 
-def worded(
+def word_answer(
     answer: Answer,
     address: Callable[[str], str],
     *,
@@ -50,8 +50,8 @@ def worded(
 ) -> Wording:
     """Return the answer's text; when `full` with the positions that were not accepted, and the quotes.
 
-    `address` gives that of a passage by its id. `understood` is the question that was asked, where it is not
-    the one that was written; it comes first. `note` is a line of ours that comes last.
+    `address` gives that of a passage by its id. `understood` is the question that was asked, if it differs
+    from the one that was written; it comes first. `note` comes last.
     """
     parts = [f"Understood as: {inert_quote(understood, 2_000)}"] if understood else []
     parts.append(_answer(answer))
@@ -78,7 +78,7 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def beside(answer: Answer, **more: Any) -> dict[str, Any]:
-    """Return what of an answer stands beside the text, as JSON values: answers, claims, positions, cost."""
+    """Return the fields beside the text, as JSON values: answers, claims, positions, cost."""
     fields = answer.to_dict()
     return {**more, **{name: fields[name] for name in _BESIDE}}
 
@@ -92,7 +92,7 @@ def _answer(answer: Answer) -> str:
 
 
 def _others(answer: Answer) -> Iterator[str]:
-    """Yield a line for each position that was not accepted, under one that says how the positions relate."""
+    """Yield a line on how the positions relate, then one for each that was not accepted."""
     others = [each for each in answer.conflict.positions if each.verdict != "accepted"]
     if not others:
         return
@@ -122,7 +122,7 @@ def _citations(answer: Answer) -> dict[int, Citation]:
 
 
 def _annotations(text: str, answer: Answer, address: Callable[[str], str]) -> Iterator[dict[str, Any]]:
-    """Yield one for each mark of a citation, in OpenAI's form: the indices are those of the mark."""
+    """Yield an annotation in OpenAI's form for each citation mark; the indices are those of the mark."""
     citations = _citations(answer)
     passages = {passage.id: passage for passage in answer.passages}
     for mark in _MARK.finditer(text):

@@ -1,4 +1,4 @@
-"""What the tools give back, typed: the structure that a client's model and program both read."""
+"""Typed results of the tools, for the model and the program of a client."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Text = Annotated[str, AfterValidator(neutralise)]
 
 
 class Quote(BaseModel):
-    """A verbatim quote from a passage; `verdict` is whether it supports its claim."""
+    """A verbatim quote from a passage; `verdict` says if it supports its claim."""
 
     model_config = ConfigDict(from_attributes=True)  # made from a citation
 
@@ -91,7 +91,7 @@ class SearchResult(BaseModel):
 
 
 class Document(BaseModel):
-    """A passage, with what stands before and after it in its document."""
+    """A passage, with the text before and after it in its document."""
 
     id: str
     title: Text
@@ -195,7 +195,7 @@ def document_of(passage: Passage, before: list[Passage], after: list[Passage]) -
 
 
 def address_of(passage: Passage) -> str:
-    """Return where a passage is from, or its own address as a resource."""
+    """Return the URL of a passage, or its address as a resource."""
     return neutralise(passage.url) or uri_of(passage.id)
 
 

@@ -25,7 +25,7 @@ from disputatio.errors import DisputatioError
 from disputatio.events import Event, Read
 from disputatio.protocols import Search
 from disputatio.server.chat.completion import progress
-from disputatio.server.chat.wording import worded
+from disputatio.server.chat.wording import word_answer
 from disputatio.server.faults import fault_of
 from disputatio.server.mcp.results import (
     SCHEME,
@@ -64,7 +64,7 @@ Day = Annotated[str | None, Field(max_length=40)]
 
 
 def agents_door(service: Service) -> MCPServer[Any]:
-    """Return the tools and resources over a service."""
+    """Create the MCP server with the tools and resources over a service."""
     door: MCPServer[Any] = _quiet_server()
 
     @door.tool(annotations=_READS, title="Ask the sources")
@@ -127,7 +127,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
 
     @door.tool(annotations=_READS, title="List the sources")
     async def sources() -> SourcesResult:
-        """Tell every source of the index, and how reliable it has proved to be."""
+        """List every source of the index with its estimated reliability."""
         with _tool_errors():
             rows = await asyncio.to_thread(rows_of, service.opened_index())
         names = SourceRow.model_fields
@@ -145,7 +145,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
 
 
 def _quiet_server() -> MCPServer[Any]:
-    """Return a server of the SDK's, which would set up the logging of the whole process where nobody has."""
+    """Create the SDK's server, without the logging that it would set up for the whole process."""
     root, nothing = logging.getLogger(), logging.NullHandler()
     root.addHandler(nothing)
     try:
@@ -158,7 +158,7 @@ def _quiet_server() -> MCPServer[Any]:
 
 @contextmanager
 def _tool_errors() -> Iterator[None]:
-    """Errors of ours as those of a tool, in one line."""
+    """Turn our errors into tool errors of one line."""
     try:
         yield
     except DisputatioError as error:
@@ -176,13 +176,13 @@ async def _report_progress(running: Running, context: Context[Any, Any]) -> None
 
 
 def _client(context: Context[Any, Any]) -> str:
-    """Return who shares a turn: the address that asks, where there is one."""
+    """Return the address of the client, which shares turns; "mcp" over stdio."""
     client = getattr(context.request_context.request, "client", None)
     return str(getattr(client, "host", "")) or "mcp"
 
 
 def _line(event: Event) -> str:
-    """Return what a client is told of an event; of calls each one, as they take the time."""
+    """Return a line on an event; on each single model call, as those take the time."""
     return f"{event.role}: {event.call} of {event.calls}" if isinstance(event, Read) else progress(event)
 
 
@@ -193,7 +193,7 @@ def _call_result(answer: Answer, name: str) -> CallToolResult:
         ResourceLink(type="resource_link", uri=uri_of(passage), name=passage, mime_type="text/plain")
         for passage in list(quoted)[:_MOST_LINKS]
     ]
-    text = TextContent(type="text", text=worded(answer, uri_of).text)
+    text = TextContent(type="text", text=word_answer(answer, uri_of).text)
     structure: BaseModel = ask_result(answer, name)
     return CallToolResult(content=[text, *links], structured_content=structure.model_dump(mode="json"))
 
@@ -205,9 +205,10 @@ def _fetched(service: Service, name: str) -> Document:
 
 # --- the doors -----------------------------------------------------------------------------------
 def http_routes(door: MCPServer[Any], access: Access, *, body: int) -> list[BaseRoute]:
-    """Return the routes at `/mcp`, while `door.session_manager.run()` is entered.
+    """Return the routes at `/mcp`; they need `door.session_manager.run()`.
 
-    Each request stands alone, so that any worker can answer it. Hosts and origins are checked here once more.
+    Each request is independent, so that any worker can answer it. Hosts and origins are checked here once
+    more.
     """
     hosts = [*_LOOPBACK, *access.hosts]
     checks = TransportSecuritySettings(
@@ -224,7 +225,7 @@ def http_routes(door: MCPServer[Any], access: Access, *, body: int) -> list[Base
 
 
 async def serve_stdio(service: Service) -> None:
-    """Serve the client at standard input and output until it closes them."""
+    """Serve a client over standard input and output until it closes them."""
     try:
         await agents_door(service).run_stdio_async()
     finally:

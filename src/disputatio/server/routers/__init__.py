@@ -1,1 +1,1 @@
-"""The addresses under `/api`, one module a noun."""
+"""The addresses under `/api`, one module for each noun."""

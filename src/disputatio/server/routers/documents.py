@@ -1,4 +1,4 @@
-"""`/api/documents` and `/api/ingest`: what is in the index, and putting more in where that is allowed."""
+"""`/api/documents` and `/api/ingest`: list the documents of the index, and add more if that is allowed."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class DocumentRow(BaseModel):
 
 
 class Refused(BaseModel):
-    """What could not be read, and why."""
+    """A file that could not be read, and the reason."""
 
     path: str
     reason: str
 
 
 class Documents(BaseModel):
-    """Some of the `total` documents, and what the uploads of this server's time were refused for."""
+    """Some of the `total` documents, and the files that were refused since the server started."""
 
     total: int
     documents: list[DocumentRow]
@@ -128,9 +128,9 @@ def _refused(service: Service) -> list[dict[str, str]]:
 
 # --- uploads --------------------------------------------------------------------------------------
 def file_name(given: str) -> str:
-    """Return the name under which an upload is kept: one part, without anything that a path could be made of.
+    """Return a safe file name for an upload: one part, without separators.
 
-    Raises `InputError` where nothing is left.
+    Raises `InputError` if nothing is left.
 
     >>> file_name("../../etc/pass wd.txt"), file_name("C:\\\\a\\\\b.md")
     ('pass wd.txt', 'b.md')
@@ -144,7 +144,7 @@ def file_name(given: str) -> str:
 
 
 def _save(folder: Path, name: str, content: BinaryIO) -> Path:
-    """Keep an upload under its name, whole or not at all; what had the name before is replaced."""
+    """Save an upload under its name, whole or not at all; an earlier one of that name is replaced."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / file_name(name)
     part = path.with_name(f".{path.name}.part")
@@ -160,9 +160,9 @@ def _save(folder: Path, name: str, content: BinaryIO) -> Path:
 def _ingest(
     index: Index, paths: Sequence[Path], job: Job, *, source_by: str | None, shared: bool
 ) -> dict[str, Any]:
-    """Put files into the index; what was done, and what was refused and why.
+    """Ingest files; return the counts, and the refused files with reasons.
 
-    With `shared` the documents are strangers': they have one owner, and what they say of their source is
+    With `shared` the documents may be from anyone: they get one owner, and the sources that they state are
     kept apart (`store.ingesting.source.unverified`). Raises `StoreError`, `Cancelled`.
     """
     summary = index.ingest(

@@ -1,4 +1,4 @@
-"""`/api/health`, `/api/ready` and `/api/strategies`: what is here, and whether it is ready."""
+"""`/api/health`, `/api/ready` and `/api/strategies`: version, readiness and strategies."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def router(service: Service) -> APIRouter:
 
 
 def figures(service: Service) -> APIRouter:
-    """`/metrics`, where Prometheus looks for it."""
+    """Return the route `/metrics` for Prometheus."""
     routes = APIRouter()
 
     @routes.get("/metrics", operation_id="metrics", include_in_schema=False)
@@ -62,7 +62,7 @@ def figures(service: Service) -> APIRouter:
 
 
 def _ready(service: Service) -> dict[str, Any]:
-    """Return whether there is something to search; the model is loaded when it is first asked."""
+    """Report if there is something to search; the model is loaded by the first question."""
     why, index = "", dict.fromkeys(("documents", "passages", "sources", "commit"), 0)
     figures: dict[str, Any] = {**index, "embedder": "", "language": ""}
     try:
@@ -89,9 +89,7 @@ def _ready(service: Service) -> dict[str, Any]:
 
 
 def _prices(service: Service) -> dict[str, Any] | None:
-    """Return what the models cost; None for a cast, for an answer tells the tokens of all its models as one
-    sum.
-    """
+    """Return the prices of the models; None if roles have models of their own, as usage is one sum."""
     if any(kit.roles for kit in service.kits.values()):
         return None
     table = service.prices

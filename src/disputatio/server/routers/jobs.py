@@ -1,4 +1,4 @@
-"""`/api/jobs` and `/api/calibrate`: work that takes longer than a request."""
+"""`/api/jobs` and `/api/calibrate`: jobs that take longer than a request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from disputatio.server.shapes import FAULTS, Request
 
 
 class Plan(BaseModel):
-    """What a calibration takes: `calls` and `seconds` are estimates; nothing timed yet leaves out seconds."""
+    """The plan of a calibration; `calls` and `seconds` are estimates, `seconds` null before a first call."""
 
     questions: int
     write: int
@@ -46,7 +46,7 @@ class JobShape(BaseModel):
 
 
 class CalibrateBody(Request):
-    """A calibration: what it would take, and with `confirm` the calibration itself."""
+    """A calibration; without `confirm` only its plan."""
 
     questions: int = Field(40, ge=0, le=10_000, description="how many to draw from the passages")
     seed: int = Field(0, ge=0, le=2**31)

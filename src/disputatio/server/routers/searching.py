@@ -30,7 +30,7 @@ _HEADERS = {
 
 
 class HitRow(BaseModel):
-    """A passage that a search found; `duplicate_of` is a better hit that says nearly the same words."""
+    """A passage that a search found; `duplicate_of` is a better hit with nearly the same words."""
 
     score: float
     scores: dict[str, float]
@@ -147,7 +147,7 @@ def passage_of(service: Service, name: str, answer: str = "") -> Passage:
 
 
 def text_of(passage: Passage) -> str:
-    """Return a passage as plain text: what is known of it in a few lines, then its words."""
+    """Return a passage as plain text: a few lines of metadata, then its text."""
     known = {
         "Title": passage.title,
         "Source": passage.source,

@@ -1,4 +1,4 @@
-"""`/api/sources`: how reliable each source is, what that rests on, and who owns it."""
+"""`/api/sources`: the reliability of each source, the answers behind it, and its owner."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SourceName = Annotated[str, Path(max_length=500)]
 
 
 class SourceRow(BaseModel):
-    """A source: what the index holds of it, and its estimate; None where nothing is estimated.
+    """A source with its counts in the index and its estimate; null if there is none.
 
-    Sources of one `group` do not speak independently: copies, or shared false values.
+    Sources of one `group` are not independent: copies, or shared false values.
     """
 
     name: str
@@ -44,7 +44,7 @@ class SourceRow(BaseModel):
 
 
 class Said(BaseModel):
-    """What a source said to a question of a calibration; `right` is None where nothing tells."""
+    """The answer of a source to a question of a calibration; `right` is null if that is not known."""
 
     question: str
     said: str
@@ -56,14 +56,14 @@ class Said(BaseModel):
 
 
 class SourceRecord(BaseModel):
-    """A source with all that it said to the questions of calibrations, the newest first."""
+    """A source with its answers to the questions of calibrations, the newest first."""
 
     source: SourceRow
     said: list[Said]
 
 
 class OwnerBody(Request):
-    """Who owns a source; its owner's sources have one vote together."""
+    """The owner of a source; sources of one owner have one vote together."""
 
     owner: str = Field(min_length=1, max_length=500)
 
@@ -102,9 +102,7 @@ def router(service: Service) -> APIRouter:
 
 
 def rows_of(index: Index) -> list[dict[str, Any]]:
-    """Return every source of an index by name, as `sources --json` prints it, with what the index holds of
-    it.
-    """
+    """Return every source of an index by name, as `sources --json` prints it, with its counts."""
     estimates = index.estimates()
     named = {name: owner for record in index.records() for name, owner in record.owners.items()}
     rows = []
@@ -134,7 +132,7 @@ def _record(index: Index, name: str) -> dict[str, Any]:
 
 
 def _said(record: Outcomes, name: str) -> list[dict[str, Any]]:
-    """Return what a source said to each question, and whether that was taken for right."""
+    """Return the answer of a source to each question, and if that was taken for right."""
     said = []
     for outcome in record.outcomes.values():
         if name not in outcome.answers:
