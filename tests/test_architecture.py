@@ -122,7 +122,7 @@ def against_the_rooms(tree: ast.AST, module: str, *, package: bool = False) -> l
         elif other != room:
             if other not in MAY_IMPORT[room] and (module, target) not in BREACHES:
                 wrong.append(f"{module} imports {target}, but {room} may not import {other}.")
-        elif room == "strategies" and not is_of_one_strategy(module, target):
+        elif room == "strategies" and not (is_of_one_strategy(module, target) or is_preset(tree)):
             wrong.append(f"{module} imports its sibling {target}; a step that two need moves to agents/.")
     return wrong
 
@@ -130,6 +130,12 @@ def against_the_rooms(tree: ast.AST, module: str, *, package: bool = False) -> l
 def is_of_one_strategy(module: str, target: str) -> bool:
     """Return whether two modules of strategies/ are the same strategy's: its file, or its private parts."""
     return target == "disputatio.strategies" or module.split(".")[:3] == target.split(".")[:3]
+
+
+def is_preset(tree: ast.AST) -> bool:
+    """Return whether a module only fixes options of another strategy (`agents.preset`)."""
+    defines = any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in ast.walk(tree))
+    return not defines and any(isinstance(node, ast.Name) and node.id == "preset" for node in ast.walk(tree))
 
 
 def at_import(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -348,3 +354,12 @@ def test_loading_the_engine_with_its_statistics_is_named() -> None:
     block = "import sys\nsys.modules.setdefault('openvino_telemetry', None)\n"
     assert len(reports_its_use(ast.parse(load), "m")) == 1
     assert reports_its_use(ast.parse(block + load), "m") == []
+
+
+def test_a_preset_may_import_the_strategy_that_it_fixes() -> None:
+    line = "from disputatio.strategies.concat import concat\n"
+    module = "disputatio.strategies.a"
+    assert (
+        against_the_rooms(ast.parse(line + "a = preset(concat, __name__, 'As concat.', k=1)"), module) == []
+    )
+    assert against_the_rooms(ast.parse(line + "def a(): ..."), module)

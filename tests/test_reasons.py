@@ -16,11 +16,11 @@ import pytest
 
 from disputatio.attribution import statements
 from disputatio.calibration.learn import settled_outcome
-from disputatio.causes import Cause, CauseKind, Rival, Support
+from disputatio.causes import Cause, Rival, Support
 from disputatio.kit import Kit
 from disputatio.pipeline import ask, strategy_names
 from disputatio.rendering import reasons
-from disputatio.rendering.reasons import MEANINGS, reason
+from disputatio.rendering.reasons import CAUSES, reason
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.robust_rag.keywords import _LINKS
 from disputatio.types import (
@@ -40,15 +40,15 @@ from disputatio.types import (
 
 ROOT = Path(__file__).resolve().parent.parent
 SRC = ROOT / "src" / "disputatio"
-KINDS: tuple[CauseKind, ...] = typing.get_args(CauseKind)
+KINDS = tuple(CAUSES)
 QUESTION = "Who designed the Quillhaven lighthouse?"
 TRUE, LIE = "Ingrid Vasmer", "Barnaby Croll"
 
 
 # --- what a cause is, and its English -----------------------------------------------------------
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_cause_has_a_meaning_and_a_sentence_whatever_parameters_it_lacks(kind: CauseKind) -> None:
-    assert MEANINGS[kind].endswith(".")
+def test_every_cause_has_a_meaning_and_a_sentence_whatever_parameters_it_lacks(kind: str) -> None:
+    assert CAUSES[kind].meaning.endswith(".")
     full = Support(passages=3, sources=2, groups=1, weight=0.5, date="2020", probability=0.25)
     for cause in (
         Cause(kind=kind),
@@ -75,10 +75,30 @@ def test_causes_differ_in_their_english() -> None:
     assert len(set(sentences)) == len(sentences)
 
 
-def test_the_documented_causes_are_those_of_the_type() -> None:
+def test_a_cause_of_a_kind_that_is_not_in_the_table_is_worded_by_its_support() -> None:
+    cause = Cause(kind="freshest", support=Support(passages=2), rivals=(Rival(answer="7"),))
+    assert (
+        reason(Position(answer="9", verdict="accepted", cause=cause))
+        == "stated in 2 passages, against 0 sources for 7"
+    )
+
+
+def test_every_kind_that_the_code_gives_is_in_the_table() -> None:
+    kinds = {
+        argument.value.value
+        for path in SRC.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Cause"
+        for argument in node.keywords
+        if argument.arg == "kind" and isinstance(argument.value, ast.Constant)
+    }
+    assert kinds and kinds <= set(KINDS)
+
+
+def test_the_documented_causes_are_those_of_the_table() -> None:
     page = (ROOT / "docs" / "reference" / "causes.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| (.+?) \|$", page, re.MULTILINE)
-    assert rows == [(kind, MEANINGS[kind]) for kind in KINDS]
+    assert rows == [(kind, CAUSES[kind].meaning) for kind in KINDS]
     for feature in reasons._WEAK:
         assert f"`{feature}`" in page
     for part in (Cause, Support, Rival):
@@ -116,7 +136,7 @@ def reads_of_english(tree: ast.AST) -> list[int]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             return node.func.id == "reason"
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-        return name in ("reason", "remark", "MEANINGS", "_SENTENCES")
+        return name in ("reason", "remark", "CAUSES")
 
     lines = []
     for node in ast.walk(tree):
@@ -159,10 +179,10 @@ def test_a_line_that_reads_a_reason_is_named(line: str) -> None:
 
 
 # --- documents that speak as we do --------------------------------------------------------------
-class Witness:
+class ScriptedReader:
     """A model that answers with those of the known answers that stand in its prompt, in any schema."""
 
-    name = "scripted:witness"
+    name = "scripted:reader"
 
     def __init__(self, answers: Sequence[str]) -> None:
         self._answers = [" ".join(answer.split()) for answer in answers]
@@ -286,11 +306,14 @@ def decided(strategy: str, word: Callable[[str], str], phrase: str, **options: o
         name: Source(name=name, reliability=0.6 + n / 20, low=0.55, high=0.95)
         for n, name in enumerate(names[:3])
     }
-    kit = Kit(model=Witness(answers), retriever=InMemory(passages), sources=known)
+    kit = Kit(model=ScriptedReader(answers), retriever=InMemory(passages), sources=known)
     return shape(ask(QUESTION, kit=kit, strategy=strategy, options=options, verify=False))
 
 
-_OURS = [*MEANINGS.values(), *reasons._SENTENCES.values(), *reasons._WEAK.values()]
+_OURS = [
+    *(text for each in CAUSES.values() for text in (each.meaning, each.sentence)),
+    *reasons._WEAK.values(),
+]
 PHRASES = [
     *("; ".join(_OURS[n : n + 5]) for n in range(0, len(_OURS), 5)),
     " ".join(KINDS),

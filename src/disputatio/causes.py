@@ -1,7 +1,7 @@
 """Why a position has its verdict, as data: a kind with its parameters.
 
-Strategies, the audit and the verification of claims give causes; code decides by their kinds. Their English
-is made in `disputatio.rendering.reasons` alone.
+Strategies, the audit and the verification of claims give causes; code decides by their kinds. The kinds,
+their meanings and their sentences are one table, `CAUSES` in `disputatio.rendering.reasons`.
 """
 
 from __future__ import annotations
@@ -9,19 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-CauseKind = Literal[
-    "unanimous", "unopposed", "most_votes", "more_reliable", "newest", "likeliest", "met_first",
-    "kept", "cited", "picked",
-    "off_topic", "altered_copy", "outvoted", "owner_or_copy", "less_reliable", "older", "less_likely",
-    "disbelieved", "yielded", "not_kept",
-    "unresolved", "unsupported", "unsure",
-]  # fmt: skip
-"""Why a position was accepted, rejected or left unresolved; what each means stands in `rendering.reasons`."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """What speaks for an answer: how many `passages` state it, how many `sources` give it.
+    """The support of an answer: how many `passages` state it, how many `sources` give it.
 
     `groups` is how many of them count, where copies and passages of one owner count once; `weight` what
     their votes weigh together; `date` the latest date, empty where none is known; `probability` how likely
@@ -38,7 +29,7 @@ class Support:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rival:
-    """Another answer that a position was compared with, and what speaks for it."""
+    """Another answer that a position was compared with, and its support."""
 
     answer: str
     support: Support = field(default_factory=Support)
@@ -54,7 +45,7 @@ class Cause:
     `remembered` that its memory says so. `remark` is a model's own sentence: untrusted, and only shown.
     """
 
-    kind: CauseKind
+    kind: str
     support: Support = field(default_factory=Support)
     rivals: tuple[Rival, ...] = ()
     feature: str | None = None

@@ -10,7 +10,7 @@ import pytest
 from disputatio.calibration.calibrate import calibrate
 from disputatio.calibration.estimates import estimates_of
 from disputatio.calibration.learn import learn, remove, settled_outcome
-from disputatio.causes import Cause, CauseKind
+from disputatio.causes import Cause
 from disputatio.errors import UnknownName
 from disputatio.store.calibration_file import open_log, read_outcomes
 from disputatio.store.calibration_log import Check, QuestionOutcome, check_id
@@ -21,7 +21,7 @@ from tests.calibration.towns import TOWNS, index_of, kit, question
 DAY = "2026-11-21"
 
 
-def position(answer: str, verdict: PositionVerdict, *sources: str, why: CauseKind = "kept") -> Position:
+def position(answer: str, verdict: PositionVerdict, *sources: str, why: str = "kept") -> Position:
     return Position(answer=answer, verdict=verdict, cause=Cause(kind=why), sources=sources)
 
 

@@ -127,7 +127,7 @@ Positions: some passages contradict what was accepted
       why: stated in 1 passage
   ✗ rejected  1901
       by:  1 passage without a source
-      why: stated in 1 passage; its own advocate gave it up
+      why: stated in 1 passage; its own agent gave it up
 
 Holds: only if nobody lies: 1 of 2 voters could change it, as museum.example
 Read: 2 passages of 1 source: museum.example

@@ -327,7 +327,7 @@ def test_an_answer_that_its_advocate_gives_up_is_rejected_for_that() -> None:
     model = Agents(kept={TRUE: 0.01, LIE: 0.99})
     answer = answered(model, EQUALS, order=False, belief=False)
     assert verdicts(answer) == {LIE: "accepted", TRUE: "rejected"}
-    assert answer.conflict.positions[1].reason == "stated in 1 passage; its own advocate gave it up"
+    assert answer.conflict.positions[1].reason == "stated in 1 passage; its own agent gave it up"
     assert answer.conflict.kind == "misinformation"
 
 

@@ -115,5 +115,5 @@ def test_asking_it_of_passages_without_truths_is_bad_input_in_one_line(
 
 
 def test_no_passage_a_source_is_refused() -> None:
-    with pytest.raises(InputError, match="per_source is at least 1"):
+    with pytest.raises(InputError, match="per_source are at least 1"):
         oracle(QUESTION, kit(Reader(), world(a=0.9)), per_source=0)

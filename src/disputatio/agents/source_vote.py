@@ -15,7 +15,7 @@ from disputatio.agents.per_source import Holding, SourceReply, read_by
 from disputatio.agents.replies import why_none
 from disputatio.attribution.clusters import Clusters
 from disputatio.attribution.compared_votes import lost_vote, won_vote
-from disputatio.causes import Cause, CauseKind, Rival, Support
+from disputatio.causes import Cause, Rival, Support
 from disputatio.counts import Certificate
 from disputatio.events import Uncertified
 from disputatio.kit import Kit
@@ -230,7 +230,7 @@ def _cause_kind(
     supports: Mapping[int, Support],
     *,
     grouped: bool,
-) -> CauseKind:
+) -> str:
     """Return why a position won or lost, compared with the `other` one; `sums` are the weights of their
     votes.
     """

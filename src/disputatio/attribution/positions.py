@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from disputatio.attribution.citations import escape_marks, quote_span
-from disputatio.causes import Cause, CauseKind, Rival, Support
+from disputatio.causes import Cause, Rival, Support
 from disputatio.dates import is_later, stated_day
 from disputatio.text import sentences
 from disputatio.types import Answer, Conflict, ConflictKind, Passage, Position, PositionVerdict, Reply
@@ -147,7 +147,7 @@ def _cause(
         (sentence for sentence in _sentences(answer.explanation) if states(sentence, group.answer)), ""
     )
     rivals: list[_Group] = []
-    kind: CauseKind = "kept"
+    kind: str = "kept"
     if not group.accepted:
         kind = "unresolved" if answer.abstained == "conflict" else "not_kept"
         if _is_outdated(group, accepted):

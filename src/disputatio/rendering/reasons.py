@@ -1,46 +1,114 @@
 """Why a position was accepted or set aside, in English: the one place where causes become sentences.
 
-Code decides by `Position.cause`, which is data. What is written here is for people, holds text of documents
-and models, and is never read back.
+Code decides by `Position.cause`, which is data. These sentences are for people, contain text of documents and
+models, and are never read back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from disputatio.attribution.citations import escape_marks
-from disputatio.causes import Cause, CauseKind, Rival, Support
+from disputatio.causes import Cause, Rival, Support
 from disputatio.types import Position
 
-MEANINGS: Mapping[CauseKind, str] = MappingProxyType(
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A kind of cause in English: its meaning, and the sentence for a position (fields: `_decided`)."""
+
+    meaning: str
+    sentence: str
+
+
+CAUSES: Mapping[str, Wording] = MappingProxyType(
     {
-        "unanimous": "No other answer was given.",
-        "unopposed": "No other answer about the same thing stands.",
-        "most_votes": "It has more independent votes than the answers that contradict it.",
-        "more_reliable": "Its sources are more reliable than those of the answers that contradict it.",
-        "newest": "With as many votes, its passages have the latest date.",
-        "likeliest": "By all that was weighed, what the model itself holds too, it is more likely right.",
-        "met_first": "With as much weight as another answer, it was met first.",
-        "kept": "The strategy gives it as an answer.",
-        "cited": "The claims that state it cite passages.",
-        "picked": "Of the answers that the question offers, the model picked it.",
-        "off_topic": "Its passages do not answer the question, or do so too poorly to count.",
-        "altered_copy": "Its passage looks like an altered copy of one that says something else.",
-        "outvoted": "An answer that contradicts it has more independent votes.",
-        "owner_or_copy": "It has no fewer passages or sources, but copies and those of one owner count once.",
-        "less_reliable": "An answer that contradicts it has more reliable sources.",
-        "older": "With as many votes, its passages are older or undated.",
-        "less_likely": "By all that was weighed, what the model itself holds too, it is less likely right.",
-        "disbelieved": "The model itself holds it less likely than the others.",
-        "yielded": "Its own advocate gave it up in the debate.",
-        "not_kept": "Agents gave it, and the strategy left it out of its answers.",
-        "unresolved": "As well supported as another answer: nothing that was read settles it.",
-        "unsupported": "It was accepted, but what was cited for it does not support it.",
-        "unsure": "It was accepted, but is less likely right than was asked for.",
+        "unanimous": Wording("No other answer was given.", "{supported}; no {reader} says otherwise"),
+        "unopposed": Wording(
+            "No other answer about the same thing stands.",
+            "{supported}; no other answer about the same thing stands",
+        ),
+        "most_votes": Wording(
+            "It has more independent votes than the answers that contradict it.",
+            "{supported}{against}{votes}",
+        ),
+        "more_reliable": Wording(
+            "Its sources are more reliable than those of the answers that contradict it.",
+            "{supported}{against}; its sources are more reliable ({weights})",
+        ),
+        "newest": Wording(
+            "With as many votes, its passages have the latest date.",
+            "{supported}{against}; it has the latest date ({date})",
+        ),
+        "likeliest": Wording(
+            "By all that was weighed, what the model itself holds too, it is more likely right.",
+            "{supported}{against}; it is more likely right ({chances})",
+        ),
+        "met_first": Wording(
+            "With as much weight as another answer, it was met first.",
+            "{supported}, as well supported as {rivals}, and met first",
+        ),
+        "kept": Wording("The strategy gives it as an answer.", "{supported}"),
+        "cited": Wording("The claims that state it cite passages.", "{cited} cited for it"),
+        "picked": Wording(
+            "Of the answers that the question offers, the model picked it.",
+            "picked among {options} (notes: {notes})",
+        ),
+        "off_topic": Wording(
+            "Its passages do not answer the question, or do so too poorly to count.",
+            "{supported}; it does not answer the question: {weakness}",
+        ),
+        "altered_copy": Wording(
+            "Its passage looks like an altered copy of one that says something else.",
+            "{supported}; it looks like an altered copy of a passage that says {rivals}",
+        ),
+        "outvoted": Wording(
+            "An answer that contradicts it has more independent votes.", "{supported}{against}{votes}"
+        ),
+        "owner_or_copy": Wording(
+            "It has no fewer passages or sources, but copies and those of one owner count once.",
+            "{supported}{against}{votes}",
+        ),
+        "less_reliable": Wording(
+            "An answer that contradicts it has more reliable sources.",
+            "{supported}{against}, whose sources are more reliable ({weights})",
+        ),
+        "older": Wording(
+            "With as many votes, its passages are older or undated.",
+            "{supported}, last dated {date}, older than {rival} ({rival_date})",
+        ),
+        "less_likely": Wording(
+            "By all that was weighed, what the model itself holds too, it is less likely right.",
+            "{supported}, as well supported as {rivals} but less likely right ({chances})",
+        ),
+        "disbelieved": Wording(
+            "The model itself holds it less likely than the others.",
+            "{supported}; the model itself holds it less likely than the others",
+        ),
+        "yielded": Wording(
+            "Its own agent gave it up in the debate.", "{supported}; its own agent gave it up"
+        ),
+        "not_kept": Wording(
+            "Agents gave it, and the strategy left it out of its answers.",
+            "{supported}{against}; not among the answers that {strategy} kept",
+        ),
+        "unresolved": Wording(
+            "As well supported as another answer: nothing that was read settles it.",
+            "{supported}, as well supported as {rivals}: nothing that was read settles it",
+        ),
+        "unsupported": Wording(
+            "It was accepted, but what was cited for it does not support it.",
+            "{supported}; what was cited for it does not support it",
+        ),
+        "unsure": Wording(
+            "It was accepted, but is less likely right than was asked for.",
+            "{supported}; less likely right than was asked for",
+        ),
     }
 )
-"""What each kind of cause means."""
+"""Every kind of cause; a test compares `docs/reference/causes.md`."""
 
 _WEAK: Mapping[str, str] = MappingProxyType(
     {
@@ -55,34 +123,8 @@ _WEAK: Mapping[str, str] = MappingProxyType(
     }
 )
 
-_SENTENCES: Mapping[CauseKind, str] = MappingProxyType(
-    {
-        "unanimous": "{supported}; no {reader} says otherwise",
-        "unopposed": "{supported}; no other answer about the same thing stands",
-        "most_votes": "{supported}{against}{votes}",
-        "more_reliable": "{supported}{against}; its sources are more reliable ({weights})",
-        "newest": "{supported}{against}; it has the latest date ({date})",
-        "likeliest": "{supported}{against}; it is more likely right ({chances})",
-        "met_first": "{supported}, as well supported as {rivals}, and met first",
-        "kept": "{supported}",
-        "cited": "{cited} cited for it",
-        "picked": "picked among {options} (notes: {notes})",
-        "off_topic": "{supported}; it does not answer the question: {weakness}",
-        "altered_copy": "{supported}; it looks like an altered copy of a passage that says {rivals}",
-        "outvoted": "{supported}{against}{votes}",
-        "owner_or_copy": "{supported}{against}{votes}",
-        "less_reliable": "{supported}{against}, whose sources are more reliable ({weights})",
-        "older": "{supported}, last dated {date}, older than {rival} ({rival_date})",
-        "less_likely": "{supported}, as well supported as {rivals} but less likely right ({chances})",
-        "disbelieved": "{supported}; the model itself holds it less likely than the others",
-        "yielded": "{supported}; its own advocate gave it up",
-        "not_kept": "{supported}{against}; not among the answers that {strategy} kept",
-        "unresolved": "{supported}, as well supported as {rivals}: nothing that was read settles it",
-        "unsupported": "{supported}; what was cited for it does not support it",
-        "unsure": "{supported}; less likely right than was asked for",
-    }
-)
 _UNDATED = "{supported}, undated, while {rival} is dated {rival_date}"
+_OTHER = Wording("", "{supported}{against}")  # a kind of a user's own strategy
 _NOWHERE = "no passage read says so in these words"
 
 
@@ -128,7 +170,7 @@ def support_text(support: Support) -> str:
 def _decided(cause: Cause) -> str:
     """Return the cause itself in English: what supports the position, and what that was compared with."""
     rival = cause.rivals[0] if cause.rivals else Rival(answer="another answer")
-    text = _SENTENCES[cause.kind]
+    text = CAUSES.get(cause.kind, _OTHER).sentence
     if cause.kind == "older" and not cause.support.date:
         text = _UNDATED
     return text.format(

@@ -2,11 +2,11 @@
 
 Wang, Prasad, Stengel-Eskin and Bansal 2025, "Retrieval-Augmented Generation with Conflicting
 Evidence", arXiv 2504.13079. As the paper has it: from the second round on an agent sees its passage and what came
-of the round before, reasons step by step and may change its mind; the aggregator hears all agents in
+of the round before, reasons step by step and may change its mind; the aggregator reads all agents in
 every round, in an order drawn anew for each question and round; the debate ends when every agent keeps its answer,
 or after three rounds, with the aggregate of that round.
 
-What an agent hears: section 4 says the aggregator's answer and explanation (`history="aggregate"`, the
+What an agent reads of the others: section 4 says the aggregator's answer and explanation (`history="aggregate"`, the
 default); the prompt of appendix E speaks of the other agents' responses, and the released script passes
 these whole (`history="peers"`). In one thing more the script is not the paper: it never shuffles (`shuffle=false`).
 
@@ -20,11 +20,10 @@ Differences from the authors' released code:
 * an agent that breaks its contract abstains for that round and its text is kept; an empty answer never
   counts as agreement with an answer; `rounds=1` returns its aggregate.
 
-`bound=True` is our form, for small models, which take over whatever they hear: agents report what their
+`bound=True` (`madam_rag_bound`) is our form, for small models, which take over whatever they read: agents report what their
 passage says, with a quote; an answer that is not in its words is an abstention, a changed answer counts when it is, one that is
-there is not given up, and an agent is asked again only when an answer that it heard stands in its
-passage. The aggregator hears the agents that have an answer, again only when a reply changed, and keeps answers that one of
-them gave; nobody is asked to aggregate when nobody has an answer.
+there is not given up, and an agent is asked again only if another's answer is in its passage. The aggregator reads the agents
+that have an answer, again only when a reply changed, and keeps answers that one of them gave; it is not called if none has one.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -133,34 +132,29 @@ def madam_rag(
     if not passages:
         return Answer(question=question, abstained="no_evidence")
 
-    def conclusion(replies: Sequence[Reply], turn: int) -> Aggregate | ReplyError:
+    form = BOUND if bound else PAPER
+
+    def conclude(replies: Sequence[Reply], turn: int) -> Aggregate | ReplyError:
         order = order_of(question, turn, len(replies), shuffle_seed) if shuffle else range(len(replies))
         if not aggregator:
             return _concatenate(replies, order)
-        return _aggregate(question, replies, order, bound, kit)
+        return _aggregate(question, replies, order, form, kit)
 
-    if bound:
-        replies = read(question, passages, kit, max_tokens=max_tokens)
-        replies = [ground(question, reply, passage) for reply, passage in zip(replies, passages, strict=True)]
-    else:
-        replies = _opening(question, passages, kit, max_tokens)
-    aggregate = conclusion(replies, 1)
+    replies = form.open(question, passages, kit, max_tokens)
+    aggregate = conclude(replies, 1)
     turn, converged = 1, False
     while turn < rounds and not converged:
         turn += 1
-        histories = _histories(history, aggregate, replies, bound)
-        if bound:
-            revised = _revise(question, passages, replies, histories, turn, kit, max_tokens)
-        else:
-            revised = _debate(question, passages, histories, turn, kit, max_tokens)
+        histories = _histories(history, aggregate, replies, form)
+        revised = form.debate(question, passages, replies, histories, turn, kit, max_tokens)
         converged = all(keeps_answer(old, new) for old, new in zip(replies, revised, strict=True))
         changed = [_report(0, reply) for reply in revised] != [_report(0, reply) for reply in replies]
         for reply in replies:  # what was said of a passage in an earlier round is not kept
             if reply.fault:
                 kit.emit(AgentFault(role="reader", reason=reply.fault, passages=list(reply.passages)))
         replies = revised
-        if changed or not bound or isinstance(aggregate, ReplyError):
-            aggregate = conclusion(replies, turn)
+        if changed or form.all_speak or isinstance(aggregate, ReplyError):
+            aggregate = conclude(replies, turn)
         kit.emit(Round(number=turn, converged=converged))
     if isinstance(aggregate, ReplyError):
         raise aggregate
@@ -200,23 +194,21 @@ def order_of(question: str, turn: int, agents: int, seed: int) -> list[int]:
 
 
 def _aggregate(
-    question: str, replies: Sequence[Reply], order: Sequence[int], bound: bool, kit: Kit
+    question: str, replies: Sequence[Reply], order: Sequence[int], form: Form, kit: Kit
 ) -> Aggregate | ReplyError:
     """Return the aggregator's answers and explanation; an unusable reply is returned, to be raised if it is
     the last.
-
-    A bound aggregator reads only agents that have an answer, and keeps only answers that an agent gave.
     """
-    if all(reply.fault for reply in replies) or (bound and not any(reply.answer for reply in replies)):
+    reported = [replies[at] for at in order if replies[at].answer or form.all_speak]
+    if not reported or all(reply.fault for reply in replies):
         return (), "No agent found an answer in its passage."
-    reported = [replies[at] for at in order if replies[at].answer or not bound]
     lines = "\n".join(_report(n, reply) for n, reply in enumerate(reported, 1))
     task = AGGREGATOR_TASK.format(question=one_line(question), reports=fence("reports", lines))
     try:
         answers, explanation = ask_answers("aggregator", chat(AGGREGATOR_SYSTEM, task), kit, max_tokens=192)
     except ReplyError as error:
         return error
-    if bound:
+    if not form.all_speak:
         texts = [f"{reply.answer} {reply.explanation}" for reply in reported]
         answers = tuple(answer for answer in answers if any(bears(text, answer) for text in texts))
     return answers, explanation
@@ -236,15 +228,28 @@ class History:
     answers: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """A form of the debate: how agents speak at first and later, and whether all of them speak.
+
+    Otherwise the aggregator reads only agents that have an answer, again only when a reply changed, and keeps
+    only answers that an agent gave.
+    """
+
+    open: Callable[[str, Sequence[Passage], Kit, int], list[Reply]]
+    debate: Callable[[str, Sequence[Passage], Sequence[Reply], Sequence[History], int, Kit, int], list[Reply]]
+    all_speak: bool
+
+
 def _histories(
-    history: str, aggregate: Aggregate | ReplyError, replies: Sequence[Reply], bound: bool
+    history: str, aggregate: Aggregate | ReplyError, replies: Sequence[Reply], form: Form
 ) -> list[History]:
     """Return what each agent reads of the round before: the aggregate, or the other agents' replies."""
     if history == "aggregate":
         answers, explanation = ((), "") if isinstance(aggregate, ReplyError) else aggregate
         if not answers:
             unknown = HEARD_UNKNOWN.format(explanation=one_line(explanation))
-            return [History(unknown if explanation and not bound else HEARD_NOTHING)] * len(replies)
+            return [History(unknown if explanation and form.all_speak else HEARD_NOTHING)] * len(replies)
         named = "; ".join(one_line(answer) for answer in answers)
         text = HEARD_AGGREGATE.format(answers=named, explanation=one_line(explanation))
         return [History(text, answers)] * len(replies)
@@ -259,13 +264,14 @@ def _histories(
 
 # --- the paper's agents -------------------------------------------------------------------------
 def _opening(question: str, passages: Sequence[Passage], kit: Kit, max_tokens: int) -> list[Reply]:
-    """Return the agents' replies in the first round, before any has heard of the others."""
+    """Return the agents' replies in the first round, from their passages alone."""
     return _speak([agent_prompt(question, passage) for passage in passages], passages, 1, kit, max_tokens)
 
 
 def _debate(
     question: str,
     passages: Sequence[Passage],
+    _: Sequence[Reply],
     histories: Sequence[History],
     turn: int,
     kit: Kit,
@@ -327,6 +333,12 @@ def parse_agent(completion: Completion, passage_id: str, turn: int) -> Reply:
 
 
 # --- bound agents -------------------------------------------------------------------------------
+def _read_bound(question: str, passages: Sequence[Passage], kit: Kit, max_tokens: int) -> list[Reply]:
+    """Return what each passage says, with a quote; an answer that is not in its words is an abstention."""
+    replies = read(question, passages, kit, max_tokens=max_tokens)
+    return [ground(question, reply, passage) for reply, passage in zip(replies, passages, strict=True)]
+
+
 def _revise(
     question: str,
     passages: Sequence[Passage],
@@ -336,9 +348,7 @@ def _revise(
     kit: Kit,
     max_tokens: int,
 ) -> list[Reply]:
-    """Return the bound agents' replies in a later round, all in one batch; their prompts extend those of the
-    first.
-    """
+    """Return the bound agents' replies in a later round, in one batch; prompts extend those of the first."""
     revised = [replace(reply, round=turn) for reply in replies]
     movable = [
         at
@@ -395,3 +405,7 @@ def _report(number: int, reply: Reply) -> str:
         "explanation": one_line(reply.explanation),
     }
     return json.dumps(fields, ensure_ascii=False)
+
+
+PAPER = Form(open=_opening, debate=_debate, all_speak=True)
+BOUND = Form(open=_read_bound, debate=_revise, all_speak=False)

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from disputatio.attribution.compared_votes import lost_vote, won_vote
-from disputatio.causes import Cause, CauseKind, Rival, Support
+from disputatio.causes import Cause, Rival, Support
 from disputatio.dates import is_later, stated_day
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.sides import Feature, Side, weakest
@@ -26,7 +26,7 @@ from disputatio.text import bare_words
 from disputatio.types import Conflict, ConflictKind, Position, PositionVerdict
 
 # The steps that move a side after it is weighed, and the cause if it falls by one.
-MOVED: Mapping[str, CauseKind] = MappingProxyType({"belief": "disbelieved", "debate": "yielded"})
+MOVED: Mapping[str, str] = MappingProxyType({"belief": "disbelieved", "debate": "yielded"})
 SIMILARITIES: tuple[Feature, ...] = ("kinship", "resemblance")
 ALIKE = 0.8  # similarity from which two passages are taken to be about the same thing
 TIED = 1e-9  # log-odds apart: the rounding of a tie
@@ -306,7 +306,7 @@ def _cause(
         equals = [rival for rival in left if not _beats(side, rival)]
         return Cause(kind="unresolved", support=support, rivals=_rivals(side, equals, rivals))
     if verdict == "accepted":
-        kind: CauseKind = "unanimous" if alone else "unopposed"
+        kind: str = "unanimous" if alone else "unopposed"
         strongest = max(rivals, key=strength, default=None)
         if strongest is not None and _beats(side, strongest):
             kind = _won(side, strongest)
@@ -324,14 +324,14 @@ def _rivals(side: Side, named: Sequence[Side], rivals: Sequence[Side]) -> tuple[
     )
 
 
-def _won(side: Side, rival: Side) -> CauseKind:
+def _won(side: Side, rival: Side) -> str:
     """Return why a side beat its strongest rival: votes, then date, then odds."""
     if round(side.accounts, 2) > round(rival.accounts, 2):
         return won_vote(support_of(side), support_of(rival))
     return "newest" if is_later(newest(side), newest(rival)) else "likeliest"
 
 
-def _lost(side: Side, winner: Side) -> CauseKind:
+def _lost(side: Side, winner: Side) -> str:
     """Return why a side lost to the strongest that stands: votes, then date, belief or debate, then odds."""
     if round(winner.accounts, 2) > round(side.accounts, 2):
         return lost_vote(support_of(side), support_of(winner))
