@@ -1,18 +1,13 @@
-"""How far two judges agree, and how well a score tells what is so from what is not.
-
-Weighted kappa (Cohen 1968), the area under the ROC curve (Hanley and McNeil 1982: the chance that what is so
-scores above what is not, ties counting half), calibration in bins (Naeini et al. 2015). Nothing here draws.
-"""
+"""How well scores separate true from false: area under the ROC curve, calibration in bins, bootstrap intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from disputatio.eval.statistics import RESAMPLES, Estimate
 
-Weights = Literal["none", "linear", "quadratic"]
 _Item = TypeVar("_Item")
 
 

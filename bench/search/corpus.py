@@ -12,7 +12,7 @@ anywhere in the corpus hold all their words and a vector near theirs.
 
 `DIR/SIZE/corpus/` holds: texts.bin with offsets.npy (bytes), vectors.npy, sources.npy, words.npy (words a passage),
 queries.json with query_vectors.npy, planted.npy, the postings of the queries' words (terms.npy, term_rows.npy,
-term_counts.npy) from which any BM25 is exact, and texts and vectors of 1,000 more passages (extra.*).
+term_counts.npy) from which any BM25 is exact.
 """
 
 from __future__ import annotations
@@ -32,11 +32,9 @@ from numpy.typing import NDArray
 
 DIMENSION = 384
 SOURCES = 1000
-EXTRA = 1000
 WARM, ASKED = 40, 120
 RELEVANT = 12
 BLOCK = 10_000
-NEW_WORD = "zuzazozuza"  # stands in every extra passage and nowhere else
 _VOCABULARY = 400_000
 _CLUSTERS = 2000
 _NOISE = 0.8
@@ -83,12 +81,6 @@ class Corpus:
             stop = min(start + BLOCK, self.size)
             names = [source_name(number) for number in sources[start:stop].tolist()]
             yield start, self.texts(start, stop), names, self.vectors(start, stop)
-
-    def extra(self) -> tuple[list[str], list[str], NDArray[np.float32]]:
-        """Texts, names of sources and vectors of 1,000 more passages; their rows follow the last one."""
-        texts = _texts(self.folder / "extra.bin", self.folder / "extra_offsets.npy", 0, EXTRA)
-        names = [source_name(number) for number in np.load(self.folder / "extra_sources.npy").tolist()]
-        return texts, names, np.load(self.folder / "extra_vectors.npy")
 
     def queries(self) -> list[Query]:
         """Return all queries; the first 40 are not to be measured."""
@@ -210,7 +202,6 @@ class _Maker:
         np.save(self.folder / "words.npy", np.concatenate(lengths).astype(np.int16))
         np.save(self.folder / "sources.npy", np.concatenate(sources).astype(np.int16))
         self._save_postings(postings)
-        self._extra()
 
     def _queries(self) -> None:
         draw = np.random.default_rng((*self.seed, 2))
@@ -304,16 +295,6 @@ class _Maker:
                     values[at : at + len(part)] = part
                     at += len(part)
             np.save(self.folder / f"{name}.npy", values)
-
-    def _extra(self) -> None:
-        self.planted = self.planted[:0]
-        ids, length, source, vectors = self._block(0, EXTRA, 1_000_000)
-        texts = self._texts(ids, length, f" {NEW_WORD}")
-        (self.folder / "extra.bin").write_bytes(b"".join(texts))
-        offsets = np.concatenate([[0], np.cumsum([len(text) for text in texts])])
-        np.save(self.folder / "extra_offsets.npy", offsets.astype(np.int64))
-        np.save(self.folder / "extra_sources.npy", source.astype(np.int16))
-        np.save(self.folder / "extra_vectors.npy", vectors)
 
     def _clusters(self, count: int, draw: np.random.Generator) -> NDArray[np.int64]:
         clusters: NDArray[np.int64] = np.searchsorted(self.cluster_law, draw.random(count))

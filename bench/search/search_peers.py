@@ -72,10 +72,6 @@ class System:
         """
         raise NotImplementedError
 
-    def add(self, first: int, texts: list[str], sources: list[str], vectors: NDArray[np.float32]) -> None:
-        """Add passages, searchable when it returns."""
-        raise NotImplementedError
-
 
 class Ours(System):
     """`disputatio.Index`: passages in by `add`, out by `search`; words alone from an index opened without embedder."""
@@ -131,9 +127,6 @@ class Ours(System):
             return self.words
         self.vectors[query.text] = query.vector
         return self.index
-
-    def add(self, first: int, texts: list[str], sources: list[str], vectors: NDArray[np.float32]) -> None:
-        self.index.add(self._passages(iter([(first, texts, sources, vectors)])))
 
     def _passages(
         self, blocks: Iterator[tuple[int, list[str], list[str], NDArray[np.float32]]]
@@ -221,9 +214,6 @@ class Lance(System):
         for source in sources or ():
             hits += self._found(self._ask(leg, query).where(f"source = '{source}'", prefilter=True).limit(k))
         return hits
-
-    def add(self, first: int, texts: list[str], sources: list[str], vectors: NDArray[np.float32]) -> None:
-        self.table.add(self._batch(first, texts, sources, vectors, schema=self.table.schema))
 
     def _ask(self, leg: str, query: Query) -> Any:
         if leg == "sparse":

@@ -50,7 +50,7 @@ def page(results: Results) -> str:
         "",
         *_table(
             ("aim", "mode", "figure", "met"),
-            [*_beside(results), *_of_sources(results), *_at_a_million(results), *_of_adding(results)],
+            [*_beside(results), *_of_sources(results), *_at_a_million(results)],
         ),
     ]
     for size in sizes:
@@ -70,8 +70,6 @@ def page(results: Results) -> str:
             f"Tuned settings: {json.dumps(chosen)}. This size took {results[size]['minutes']} minutes, on {results[size]['date']};",
             f"load of the machine over the last 1, 5 and 15 minutes of it: {', '.join(map(str, results[size]['load']))}.",
         ]
-    if "adding" in results:
-        lines += ["", "## Adding 1,000 passages to 100,000", "", *_adding(results["adding"])]
     return "\n".join([*lines, "", *_notes()]) + "\n"
 
 
@@ -157,17 +155,6 @@ def _at_a_million(results: Results) -> Iterator[tuple[object, ...]]:
             if "ours" in part["warm"] and "ours" in smaller:
                 ratio = part["warm"]["ours"][leg]["p50"] / smaller["ours"][leg]["p50"]
                 yield _aim(f"{leg} p50 at 1,000,000 over 100,000 (the corpus: 10)", mode, ratio, 10)
-
-
-def _of_adding(results: Results) -> Iterator[tuple[object, ...]]:
-    """Yield passages added to an index that others read."""
-    ours = results.get("adding", {}).get("ours")
-    if ours:
-        yield _aim(
-            "1,000 added to 100,000: seconds until another process finds them", "", ours["searchable"], 1
-        )
-        for leg in LEGS:
-            yield _aim(f"{leg} p50 before compaction over compacted", "", ours[leg]["ratio"], 1.5)
 
 
 def _aim(
@@ -279,38 +266,6 @@ def _by_source(part: Results) -> list[str]:
         "sources with a hit",
         "right of all",
         "queries",
-    )
-    return _table(head, rows)
-
-
-def _adding(part: Results) -> list[str]:
-    rows = []
-    for name, figures in part.items():
-        cells = [
-            f"{figures[leg]['before']} / {figures[leg]['compacted']} = {figures[leg]['ratio']}"
-            for leg in LEGS
-        ]
-        rows.append(
-            (
-                NAMES[name],
-                figures["first_add_of_a_process"],
-                figures["add"],
-                figures.get("add_cpu"),
-                figures["searchable"],
-                figures["segments"],
-                *cells,
-            )
-        )
-    head = (
-        "",
-        "first add of a process (1 passage) s",
-        "add s",
-        "of which the processor worked s",
-        "found by another process s",
-        "segments",
-        "BM25 p50 before / compacted",
-        "dense",
-        "hybrid",
     )
     return _table(head, rows)
 

@@ -79,17 +79,9 @@ class Remote:
 
     def ask(self, op: str, **parameters: object) -> dict[str, Any]:
         """Send a request and wait for its answer."""
-        self.tell(op, **parameters)
-        return self.hear(op)
-
-    def tell(self, op: str, **parameters: object) -> None:
-        """Send a request."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"op": op, **parameters}) + "\n")
         self._process.stdin.flush()
-
-    def hear(self, op: str) -> dict[str, Any]:
-        """Return the answer to it."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         answer: dict[str, Any] = json.loads(line) if line else {"error": "its process ended"}
@@ -402,7 +394,6 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--million", default=",".join(SYSTEMS), help="of these, the systems at 1,000,000")
     parser.add_argument("--modes", default=",".join(CLOCKS), help="one core, as they come")
     parser.add_argument("--rebuild", default="", help="systems to build anew")
-    parser.add_argument("--no-adding", action="store_true", help="leave out adding 1,000 passages to 100,000")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument(
         "--out",
@@ -417,8 +408,6 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
 
 def main() -> None:
     """Measure each size and write what was found after each."""
-    from bench.search import search_adding
-
     options = arguments()
     results: dict[str, Any] = read_json(options.out) if options.out.exists() else {}
     for size in map(int, options.sizes.split(",")):
@@ -429,10 +418,6 @@ def main() -> None:
         ]
         systems = [system for system in systems if size < 1_000_000 or system in options.million.split(",")]
         results[str(size)] = measure(options, size, systems)
-        if size == 100_000 and not options.no_adding:
-            results["adding"] = search_adding.adding(
-                options, size, [system for system in ("ours", "lancedb") if system in systems]
-            )
         write(options.out, results)
     print(beside(options.out, ".md").read_text("utf-8"))
 

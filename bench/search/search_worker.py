@@ -23,7 +23,7 @@ import sys  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
-from bench.search.corpus import NEW_WORD, Corpus, Query  # noqa: E402
+from bench.search.corpus import Corpus  # noqa: E402
 from bench.search.search_peers import SYSTEMS, Found, System  # noqa: E402
 
 
@@ -104,31 +104,6 @@ class Worker:
         clocks = _clocks()
         hits = self.system.ranking(leg, sought, k, sources)
         return {**_since(clocks), "hits": hits}
-
-    def do_add(self, *, warm: bool) -> dict[str, Any]:
-        """Add the extra passages, or one other (`warm`); when it began and ended, by the clock of all processes."""
-        texts, sources, vectors = self.system.corpus.extra()
-        first = self.system.corpus.size
-        if warm:
-            first, texts, sources, vectors = (
-                first + 5000,
-                [texts[0].replace(NEW_WORD, "zu")],
-                sources[:1],
-                vectors[:1],
-            )
-        start, worked = time.monotonic(), time.process_time()
-        self.system.add(first, texts, sources, vectors)
-        return {"began": start, "ended": time.monotonic(), "cpu": time.process_time() - worked}
-
-    def do_wait(self, seconds: float) -> dict[str, Any]:
-        """Search for the word of the extra passages until it is found; when it was."""
-        sought = Query(text=NEW_WORD, kind="new", terms=(), vector=self.queries[0].vector)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if any(row >= self.system.corpus.size for row, _ in self.system.search("sparse", sought, 20)):
-                return {"seen": time.monotonic()}
-            time.sleep(0.002)
-        return {"seen": None}
 
     def do_memory(self) -> dict[str, Any]:
         """Megabytes now."""

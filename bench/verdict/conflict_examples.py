@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import random
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from disputatio.store.ingesting.readers import domain
 from disputatio.text import bare_words, content_id, sentences, squad_normalise, stem
 from disputatio.types import Example, Passage
 
-CHARACTERS = 2_000  # of a passage, as in relevance_bar.py, so that none is divided
+CHARACTERS = 2_000  # of a passage, so that none is divided
 MOST_REAL = 5  # of the passages retrieved for a question of PoisonedRAG
 MOST_POISONED = 5
 SEARCHED = 10  # of the real passages of a question of RealtimeQA, by BM25
@@ -47,16 +46,6 @@ class Row:
     false: tuple[str, ...]
     second: Second = ""
 
-    @property
-    def bearing(self) -> int:
-        """How many of the real passages bear a right answer."""
-        return sum(bears_any(text, self.gold) for text in self.real)
-
-    @property
-    def misled(self) -> int:
-        """How many of the real passages bear the wrong answer too."""
-        return sum(stands(text, self.lie) for text in self.real)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
@@ -72,13 +61,6 @@ class Setting:
         real = "" if self.real is None else f"{self.real}r"
         return f"{self.corpus}-{real}{self.false}f"
 
-    @property
-    def title(self) -> str:
-        """As a table shows it."""
-        if self.real is None:
-            return f"{self.corpus}, retrieved passages and {self.false} poisoned"
-        return f"{self.corpus}, {self.real} real, {self.false} fabricated"
-
 
 SETTINGS: Mapping[str, Setting] = {
     row.name: row
@@ -91,10 +73,9 @@ SETTINGS: Mapping[str, Setting] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The rows that are asked, in the order of their file, and how many were left out why."""
+    """The rows that are asked, in the order of their file."""
 
     rows: tuple[Row, ...]
-    counts: Mapping[str, int]
 
     def of(self, setting: Setting) -> list[Row]:
         """Return the rows that have as many real passages as a setting asks for."""
@@ -136,18 +117,7 @@ def conflictnq(data: Path, *, questions: int, seed: int) -> Chosen:
     chance = random.Random(f"{seed} conflictnq")
     mixed = sorted(chance.sample(rows, len(rows)), key=lambda one: not one.second)
     chosen = sorted(mixed[:questions], key=lambda one: one.number)
-    ways = Counter(one.second for one in chosen)
-    return Chosen(
-        rows=tuple(chosen),
-        counts={
-            "rows in the file": len(numbers),
-            "of these with a short answer": len(short),
-            "of these with three passages for a short wrong one": len(rows),
-            "asked": len(chosen),
-            **{f"asked with two real passages: {way}": ways[way] for way in sorted(ways) if way},
-            "asked without a second real passage": ways[""],
-        },
-    )
+    return Chosen(rows=tuple(chosen))
 
 
 def _row(material: Material, number: int) -> Row | None:
@@ -251,20 +221,7 @@ def poisonedrag(data: Path, *, questions: int | None = None, seed: int = 0) -> C
         random.Random(f"{seed} poisonedrag").sample(rows, count),
         key=lambda one: one.number,
     )
-    return Chosen(
-        rows=tuple(chosen),
-        counts={
-            "rows in the file": len(poisoned),
-            "of these with passages retrieved for NQ": len(met),
-            "left out: the target is right for NQ, or there are not five poisoned passages": len(met)
-            - len(rows),
-            "asked": len(chosen),
-            "real passages of these": sum(len(one.real) for one in chosen),
-            "of these that bear a right answer": sum(one.bearing for one in chosen),
-            "of these that bear the target": sum(one.misled for one in chosen),
-            "asked without a real passage that bears a right answer": sum(not one.bearing for one in chosen),
-        },
-    )
+    return Chosen(rows=tuple(chosen))
 
 
 def _poisoned(row: Example, retrieved: Example) -> Row | None:

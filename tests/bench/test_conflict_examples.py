@@ -110,15 +110,11 @@ def test_the_questions_are_the_seeds_and_those_with_two_real_passages_come_first
     assert few[0] == [row.number for row in examples.conflictnq(data, questions=5, seed=0).rows]
     assert len({tuple(numbers) for numbers in few.values()}) > 1
     assert all({0, 2, 4, 6} < set(numbers) and numbers == sorted(numbers) for numbers in few.values())
-    counts = examples.conflictnq(data, questions=5, seed=0).counts
-    assert counts["asked without a second real passage"] == 1
-    assert counts["asked with two real passages: halves with one answer"] == 4
 
 
 def test_a_question_whose_target_is_right_for_nq_is_left_out(data: Path) -> None:
     built = examples.poisonedrag(data)
     assert [PLACES[row.number] for row in built.rows] == ["Cedar", "Dogwood", "Fir"]
-    assert [count for what, count in built.counts.items() if what.startswith("left out")] == [1]
 
 
 def test_a_passage_of_another_row_is_a_second_one_where_it_answers_the_question(data: Path) -> None:

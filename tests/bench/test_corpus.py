@@ -61,11 +61,3 @@ def test_planted_passages_are_the_best_of_their_query_on_both_legs(
     assert queries[at].kind == "planted"
     assert set(np.argsort(-truth.sparse(queries[at]))[: len(rows)].tolist()) == rows
     assert set(truth.nearest(len(rows))[at].tolist()) == rows
-
-
-def test_only_extra_passages_hold_the_new_word(corpus: ModuleType, tmp_path: Path) -> None:
-    made = corpus.open_corpus(tmp_path, SIZE)
-    texts, sources, vectors = made.extra()
-    assert all(corpus.NEW_WORD in text for text in texts)
-    assert not any(corpus.NEW_WORD in text for text in made.texts(0, SIZE))
-    assert len(texts) == len(sources) == len(vectors) == corpus.EXTRA
