@@ -117,7 +117,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("eval report none", "none"),
     ],
 )
-def test_wrong_words_are_told_in_one_line_and_nothing_is_made(
+def test_wrong_arguments_are_reported_in_one_line_and_nothing_is_made(
     line: str, message: str, workspace: Path, capsys: Capture
 ) -> None:
     before = sorted(path.name for path in workspace.iterdir())
@@ -131,7 +131,7 @@ def test_wrong_words_are_told_in_one_line_and_nothing_is_made(
 
 
 @pytest.mark.parametrize("question", ["", "  \n", "\udcff"])
-def test_a_question_that_is_none_is_refused(question: str, capsys: Capture) -> None:
+def test_an_empty_or_undecodable_question_is_refused(question: str, capsys: Capture) -> None:
     done = run(capsys, "ask", question, "--passages", "passages.jsonl")
     assert (done.code, done.out) == (2, "")
     assert re.fullmatch(r"disputatio: the question is (empty: .*|not UTF-8 text)\n", done.err)
@@ -194,7 +194,7 @@ def test_questions_in_other_scripts_are_answered(
     assert word in run(capsys, "ask", question, "--passages", "passages.jsonl").out
 
 
-def test_a_model_whose_words_are_never_usable_is_a_fault(workspace: Path, capsys: Capture) -> None:
+def test_a_model_whose_replies_are_never_usable_is_a_fault(workspace: Path, capsys: Capture) -> None:
     script: dict[str, Any] = {**SCRIPT, "You aggregate a debate": "The answer is 1887."}
     write_script(workspace / "script.json", script)
     done = run(capsys, "ask", QUESTION, "--passages", "passages.jsonl", "--trace", "trace.jsonl")

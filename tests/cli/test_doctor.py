@@ -80,7 +80,7 @@ def server(status: int, seen: list[Any] | None = None) -> Iterator[str]:
 
 
 @pytest.mark.long
-def test_where_all_is_well_the_exit_code_is_0(workspace: Path, capsys: Capture) -> None:
+def test_a_healthy_setup_exits_with_0(workspace: Path, capsys: Capture) -> None:
     write_passages(workspace / "passages.jsonl")
     assert run(capsys, "ingest", "passages.jsonl", "--embedder", "none").code == 0
     done, checks = doctor(capsys, *OURS)
@@ -94,7 +94,7 @@ def test_where_all_is_well_the_exit_code_is_0(workspace: Path, capsys: Capture) 
 
 
 @pytest.mark.long
-def test_what_is_not_here_yet_is_not_broken(workspace: Path, capsys: Capture) -> None:
+def test_parts_that_are_not_here_yet_are_missing_and_not_broken(workspace: Path, capsys: Capture) -> None:
     _, checks = doctor(capsys, *OURS)
     assert checks["index"]["state"] == "missing"
     assert "make one with: disputatio ingest PATH" in checks["index"]["detail"]
@@ -103,9 +103,7 @@ def test_what_is_not_here_yet_is_not_broken(workspace: Path, capsys: Capture) ->
 
 
 @pytest.mark.long
-def test_an_index_that_was_named_and_is_not_here_or_is_none_is_broken(
-    workspace: Path, capsys: Capture
-) -> None:
+def test_a_named_index_that_is_absent_or_no_index_is_broken(workspace: Path, capsys: Capture) -> None:
     done, checks = doctor(capsys, *OURS, "--index", "nowhere")
     assert (done.code, checks["index"]["state"]) == (1, "broken")
     (workspace / "docs").mkdir()
@@ -117,7 +115,7 @@ def test_an_index_that_was_named_and_is_not_here_or_is_none_is_broken(
 
 @pytest.mark.long
 @pytest.mark.parametrize(("package", "broken"), [("openai", True), ("ray", False)])
-def test_a_package_that_is_lacking_is_broken_where_it_is_needed(
+def test_a_missing_package_is_broken_only_if_it_is_needed(
     package: str, broken: bool, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     version = metadata.version
@@ -144,7 +142,7 @@ def test_a_model_of_the_endpoint_needs_a_key_or_an_address(capsys: Capture) -> N
 
 
 @pytest.mark.long
-def test_a_name_that_is_no_model_says_suggest_name(capsys: Capture) -> None:
+def test_a_name_that_is_no_model_is_answered_with_a_name_that_is(capsys: Capture) -> None:
     _, checks = doctor(capsys, "--model", "ollama:llama3")
     assert checks["model ollama:llama3"]["state"] == "broken"
     assert "write openai:llama3" in checks["model ollama:llama3"]["detail"]
@@ -177,7 +175,7 @@ def test_the_endpoint_is_asked_for_its_models(
 
 
 @pytest.mark.long
-def test_an_endpoint_that_cannot_be_reached_is_broken_only_where_it_is_needed(
+def test_an_unreachable_endpoint_is_broken_only_if_it_is_needed(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with server(200) as url:

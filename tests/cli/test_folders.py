@@ -91,7 +91,7 @@ def test_what_reads_takes_several(capsys: Capture) -> None:
         ("index", "export", "out.jsonl"),
     ],
 )
-def test_what_writes_says_in_one_line_that_it_takes_one(words: tuple[str, ...], capsys: Capture) -> None:
+def test_a_command_that_writes_refuses_several_indexes(words: tuple[str, ...], capsys: Capture) -> None:
     before = sorted(Path().rglob("*"))
     done = run(capsys, *words, "--index", "museum.index,buzz.index")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)

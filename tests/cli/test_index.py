@@ -79,7 +79,7 @@ def test_a_search_that_finds_nothing_says_so_and_is_no_failure(
     workspace: Path, capsys: Capture, query: str
 ) -> None:
     done = run(capsys, "search", query, "--index", "x.index")
-    assert (done.code, done.out.strip(), done.err) == (0, "nothing was found", "")
+    assert (done.code, done.out.strip(), done.err) == (0, "no passage was found", "")
     assert run(capsys, "search", query, "--index", "x.index", "--json").json == []
     assert run(capsys, "search", "ferry", "--source", "none.example", "--index", "x.index").code == 0
 
@@ -109,7 +109,7 @@ def test_an_index_that_is_not_there_is_named(workspace: Path, capsys: Capture) -
 
 
 @pytest.mark.long
-def test_an_index_is_told_compacted_and_emptied_of_a_source(workspace: Path, capsys: Capture) -> None:
+def test_an_index_is_described_compacted_and_emptied_of_a_source(workspace: Path, capsys: Capture) -> None:
     assert run(capsys, "index", "delete", "--source", "buzz.example", "--index", "x.index").code == 0
     result = run(capsys, "index", "info", "--index", "x.index", "--json").json
     assert (result["passages"], result["sources"]) == (2, 1)
@@ -119,7 +119,7 @@ def test_an_index_is_told_compacted_and_emptied_of_a_source(workspace: Path, cap
     assert "passages" in run(capsys, "index", "info", "--index", "x.index").out
 
 
-def test_deleting_needs_to_be_told_what(workspace: Path, capsys: Capture) -> None:
+def test_deleting_without_a_filter_is_refused(workspace: Path, capsys: Capture) -> None:
     done = run(capsys, "index", "delete", "--index", "x.index")
     assert done.code == 2
     assert "--source" in done.err
@@ -269,7 +269,7 @@ def test_an_address_of_this_machine_is_refused_with_its_reason(workspace: Path, 
         ["no-such-file"],
     ],
 )
-def test_what_does_not_go_together_is_told_before_anything_is_read(
+def test_options_that_do_not_go_together_are_refused_before_anything_is_read(
     workspace: Path, capsys: Capture, words: list[str]
 ) -> None:
     done = run(capsys, "ingest", "--index", "y.index", *words)

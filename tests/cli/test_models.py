@@ -12,7 +12,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize(
     ("damaged", "code", "words"),
-    [((), 0, "every file is what was fetched"), (("model.bin",), 1, "damaged: model.bin")],
+    [((), 0, "every file matches its checksum"), (("model.bin",), 1, "damaged: model.bin")],
 )
 def test_a_damaged_file_of_a_model_is_named_and_the_exit_code_is_1(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch, damaged: tuple[str, ...], code: int, words: str

@@ -36,7 +36,7 @@ Capture = pytest.CaptureFixture[str]
         (["--index", "absent"], "disputatio ingest"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(
+def test_wrong_options_are_reported_in_one_line(
     words: list[str], sentence: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -48,7 +48,7 @@ def test_what_is_wrong_is_said_in_one_line(
     assert done.err.count("\n") == 1
 
 
-def test_a_port_in_use_is_said(capsys: Capture, tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(capsys: Capture, tmp_path: Path) -> None:
     ferry_index(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -82,7 +82,7 @@ def process(folder: Path, *words: str, **variables: str) -> Iterator[tuple[subpr
 
 
 @pytest.mark.slow
-def test_a_server_that_is_told_to_end_lets_answers_end(tmp_path: Path) -> None:
+def test_a_server_that_is_terminated_finishes_its_answers(tmp_path: Path) -> None:
     ferry_index(tmp_path)
     with process(tmp_path) as (serving, url):
         answer = httpx.post(f"{url}/api/ask", json={"question": QUESTION}, timeout=60)
@@ -105,7 +105,7 @@ def test_answers_outlive_a_server_that_is_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_token_from_the_environment_is_asked_for_and_never_said(tmp_path: Path) -> None:
+def test_a_token_from_the_environment_is_required_and_never_logged(tmp_path: Path) -> None:
     ferry_index(tmp_path)
     token = "canary-0123456789abcdef"
     with process(tmp_path, "--audit", "audit.log", DISPUTATIO_TOKEN=token) as (serving, url):

@@ -63,7 +63,7 @@ def calibrate(capsys: Capture, *words: str | Path) -> Run:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("towns")
-def test_a_calibration_tells_its_cost_first_and_shows_the_table(workspace: Path, capsys: Capture) -> None:
+def test_a_calibration_prints_its_cost_first_and_then_the_table(workspace: Path, capsys: Capture) -> None:
     done = calibrate(capsys, "--questions", "6")
     assert done.code == 0
     assert done.err.splitlines()[0].startswith(
@@ -136,7 +136,7 @@ def test_sources_are_listed_before_anything_is_estimated(workspace: Path, capsys
 
 @pytest.mark.long
 @pytest.mark.usefixtures("towns")
-def test_what_has_changed_since_is_told(workspace: Path, capsys: Capture) -> None:
+def test_sources_that_have_changed_since_are_named(workspace: Path, capsys: Capture) -> None:
     from tests.calibration.towns import passage_on
 
     calibrate(capsys, "--questions", "4")

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -477,54 +477,48 @@ def test_what_was_finished_before_a_cancel_is_kept(tmp_path: Path) -> None:
         assert model.complete([ask("a")], PLAIN)[0].journalled
 
 
-def test_what_threads_bring_while_one_writes_goes_to_the_disk_together(tmp_path: Path) -> None:
-    with CallCache(tmp_path / "calls.sqlite") as cache:
-        writes: list[int] = []
-        put_waiting = cache._put_waiting
+def put_while_another_process_writes(file: Path, threads: int, change: str = "") -> list[StoreError]:
+    """Let threads put one call each while another connection holds the file; return the faults they met."""
+    errors: list[StoreError] = []
+    other = sqlite3.connect(file, isolation_level=None)
+    with CallCache(file) as cache, closing(other):
 
-        def noted() -> None:
-            writes.append(len(cache._waiting))
-            put_waiting()
+        def put(number: int) -> None:
+            try:
+                cache.put("completion", "m", {f"k{number}": f"v{number}"})
+            except StoreError as error:
+                errors.append(error)
 
-        cache._put_waiting = noted  # type: ignore[method-assign]  # to count the transactions
-        threads = [
-            threading.Thread(target=cache.put, args=("completion", "m", {f"k{n}": f"v{n}"})) for n in range(8)
-        ]
-        with cache._lock:  # somebody writes
-            for thread in threads:
-                thread.start()
-            while len(cache._waiting) < len(threads):
-                time.sleep(0.001)
-        for thread in threads:
+        other.execute("BEGIN IMMEDIATE")
+        started = [threading.Thread(target=put, args=(number,)) for number in range(threads)]
+        for thread in started:
+            thread.start()
+        time.sleep(0.5)  # by then all wait
+        if change:
+            other.execute(change)
+        other.execute("COMMIT")
+        for thread in started:
             thread.join()
-        assert writes == [8]
+    return errors
+
+
+def test_calls_that_threads_put_while_another_process_writes_are_all_kept(tmp_path: Path) -> None:
+    file = tmp_path / "calls.sqlite"
+    CallCache(file).close()
+    assert put_while_another_process_writes(file, 8) == []
+    with CallCache(file) as cache:
         assert cache.get([f"k{n}" for n in range(8)]) == {f"k{n}": f"v{n}" for n in range(8)}
 
 
-def test_a_disk_that_fails_is_told_to_every_thread_that_waited_for_it(tmp_path: Path) -> None:
-    cache = CallCache(tmp_path / "calls.sqlite")
-    errors: list[StoreError] = []
-
-    def put(number: int) -> None:
-        try:
-            cache.put("completion", "m", {f"k{number}": "v"})
-        except StoreError as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=put, args=(number,)) for number in range(4)]
-    with cache._lock:
-        for thread in threads:
-            thread.start()
-        while len(cache._waiting) < len(threads):
-            time.sleep(0.001)
-        cache._db.execute("DROP TABLE calls")
-    for thread in threads:
-        thread.join()
-    assert len(errors) == 4 and all("calls.sqlite" in str(error) for error in errors)
-    cache.close()
+def test_a_failed_write_is_raised_in_every_thread_that_waited_for_it(tmp_path: Path) -> None:
+    file = tmp_path / "calls.sqlite"
+    CallCache(file).close()
+    errors = put_while_another_process_writes(file, 4, "DROP TABLE calls")
+    assert len(errors) == 4
+    assert all("calls.sqlite" in str(error) for error in errors)
 
 
-def test_an_interrupted_write_is_told_to_every_thread_that_waited_for_it(tmp_path: Path) -> None:
+def test_an_interrupted_write_is_raised_in_every_thread_that_waited_for_it(tmp_path: Path) -> None:
     cache = CallCache(tmp_path / "calls.sqlite")
     told: list[type[BaseException]] = []
 

@@ -316,7 +316,7 @@ def test_the_users_own_client_fetches_packages_as_it_is_set_up(
     assert not list(tmp_path.glob("*.tmp"))
 
 
-def test_a_machine_without_any_client_is_told_what_to_install(
+def test_without_any_client_the_message_names_what_to_install(
     know: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     know(entry(PARTS))
@@ -470,7 +470,7 @@ def test_the_second_of_two_pulls_waits_and_finds_it_done(shop: Shop, know: Calla
 
 
 @pytest.mark.long
-def test_a_listener_that_raises_stops_the_pull_and_keeps_what_was_fetched(
+def test_a_progress_listener_that_raises_stops_the_pull_and_keeps_what_was_fetched(
     shop: Shop, know: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     know(entry(PARTS))

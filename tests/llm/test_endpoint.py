@@ -59,7 +59,7 @@ def test_a_streamed_reply_is_put_together_with_its_usage(serve: Serve, connect: 
 
 
 @pytest.mark.long
-def test_cached_tokens_are_none_where_the_server_does_not_tell(serve: Serve, connect: Connect) -> None:
+def test_cached_tokens_are_zero_if_the_server_does_not_report_them(serve: Serve, connect: Connect) -> None:
     assert connect(serve([says("yes")])).complete([ask()], Sampling())[0].usage.cached_tokens == 0
 
 
@@ -285,7 +285,7 @@ def test_no_thread_is_left_behind(serve: Serve) -> None:
     assert not any("left-behind" in thread.name for thread in threading.enumerate())
 
 
-def test_deadlines_are_those_of_the_house_when_none_are_given() -> None:
+def test_deadlines_have_defaults() -> None:
     limits = Deadlines()
     assert (limits.connect, limits.first_byte, limits.between_tokens, limits.total) == (10, 120, 60, 600)
 

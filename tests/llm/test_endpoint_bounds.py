@@ -120,7 +120,7 @@ def test_a_secret_is_masked_in_whatever_form_a_server_sends_it_back(form: str) -
 
 # --- silence ----------------------------------------------------------------------------------------
 @pytest.mark.long
-def test_a_server_that_is_silent_is_told_of_while_the_wait_goes_on(serve: Serve, connect: Connect) -> None:
+def test_a_silent_server_is_reported_during_the_wait(serve: Serve, connect: Connect) -> None:
     told: list[str] = []
     heard = threading.Event()
 
@@ -137,7 +137,7 @@ def test_a_server_that_is_silent_is_told_of_while_the_wait_goes_on(serve: Serve,
     assert "total_seconds" in told[0]
 
 
-def test_a_server_that_answers_in_time_is_not_told_of(serve: Serve, connect: Connect) -> None:
+def test_a_server_that_answers_in_time_is_not_reported(serve: Serve, connect: Connect) -> None:
     told: list[str] = []
     connect(serve([says("yes")]), say=told.append, patience=30).complete([ask()], Sampling())
     assert told == []

@@ -256,7 +256,7 @@ def test_vectors_that_are_not_whole_and_sound_are_a_fault(
     assert len(server.asked) == 1, "asking again would bring the same"
 
 
-def test_a_reply_beyond_all_measure_is_not_read_to_its_end(
+def test_a_reply_that_is_too_large_is_not_read_to_its_end(
     serve: Serve, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("disputatio.llm.endpoint_embedder._LARGEST", 1000)
@@ -304,13 +304,13 @@ def test_one_fault_among_many_calls_is_a_fault_of_all(serve: Serve, make: Make) 
         make(serve(script)).embed([f"x{n}" for n in range(100)])
 
 
-def test_an_address_where_nothing_listens_is_told(make: Make) -> None:
+def test_an_address_without_a_server_is_reported(make: Make) -> None:
     with pytest.raises(Unreachable, match="is OPENAI_BASE_URL right"):
         make("http://127.0.0.1:9/v1").embed(["red"])
 
 
 @pytest.mark.long
-def test_a_server_that_dawdles_is_given_up(serve: Serve, make: Make) -> None:
+def test_a_slow_server_is_given_up(serve: Serve, make: Make) -> None:
     line = {"deadlines": Deadlines(first_byte=0.1, between_tokens=0.1), "retries": 0}
     for wire in (Wire(delay=5.0), Wire(kind=JSON, pieces=["{", 5.0])):
         with pytest.raises(Timeout):

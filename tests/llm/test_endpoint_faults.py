@@ -100,7 +100,7 @@ def test_repeats_are_at_most_four_and_a_fifth_of_the_calls(serve: Serve, connect
     assert len(server.asked) == 10 + 4 + 2
 
 
-def test_waits_grow_and_can_be_foretold_from_the_seed(serve: Serve, connect: Connect) -> None:
+def test_waits_grow_and_follow_from_the_seed(serve: Serve, connect: Connect) -> None:
     waits = []
     for _ in range(2):
         slept = Slept()
@@ -149,7 +149,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def test_nothing_at_the_address_is_told_with_what_to_check(connect: Connect) -> None:
+def test_an_address_without_a_server_is_reported_with_what_to_check(connect: Connect) -> None:
     slept = Slept()
     url = f"http://127.0.0.1:{free_port()}/v1"
     fault = fault_of(connect(url, sleep=slept))
@@ -190,7 +190,7 @@ def deadline_of(endpoint: Endpoint) -> str:
 
 
 @pytest.mark.long
-def test_the_first_byte_is_waited_for_so_long(serve: Serve, connect: Connect) -> None:
+def test_the_first_byte_has_a_deadline(serve: Serve, connect: Connect) -> None:
     server = serve([Wire(pieces=says("yes").pieces, delay=5.0)])
     assert deadline_of(connect(server, retries=0, deadlines=Deadlines(first_byte=0.1))) == "first_byte"
 
@@ -203,7 +203,7 @@ def test_comments_do_not_count_as_a_first_byte(serve: Serve, connect: Connect) -
 
 
 @pytest.mark.long
-def test_silence_between_tokens_is_borne_so_long(serve: Serve, connect: Connect) -> None:
+def test_silence_between_tokens_has_a_deadline(serve: Serve, connect: Connect) -> None:
     server = serve([Wire(pieces=[chunk("a"), 5.0, chunk("b", finish="stop")])])
     limits = Deadlines(between_tokens=0.1)
     assert deadline_of(connect(server, retries=0, deadlines=limits)) == "between_tokens"
@@ -219,7 +219,7 @@ def test_a_reply_that_never_ends_is_given_up(serve: Serve, connect: Connect) -> 
 
 
 @pytest.mark.long
-def test_a_connection_is_waited_for_so_long(connect: Connect) -> None:
+def test_a_connection_has_a_deadline(connect: Connect) -> None:
     with socket.socket() as full:  # a listener whose queue is full does not answer a connection
         full.bind(("127.0.0.1", 0))
         full.listen(0)

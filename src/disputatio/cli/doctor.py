@@ -156,7 +156,7 @@ def _model(name: str) -> Check:
         return _catalogued(f"model {rest}", rest)
     if kind == "openai":
         if os.environ.get("OPENAI_API_KEY", "").strip() or os.environ.get("OPENAI_BASE_URL", "").strip():
-            return Check(name=f"model {rest}", state="ok", detail="is asked for at the endpoint")
+            return Check(name=f"model {rest}", state="ok", detail="served by the endpoint")
         detail = "needs OPENAI_API_KEY, or OPENAI_BASE_URL of your own server"
         return Check(name=f"model {rest}", state="broken", detail=detail)
     if kind == "scripted":
@@ -173,7 +173,7 @@ def _model(name: str) -> Check:
 
 def _embedder(name: str) -> Check:
     if name.startswith("openai:"):
-        return Check(name=f"embedder {name}", state="ok", detail="is asked for at the endpoint")
+        return Check(name=f"embedder {name}", state="ok", detail="served by the endpoint")
     return _catalogued(f"embedder {name}", name)
 
 
@@ -186,7 +186,7 @@ def _encoder(name: str, *, needed: bool) -> Check:
         encoder = open_encoder(name)
         if encoder is not None:
             return Check(name="encoder", state="ok", detail=f"{encoder.name} in {encoder.path}")
-        detail = "is not here, and --model none reads with it: leave encoder at default"
+        detail = "not installed, and --model none needs it: leave encoder at default"
         return Check(name="encoder", state="broken" if needed else "missing", detail=detail)
     except (InputError, OSError) as error:
         detail = str(error)
@@ -249,7 +249,7 @@ def _endpoint(base_url: str, *, needed: bool) -> Check:
     except urllib.error.HTTPError as error:
         with error:
             if error.code in (401, 403):
-                refused = "refuses OPENAI_API_KEY" if key else "wants OPENAI_API_KEY"
+                refused = "refuses OPENAI_API_KEY" if key else "needs OPENAI_API_KEY"
                 return Check(name="endpoint", state=bad, detail=f"{at.shown} {refused} ({error.code})")
             state: State = "ok" if error.code in (404, 405) else bad  # no list of models, yet a server
             return Check(name="endpoint", state=state, detail=f"{at.shown} answers with {error.code}")

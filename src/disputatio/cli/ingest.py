@@ -24,7 +24,7 @@ def ingest(
     index: IndexFolder = None,
     source_by: Annotated[
         str | None,
-        typer.Option(metavar="HOW", help="What tells sources apart: domain, folder, field:NAME or file."),
+        typer.Option(metavar="HOW", help="How sources are recognised: domain, folder, field:NAME or file."),
     ] = None,
     text_column: TextColumn = None,
     mapping: Columns = None,
@@ -96,7 +96,7 @@ def ingest(
     files = [path for path in paths if path not in addresses]
     _check(addresses, files, urls=urls, watch=watch, ray=ray)
     if ray is None and (workers is not None or threads != 1):
-        raise InputError("--workers and --threads are those of a cluster: add --ray")
+        raise InputError("--workers and --threads need --ray")
     with Waiting() as waiting:
         part = embedder_for(
             settings,
@@ -135,11 +135,11 @@ def _check(addresses: list[str], files: list[str], *, urls: bool, watch: bool, r
     if addresses and not urls:
         raise InputError(f"{addresses[0]}: add --urls to have addresses fetched")
     if watch and (addresses or ray or "-" in files):
-        raise InputError("--watch looks after files and folders on this machine, and nothing else")
+        raise InputError("--watch takes only files and folders on this machine")
     if ray == "":
         raise InputError("--ray needs the address of a cluster, or local")
     if ray and (addresses or "-" in files):
-        raise InputError("--ray reads files and folders that its workers see, and nothing else")
+        raise InputError("--ray takes only files and folders that its workers can read")
     for path in files:
         if path != "-" and not any(sign in path for sign in "*?[") and not Path(path).exists():
             raise InputError(f"{path}: no such file or folder")

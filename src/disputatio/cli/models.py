@@ -67,7 +67,7 @@ def path_command(name: _Name, as_json: Json = False) -> None:
 
 @app.command("verify")
 def verify_command(name: _Name, as_json: Json = False) -> None:
-    """Compare every byte of a model with its checksums; exit 1 when a file is not what was fetched."""
+    """Compare every byte of a model with its checksums; exit 1 when a file differs."""
     from disputatio.cli.screen import write, write_json
     from disputatio.llm import catalogue
 
@@ -75,7 +75,7 @@ def verify_command(name: _Name, as_json: Json = False) -> None:
     if as_json:
         write_json({"name": name, "damaged": list(damaged)})
     else:
-        words = f"damaged: {', '.join(damaged)}" if damaged else "every file is what was fetched"
+        words = f"damaged: {', '.join(damaged)}" if damaged else "every file matches its checksum"
         write(f"{name}: {words}\n")
     if damaged:
         raise typer.Exit(1)

@@ -35,7 +35,7 @@ def search(
     ] = None,
     min_reliability: Annotated[
         float | None,
-        typer.Option(metavar="P", help="Only sources estimated at least as reliable."),
+        typer.Option(metavar="P", help="Only sources with at least this estimated reliability."),
     ] = None,
     alpha: Annotated[
         float, typer.Option(metavar="SHARE", help="Weight of the keyword score against that of meaning.")
@@ -82,7 +82,7 @@ def search(
         for rank, hit in enumerate(hits, start=1):
             _show_hit(out, rank, hit, query, verbose=verbose)
         if not hits:
-            out.print("nothing was found")
+            out.print("no passage was found")
 
 
 def hit_fields(hit: Hit) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def serve(
     token: Annotated[
         str | None,
         typer.Option(
-            metavar="WORD", help="Who asks must know it. Others on this machine can see it here: use a file."
+            metavar="WORD", help="Token that clients must send. Other users here can see it: prefer a file."
         ),
     ] = None,
     token_file: Annotated[
@@ -41,7 +41,7 @@ def serve(
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Another name that the server goes by; may be repeated."),
+        typer.Option(metavar="NAME", help="Another host name of this server; may be repeated."),
     ] = None,
     allow_origin: Annotated[
         list[str] | None,
@@ -50,7 +50,7 @@ def serve(
         ),
     ] = None,
     allow_writing: Annotated[
-        bool, typer.Option("--allow-writing", help="Let clients upload, name owners and calibrate.")
+        bool, typer.Option("--allow-writing", help="Let clients upload, set owners and calibrate.")
     ] = False,
     strategy: Annotated[
         str | None,
@@ -87,7 +87,7 @@ def serve(
         float, typer.Option(metavar="S", help="Seconds in which answers may end when the server is stopped.")
     ] = 30.0,
     audit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write down who asked what.  [default: off]")
+        Path | None, typer.Option(metavar="FILE", help="Log who asked what to a file.  [default: off]")
     ] = None,
 ) -> None:
     """Serve an index: the API at /api, chat clients at /v1, agents at /mcp, the page at /.
