@@ -183,7 +183,7 @@ class Index(contract.Index):
         return self.store.source_passages()
 
     def records(self) -> list[Outcomes]:
-        """Return what calibrations asked and were answered, of each folder."""
+        """Replay the log of calibrations of each folder."""
         return self.store.records()
 
     def open_log(self) -> AbstractContextManager[CalibrationLog]:

@@ -1,1 +1,1 @@
-"""Where passages live: readers, splitting, the index, hybrid search, passages in hand."""
+"""The store of passages: readers, splitting, the index, hybrid search, passages in memory."""

@@ -23,7 +23,7 @@ _UNREADABLE = ("az:/", "http:/", "https:/", "ftp:/", "sftp:/", "ssh:/")
 
 
 def is_served(path: str | Path) -> bool:
-    """Return whether a server keeps the index, not a folder; a path may have lost one of the two slashes.
+    """Return whether the index is on a server, not in a folder; a path may have lost one of the two slashes.
 
     >>> is_served("postgresql://db.example/town"), is_served(Path("town.index"))
     (True, False)

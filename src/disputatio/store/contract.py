@@ -1,4 +1,4 @@
-"""What every index offers, whoever keeps it: documents in, passages out, and estimates of its sources.
+"""The protocol of an index: documents in, passages out, and estimates of its sources, whatever the backend.
 
 `FolderIndex` (a folder), `PostgresIndex` (a database) and `VectorIndex` (a vector engine) implement `Index`;
 `opening.open_index` opens the one that an address names.
@@ -82,7 +82,7 @@ class SourcePassages(Protocol):
     """The passages of an index by their source, as a calibration reads them."""
 
     def counts(self) -> dict[str, int]:
-        """Return how many passages each source has."""
+        """Count the passages of each source."""
 
     def states(self) -> dict[str, str]:
         """Return one word a source that changes whenever one of its passages is added, changed or removed."""
@@ -130,8 +130,8 @@ class Index(Protocol):
         """Read files and folders and add their documents; safe to kill and to run again.
 
         A file that has not changed is left alone; a changed one replaces its own passages only, at
-        once. What cannot be read is listed in the summary, and the rest goes on. `source_by` names
-        what tells sources apart (`source.with_source`), `columns` which column of a table holds which
+        once. What cannot be read is listed in the summary, and the rest goes on. `source_by` is
+        how sources are named (`source.with_source`), `columns` which column of a table holds which
         field (`{"text": "content", "date": "published"}`), `exclude` the patterns of files to leave out.
         Code and configuration files are left out unless they are named, alone or by a pattern.
         `unverified` documents come from strangers: what they state as their source is kept apart in
@@ -263,7 +263,7 @@ class Index(Protocol):
         ...
 
     def records(self) -> list[Outcomes]:
-        """Return what calibrations asked and were answered, a record a folder; raises `StoreError`."""
+        """Replay the log of calibrations of each folder; raises `StoreError` for a damaged one."""
         ...
 
     def open_log(self) -> AbstractContextManager[CalibrationLog]:

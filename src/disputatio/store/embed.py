@@ -45,7 +45,7 @@ class _Loaded:
 class OnnxEmbedder:
     """An embedding model in a folder (`Embedder`); loaded at the first use, once.
 
-    `name` is the model's name with a hash of its weights, so that an index knows its own vectors.
+    `name` is the model's name with a hash of its weights, so that an index refuses the vectors of another.
     `cache` is a folder where the compiled model is kept between processes. Threads may share it:
     long calls wait for one another, and a query does not wait for them.
     """
@@ -68,7 +68,7 @@ class OnnxEmbedder:
 
     @property
     def settings(self) -> EmbedderSettings:
-        """How the model is used."""
+        """The prefixes, pooling and length that the model is used with."""
         return self._found.settings
 
     @property
@@ -153,7 +153,7 @@ class OnnxEmbedder:
         output = _output(model)
         shape = model.outputs[output].get_partial_shape()
         if shape.rank.is_dynamic or shape[-1].is_dynamic:
-            raise ConfigError(f"{file}: does not say how long its vectors are")
+            raise ConfigError(f"{file}: does not state the length of its vectors")
         if self._found.left_out and len(shape) != 2:
             raise ConfigError(
                 f"{file}: lacks the module {self._found.left_out[0]} that follows it in modules.json; "
@@ -243,6 +243,6 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _output(model: Any) -> int:
-    """Return which output has the vectors: the one of the whole model where there is one, else the first."""
+    """Return the number of the output with the vectors: that of the whole model, else the first."""
     names = [port.get_names() for port in model.outputs]
     return next((number for number, name in enumerate(names) if _POOLED in name), 0)

@@ -1,4 +1,4 @@
-"""A retriever limited to some sources and dates: whatever is searched for, nothing else is found."""
+"""A retriever limited to some sources and dates, whatever is searched for."""
 
 from __future__ import annotations
 
@@ -62,9 +62,7 @@ class Filtered:
         return self._retriever.unsearched() if isinstance(self._retriever, PartialRetriever) else ()
 
     def estimates(self) -> dict[str, Source]:
-        """Return what the other retriever knows of how reliable its sources are; empty where it knows
-        nothing.
-        """
+        """Return the estimates of the other retriever's sources; empty where it has none."""
         estimates = getattr(self._retriever, "estimates", None)
         known: dict[str, Source] = estimates() if callable(estimates) else {}
         return known

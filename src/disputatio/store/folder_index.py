@@ -68,7 +68,7 @@ class FolderIndex(Index):
         language: str | None = None,
         merge_gb: float | None = None,
     ) -> Self:
-        """Open the index in a folder as `open_index` does, which knows addresses of servers as well."""
+        """Open the index in a folder as `open_index` does, which also takes addresses of servers."""
         if language not in (None, "none"):
             stemmer(language or "")
         memory = MERGE_MEMORY if merge_gb is None else int(merge_gb * 2**30)
@@ -99,11 +99,7 @@ class FolderIndex(Index):
         paths: Collection[str | Path] = (),
         documents: Collection[str] = (),
     ) -> int:
-        """Take documents out: those of some sources, of files (or all files below a folder), or by id.
-
-        How many there were is returned; a name that stands for nothing takes nothing out. Raises
-        `StoreError` when the index cannot be written to.
-        """
+        """Delete documents, as every index does (`Index.delete`)."""
         clauses = [f"source IN ({quoted(sources)})"] if sources else []
         if documents:
             clauses.append(f"id IN ({quoted(documents)})")
@@ -121,9 +117,9 @@ class FolderIndex(Index):
     def reembed(
         self, embedder: Embedder | None, *, progress: Callable[[int, int], None] | None = None
     ) -> int:
-        """Give every passage a new vector, or none; how many passages there are.
+        """Give every passage a new vector, or none, and return how many passages there are.
 
-        A search sees all old vectors or all new ones. `progress(done, total)` hears of passages.
+        A search sees all old vectors or all new ones. `progress(done, total)` is called with passages.
         Raises `StoreError` when the index cannot be written to.
         """
         from disputatio.store.record.reembed import reembed
@@ -136,7 +132,8 @@ class FolderIndex(Index):
     def compact(self, *, keep: float = 300.0, planned: Planned = lambda _: None) -> None:
         """Merge all segments into one, and drop what was replaced more than `keep` seconds ago.
 
-        `planned` hears first what that takes. Raises `StoreError` where the disk has less, or fails.
+        `planned` is called first, with the disk and memory that it takes.
+        Raises `StoreError` where the disk has less, or fails.
         """
         if read_note(require_one(self.path)) is not None:
             compact(self.path, lambda: self._ensure(False), timedelta(seconds=max(keep, 1.0)), planned)
@@ -211,9 +208,7 @@ class FolderIndex(Index):
         return view.passage(passage_id)
 
     def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
-        """Return up to `count` passages before and after one, in the order of its document; raises
-        `StoreError`.
-        """
+        """Return up to `count` passages before and after one, in the order of its document."""
         return ([], []) if (view := self.view()) is None else view.around(passage, count)
 
     def documents(self, *, text: bool = True) -> list[Document]:
@@ -263,18 +258,13 @@ class FolderIndex(Index):
         )
 
     def estimates(self) -> dict[str, Source]:
-        """Return how reliable each source was found to be, by name; `stale` where its passages have changed
-        since.
-
-        Empty where nothing was estimated. Else a source that has come since is there without a
-        reliability. Raises `StoreError` when the estimates are damaged.
-        """
+        """Return the estimates of each source, as every index does (`Index.estimates`)."""
         return self._folders.estimates()
 
     def set_estimates(
         self, estimates: Mapping[str, Source], *, states: Mapping[str, str] | None = None
     ) -> None:
-        """Replace the estimates, whole or not at all; `states` is what the sources held (now, when None).
+        """Replace the estimates, whole or not at all; `states` are those of the sources (now, when None).
 
         Raises `InputError` for one that is no probability, `StoreError` when there is no index.
         """
@@ -289,7 +279,7 @@ class FolderIndex(Index):
         return self._folders.reliabilities()
 
     def estimated_states(self) -> dict[str, str]:
-        """Return what each source held when it was estimated, where that is on record."""
+        """Return the state of each source when it was estimated, where that is on record."""
         return read_states(self.path)
 
     def source_passages(self) -> SourcePassages | None:
@@ -297,17 +287,15 @@ class FolderIndex(Index):
         return self.view()
 
     def records(self) -> list[Outcomes]:
-        """Return what calibrations asked and heard, of each folder; raises `StoreError` for a damaged one."""
+        """Replay the log of calibrations of each folder; raises `StoreError` for a damaged one."""
         return [calibration_file.read_outcomes(path) for path in self.paths]
 
     def open_log(self) -> AbstractContextManager[CalibrationLog]:
-        """Return the log of calibrations, for one process at a time; raises `StoreError`, `InputError`."""
+        """Open the log of calibrations, for one process at a time; raises `StoreError`, `InputError`."""
         return calibration_file.open_log(self.path)
 
     def view(self) -> View | None:
-        """Return the index as it is now, compared with its hashes (`View.check`); None where there is none
-        yet.
-        """
+        """Return the newest state, compared with its hashes (`View.check`); None where there is no index."""
         return self._folders.checked()
 
     def _rows(self, table: str, columns: list[str]) -> Iterable[list[dict[str, Any]]]:

@@ -1,8 +1,8 @@
-"""The folders that are read as one index: one, or several that passages were divided among.
+"""The folders of an index: one, or several that are searched as one.
 
 Several are searched as one: their segments make one searcher, so word statistics are counted over all, scores
 are normalised over the candidates of all, and hits are those of one index that holds every passage. A folder
-that cannot be read is left out, and what was found says so; it is tried again at the next search.
+that cannot be read is left out and reported (`Folders.unsearched`); the next search tries it again.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Folders:
             return self._view
 
     def checked(self) -> View | None:
-        """As `view`, compared with the hashes of what was written (`View.check`)."""
+        """Return the newest state, compared with the hashes of its files (`View.check`); raises as `view`."""
         while True:
             view = self.view()
             if view is None or not view.parts:
@@ -100,9 +100,7 @@ class Folders:
                 yield batch.to_pylist()
 
     def estimates(self) -> dict[str, Source]:
-        """Return what is known of each source (`reliabilities.compared`); that of several indexes
-        is pooled.
-        """
+        """Return the estimates of each source (`reliabilities.compared`), pooled over several folders."""
         view = self.view()
         if view is None or not view.parts:
             return compared(self.paths[0], lambda: {} if view is None else view.states())
@@ -152,7 +150,7 @@ class Folders:
 
 
 def _join(path: Path, parts: list[View], unsearched: tuple[Unsearched, ...]) -> View:
-    """Several states as one; raises `InputError` for indexes of different embedders or languages."""
+    """Join several states into one; raises `InputError` for different embedders or languages."""
     from disputatio.store.record.transaction import stemming
     from disputatio.store.segments.array_files import Verification
     from disputatio.store.segments.searcher import Searcher
@@ -182,7 +180,7 @@ def _join(path: Path, parts: list[View], unsearched: tuple[Unsearched, ...]) -> 
 
 
 def _summed(manifests: list[Manifest]) -> Manifest:
-    """Return what several manifests come to, for figures; it names no table that could be opened."""
+    """Add several manifests up, for figures; the sum names no table that could be opened."""
 
     def rows(table: str) -> TableVersion:
         return TableVersion(name=table, version=0, rows=sum(getattr(each, table).rows for each in manifests))

@@ -1,4 +1,4 @@
-"""What a folder with an embedding model says of its use: which file runs, how its vectors are made.
+"""The use of an embedding model as its folder states it: the file to run, and how vectors are made.
 
 A folder is read as it comes from a hub. Where it has the files of sentence-transformers they are
 followed: `modules.json`, the pooling's `config.json`, `sentence_bert_config.json` (longest text) and
@@ -23,7 +23,7 @@ OWN = "disputatio.json"
 # As the catalogue chooses among the files of a repository: its main file, else the quantised one,
 # since embedding is the cost of ingest.
 _USUAL = ("model.onnx", "onnx/model_quantized.onnx", "onnx/model.onnx")
-# What models were trained with, by name, where their folder does not say: (query, passage).
+# Prefixes that models were trained with, by name, where their folder lacks them: (query, passage).
 _TRAINED_WITH = (
     (re.compile(r"(?:^|[^a-z0-9])e5-(?:small|base|large)(?!.*instruct)"), ("query: ", "passage: ")),
     (re.compile(r"nomic-embed-text"), ("search_query: ", "search_document: ")),
@@ -42,10 +42,10 @@ _UNBOUNDED = 100_000  # tokenizers without a bound name an absurdly large one
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderSettings:
-    """How a model wants to be used.
+    """The prefixes, pooling and length that a model was trained with.
 
     `file` is the ONNX file to run, relative to the folder. `lower` turns texts into lower case first.
-    `normalize` can only be true: it says that a model made for dot products is to be used by cosine.
+    `normalize` can only be true: a model made for dot products is to be used by cosine.
     """
 
     name: str = ""
@@ -60,7 +60,7 @@ class EmbedderSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFolder:
-    """What is to be run, and how; `left_out` names modules that run only inside a model that pools."""
+    """The file to run and its settings; `left_out` names modules that run only inside a model that pools."""
 
     model: Path
     tokenizer: Path

@@ -157,7 +157,7 @@ def _first(item: object, names: Sequence[str]) -> Any:
 
 
 def _score(item: object) -> float | None:
-    """Return how well an item fits, where it says so."""
+    """Return the score of an item, where it has one."""
     score = item.score if isinstance(item, Hit) else getattr(item, "score", None)
     return float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None
 

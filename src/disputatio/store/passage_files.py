@@ -37,7 +37,7 @@ from disputatio.store.ingesting.rows import (
 from disputatio.store.ingesting.source import STDIN
 from disputatio.types import Passage
 
-PIPE_SECONDS = 10.0  # that a named pipe may take to say anything
+PIPE_SECONDS = 10.0  # that a named pipe may take until its first byte
 MOST_ROWS, MOST_CHARACTERS = 200_000, 128 << 20  # of passages in hand, which are all held in memory
 _FORMATS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv"}
 
@@ -99,7 +99,7 @@ def _opened(path: str | Path, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
 
 
 def _open_file(path: Path) -> BinaryIO:
-    """Return a file open for reading; raises `InputError` for a named pipe to which nobody writes.
+    """Return a file open for reading; raises `InputError` for a named pipe that has no writer.
 
     To open such a pipe in the plain way would wait for ever.
     """
@@ -186,7 +186,7 @@ def _passages(rows: Iterator[Row], name: str) -> tuple[list[Passage], list[Inges
 
 
 def _size(row: Mapping[str, object] | str) -> int:
-    """Return how many characters of text a row has."""
+    """Count the characters of text in a row."""
     return 0 if isinstance(row, str) else sum(len(value) for value in row.values() if isinstance(value, str))
 
 

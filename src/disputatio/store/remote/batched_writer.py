@@ -22,7 +22,7 @@ BATCH = 512  # passages that are put in at once, the last document's whole
 
 
 class BatchedWriter(ABC):
-    """What `put_files` writes to; a file is put whole in one batch, several small ones together.
+    """A writer for `put_files`; a file is put whole in one batch, several small ones together.
 
     `counts` has added, unchanged, replaced and removed documents, and passages put in.
     """
@@ -37,7 +37,7 @@ class BatchedWriter(ABC):
         self._passages = 0
 
     def put(self, file: str, prepared: Iterable[Prepared]) -> int:
-        """Make the documents all that the index holds of `file`, and say how many they are.
+        """Replace the documents of `file` by these, and return how many they are.
 
         An empty name replaces nothing. Raises `InputError` of the iterable before anything changes.
         """
@@ -59,11 +59,11 @@ class BatchedWriter(ABC):
         del print_of
 
     def finish(self) -> None:
-        """Commit what waits."""
+        """Commit the queued documents."""
         self.commit()
 
     def commit(self) -> None:
-        """Put in what waits; raises `InputError`, `StoreError`."""
+        """Put in the queued documents; raises `InputError`, `StoreError`."""
         waiting, self._waiting, self._passages = self._waiting, {}, 0
         if waiting:
             self.counts.update(self._commit(waiting))
@@ -71,7 +71,7 @@ class BatchedWriter(ABC):
 
     @abstractmethod
     def _commit(self, waiting: dict[str, list[Prepared]]) -> Counter[str]:
-        """Put in what waits, by file, and count."""
+        """Put in the queued documents, by file, and count."""
 
 
 def dropped(file: str, old: Collection[str], new: Collection[str], counts: Counter[str]) -> set[str]:
@@ -93,7 +93,7 @@ def dropped(file: str, old: Collection[str], new: Collection[str], counts: Count
 def counted_terms(
     passages: list[Passage], language: str, embedder: Embedder | None
 ) -> tuple[list[NDArray[np.uint64]], NDArray[np.float32] | None]:
-    """Of each passage the hashes of its terms, repeated as they are in it, and its vector."""
+    """Return the hashes of the terms of each passage, repeated as they are in it, and its vector."""
     from disputatio.store.segments.terms import count, searched_text
 
     titles, texts = [each.title for each in passages], [each.text for each in passages]

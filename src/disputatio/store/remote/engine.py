@@ -139,7 +139,7 @@ def _check_name(collection: str, shown: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What is kept under an id; `order` is its place in time, in nanoseconds.
+    """A row of a table, by its id; `order` is its time, in nanoseconds.
 
     A row of `PASSAGES` has a source, a day, its terms as hashes, repeated as they are in it, and a vector.
     """
@@ -173,7 +173,7 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What limits a search: facts that all hold, one of some sources, days, and ids that are left out."""
+    """The filters of a search: facts that all hold, one of some sources, days, and ids that are left out."""
 
     facts: tuple[str, ...] = ()
     sources: tuple[str, ...] | None = None
@@ -190,7 +190,7 @@ class Engine(Protocol):
         """Prepare for an address; the first call connects."""
 
     def settings(self) -> dict[str, Any] | None:
-        """Return what the index was made with, None where there is none.
+        """Return the settings that the index was made with, None where there is none.
 
         Raises `StoreError` for a collection of another program, `IndexServerFault` for a server that is old.
         """
@@ -208,10 +208,10 @@ class Engine(Protocol):
         """Yield the rows that have one of the facts, or all rows."""
 
     def erase(self, table: Table, *, ids: Sequence[str] = (), facts: Sequence[str] = ()) -> None:
-        """Take out rows by their ids, and those that have one of the facts."""
+        """Delete rows by their ids, and those that have one of the facts."""
 
     def count(self, table: Table) -> int:
-        """Return how many rows there are."""
+        """Count the rows."""
 
     def best(
         self, scorer: Scorer, query: Query, condition: Condition, most: int, among: Sequence[str] = ()
@@ -221,19 +221,20 @@ class Engine(Protocol):
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
     ) -> list[Scored]:
-        """Return the best passages of every source, at least so many of each; raises `InputError` for too
-        many.
+        """Return the best passages of every source, at least so many of each.
+
+        Raises `InputError` for too many.
         """
 
     def tidy(self) -> None:
-        """Let the server clear away what was deleted, where it takes being told."""
+        """Ask the server to purge deleted rows, if it needs asking."""
 
     def close(self) -> None:
         """Close the connection."""
 
 
 def row_id(*names: str) -> str:
-    """Return rows are named by UUIDs: one made of a passage's id, or of what else names a row.
+    """Return the UUID of a row, made of a passage's id or of other names.
 
     >>> row_id("p1") == row_id("p1") != row_id("p2")
     True
@@ -289,7 +290,7 @@ def query_weights(terms: Mapping[int, int]) -> dict[int, float]:
 
 @contextmanager
 def reported(address: CollectionAddress, doing: str, *faults: type[Exception]) -> Iterator[None]:
-    """Faults of the server, or of the way to it, as an `IndexServerFault` of one line without the secret."""
+    """Turn faults of the server or the network into an `IndexServerFault` of one line without the secret."""
     try:
         yield
     except Exception as error:
@@ -300,7 +301,7 @@ def reported(address: CollectionAddress, doing: str, *faults: type[Exception]) -
 
 
 def check_version(address: CollectionAddress, version: str, oldest: tuple[int, int], name: str) -> None:
-    """Raise `IndexServerFault` for a server older than it is to be; one that tells no version is taken."""
+    """Raise `IndexServerFault` for a server that is too old; one without a version is accepted."""
     found = re.match(r"v?(\d+)\.(\d+)", version)
     if found is not None and (int(found[1]), int(found[2])) < oldest:
         wanted = ".".join(map(str, oldest))

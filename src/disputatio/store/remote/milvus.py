@@ -93,7 +93,7 @@ class Milvus:
 
     # --- the tables ---------------------------------------------------------------------------------
     def settings(self) -> dict[str, Any] | None:
-        """Return what the index was made with; raises as `Engine.settings`."""
+        """Return the settings that the index was made with; raises as `Engine.settings`."""
         if self._address.is_file and not Path(self._address.server).exists():
             return None
         collections: list[str] = []
@@ -198,7 +198,7 @@ class Milvus:
                 pages.close()
 
     def erase(self, table: Table, *, ids: Sequence[str] = (), facts: Sequence[str] = ()) -> None:
-        """Take out rows by their ids, and those that have one of the facts."""
+        """Delete rows by their ids, and those that have one of the facts."""
         with self._reported("deleting"):
             if ids:
                 self._connected().delete(self._names[table], ids=list(ids))
@@ -206,7 +206,7 @@ class Milvus:
                 self._connected().delete(self._names[table], filter=_having(facts))
 
     def count(self, table: Table) -> int:
-        """Return how many rows there are."""
+        """Count the rows."""
         return self._counted(table, "")
 
     def tidy(self) -> None:
@@ -227,9 +227,7 @@ class Milvus:
         return sorted(found, key=lambda each: -each.score)[:most]
 
     def _compared(self, vector: list[float], only: str) -> list[Scored]:
-        """Return the cosine of every passage of a condition, where an approximate index gives
-        those it meets.
-        """
+        """Return the exact cosine of every passage of a condition, past the approximate index."""
         import numpy as np
 
         fields = ["id", "source", "stamp", DENSE]
@@ -246,8 +244,7 @@ class Milvus:
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
     ) -> list[Scored]:
-        """Return the best passages of every source: all that match, or where these are many the server's
-        groups.
+        """Return the best passages of every source: all that match, or of many the server's groups.
 
         Raises `InputError` for more than 10 of each source of many.
         """
@@ -331,7 +328,7 @@ class MilvusIndex(VectorIndex):
 def _client(address: CollectionAddress) -> Any:
     if address.is_file and importlib.util.find_spec("milvus_lite") is None:
         raise MissingDependency("milvus-lite", "milvus")
-    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # it tells of forks on standard error
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # it reports forks on standard error
     from pymilvus import MilvusClient
 
     logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs each fault that it raises

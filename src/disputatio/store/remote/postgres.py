@@ -1,7 +1,7 @@
-"""An index in a PostgreSQL database with pgvector, behind the same calls as one in a folder.
+"""An index in a PostgreSQL database with pgvector, with the calls of one in a folder.
 
-The same as in `Index`: ids, terms, BM25 in Lucene's form with the rarity of words over all passages, the
-fusion, filters, and the best of each source. Different: vectors have 32 bits a number and not 16; from
+The same as in `FolderIndex`: ids, terms, BM25 in Lucene's form with the rarity of words over all passages,
+the fusion, filters, and the best of each source. Different: vectors have 32 bits a number and not 16; from
 `GRAPH` passages on, the best by meaning come from pgvector's HNSW graph, which is approximate; there are no
 checksums of our own (the server's are), and files that have not changed are read again before they are left
 alone. Any number of writers take turns.
@@ -98,7 +98,7 @@ class PostgresIndex(ServedIndex):
         paths: Collection[str | Path] = (),
         documents: Collection[str] = (),
     ) -> int:
-        """Take documents out, as `Index.delete` does."""
+        """Delete documents, as every index does (`Index.delete`)."""
         if not (sources or paths or documents) or self._settings() is None:
             return 0
         with tables.reported(self._address, "deleting"), self._connection().transaction():
@@ -106,7 +106,7 @@ class PostgresIndex(ServedIndex):
             return remove(self._connection(), sources, map(str, paths), documents)
 
     def compact(self, *, keep: float = 300.0) -> None:  # noqa: ARG002 - the server keeps nothing
-        """Clear away what was deleted, make what an interrupted ingest did not, and count anew."""
+        """Purge deleted rows, build indexes that an interrupted ingest did not, and count anew."""
         if self._settings() is None:
             return
         self._grow()
@@ -115,9 +115,7 @@ class PostgresIndex(ServedIndex):
                 self._connection().execute(f"VACUUM ANALYZE {table}")
 
     def check(self) -> list[str]:
-        """Return what does not fit together, a line each: passages without a document, terms without a
-        passage.
-        """
+        """Find rows that do not fit together, such as terms without a passage; return a line a kind."""
         if self._settings() is None:
             return []
         with tables.reported(self._address, "checking"):
@@ -203,7 +201,7 @@ class PostgresIndex(ServedIndex):
             connection.cursor().executemany("INSERT INTO estimates VALUES (%s, %s, %s)", rows)
 
     def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
-        """As any index's: the passages whose ids have the least hashes with this salt."""
+        """Draw the passages whose ids have the least hashes with this salt."""
         chosen = self._query(
             "SELECT source, array_agg(row ORDER BY place) FROM (SELECT source, row, row_number() OVER "
             "(PARTITION BY source ORDER BY hashtextextended(id, %s), row) AS place FROM passages "
@@ -233,7 +231,7 @@ class PostgresIndex(ServedIndex):
                     "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))",
                     (f"disputatio calibration {self._address.schema}",),
                 )
-                # Whoever may not write is told before a question is asked.
+                # Fails before a question is asked where writing is not allowed.
                 connection.execute("INSERT INTO calibration (entry) SELECT '' WHERE false")
             if not alone:
                 raise StoreError(
@@ -254,7 +252,7 @@ class PostgresIndex(ServedIndex):
 
     @contextmanager
     def _snapshot(self, connection: Any, most: int) -> Iterator[None]:
-        """One state of the database for several queries, with room for a search of `most` candidates."""
+        """Hold one state of the database for several queries, with room for a search of `most` candidates."""
         with connection.transaction():
             connection.execute(
                 "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL work_mem = '64MB'; "
@@ -263,7 +261,7 @@ class PostgresIndex(ServedIndex):
             yield
 
     def _states(self) -> dict[str, str]:
-        """Return what each source holds, in a few characters."""
+        """Return the state of each source, in a few characters."""
         found = self._query(
             "SELECT source, count(*), bit_xor(hashtextextended(id || text, 0)) FROM passages GROUP BY source"
         )
@@ -328,7 +326,7 @@ def _documents_of(connection: Any, *, text: bool) -> list[Document]:
 
 
 def _misfits(connection: Any) -> list[str]:
-    """Return what does not fit together in the tables, a line for each kind."""
+    """Count the rows of the tables that do not fit together, a line for each kind."""
     wrong = []
     for kind, sql in _MISFITS.items():
         (many,) = connection.execute(f"SELECT count(*) FROM {sql}").fetchone()

@@ -77,9 +77,7 @@ def numbers(columns: Sequence[NDArray[np.int64] | NDArray[np.int32]]) -> bytes:
 
 
 def fetched(connection: Any, query: str, values: Sequence[Any], types: Sequence[str]) -> NDArray[Any]:
-    """Return the rows of a query as an array; `types` are numpy's of its columns, none of which is
-    ever NULL.
-    """
+    """Return the rows of a query as an array; `types` are numpy's of its columns, which are never NULL."""
     import numpy as np
 
     fields: list[tuple[str, str]] = [("count", ">i2")]

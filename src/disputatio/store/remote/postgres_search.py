@@ -22,14 +22,14 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 class Condition(NamedTuple):
-    """What limits a search: SQL over the passages `p`, empty for nothing, and its values."""
+    """The filters of a search: SQL over the passages `p`, empty for nothing, and its values."""
 
     sql: str
     values: tuple[Any, ...]
 
     @property
     def both(self) -> str:
-        """The condition to follow another one."""
+        """The condition as it follows another one."""
         return f" AND {self.sql}" if self.sql else ""
 
 

@@ -29,9 +29,9 @@ _ADDRESS = re.compile(r"postgres(?:ql)?://?(.*)\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where an index is: `server` is what the driver takes, with the password; `shown` is without it.
+    """The address of an index: `server` with the password, for the driver; `shown` without it, for messages.
 
-    `secrets` are the ways in which the password may stand in what the driver says.
+    `secrets` are the forms in which the password may appear in messages of the driver.
     """
 
     server: str
@@ -41,7 +41,7 @@ class Address:
 
 
 def address_of(path: str | Path) -> Address | None:
-    """Return the address that `--index` names, None for a folder; a path that lost a slash is taken as well.
+    """Parse the address that `--index` names, None for a folder; a path that lost a slash is taken as well.
 
     Raises `InputError` for an address without a host, or a schema that is no plain name.
 
@@ -108,7 +108,7 @@ def connect(address: Address) -> Any:
 
 @contextmanager
 def reported(address: Address, doing: str) -> Iterator[None]:
-    """Faults of the server, or of the way to it, as a `StoreError` of one line without the password."""
+    """Turn faults of the server or the network into a `StoreError` of one line without the password."""
     import psycopg
 
     try:

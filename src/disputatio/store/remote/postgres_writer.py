@@ -69,7 +69,7 @@ class PostgresWriter(BatchedWriter):
         return {name for (name,) in stored}
 
     def _put_file(self, file: str, documents: list[Prepared], counts: Counter[str]) -> set[str]:
-        """Take out what the file no longer holds, and count; which documents it was."""
+        """Delete and count the documents that the file no longer holds, and return their ids."""
         names = [each.document.id for each in documents]
         old = {
             name
@@ -83,7 +83,7 @@ class PostgresWriter(BatchedWriter):
         return gone
 
     def _enter(self, waiting: dict[str, list[Prepared]]) -> None:
-        """Note which documents stand in which file."""
+        """Record the documents of each file."""
         entries = [(file, each.document) for file, documents in waiting.items() for each in documents]
         self._connection.execute(
             "INSERT INTO entries SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::int[]) "
@@ -207,9 +207,7 @@ class _Rows:
         return row(*fields)
 
     def postings(self, rows: list[int], chosen: list[int]) -> bytes:
-        """Return the rows of the postings of some passages, by term: an index takes those in order
-        fastest.
-        """
+        """Return the postings of some passages, by term: an index takes rows in order fastest."""
         import numpy as np
 
         number = np.full(len(self._passages), -1, dtype=np.int64)
@@ -224,7 +222,7 @@ class _Rows:
 def remove(
     connection: Any, sources: Collection[str], paths: Iterable[str], documents: Collection[str]
 ) -> int:
-    """Take out the documents of sources, of files or folders, or by id; how many there were."""
+    """Delete the documents of sources, of files or folders, or by id, and return how many there were."""
     clauses: list[tuple[str, tuple[Any, ...]]] = [
         ("d.source = ANY(%s)", (list(sources),)),
         ("d.id = ANY(%s)", (list(documents),)),
@@ -244,7 +242,7 @@ def remove(
 
 
 def drop_unheld(connection: Any, documents: list[str]) -> None:
-    """Take out those of the documents that no file stands for, with their passages."""
+    """Delete those of the documents that no file holds, with their passages."""
     if not documents:
         return
     gone = [
@@ -260,7 +258,7 @@ def drop_unheld(connection: Any, documents: list[str]) -> None:
 
 
 def _drop_passages(connection: Any, column: str, names: list[str]) -> None:
-    """Take out the passages that are named in a column, with their postings."""
+    """Delete the passages that are named in a column, with their postings."""
     lengths = dict(
         connection.execute(
             f"DELETE FROM passages WHERE {column} = ANY(%s) RETURNING row, length", (names,)

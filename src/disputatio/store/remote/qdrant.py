@@ -70,7 +70,7 @@ class Qdrant:
 
     # --- the tables ---------------------------------------------------------------------------------
     def settings(self) -> dict[str, Any] | None:
-        """Return what the index was made with; raises as `Engine.settings`."""
+        """Return the settings that the index was made with; raises as `Engine.settings`."""
         metadata_of = {}
         with self._reported("opening the index"):
             client = self._connected()
@@ -159,7 +159,7 @@ class Qdrant:
                 return
 
     def erase(self, table: Table, *, ids: Sequence[str] = (), facts: Sequence[str] = ()) -> None:
-        """Take out rows by their ids, and those that have one of the facts."""
+        """Delete rows by their ids, and those that have one of the facts."""
         from qdrant_client import models
 
         selectors: list[Any] = []
@@ -172,12 +172,12 @@ class Qdrant:
                 self._connected().delete(self._names[table], selector, wait=True)
 
     def count(self, table: Table) -> int:
-        """Return how many rows there are."""
+        """Count the rows."""
         with self._reported("counting"):
             return int(self._connected().count(self._names[table], exact=True).count)
 
     def tidy(self) -> None:
-        """Nothing: the server clears up by itself."""
+        """Do nothing: the server clears up by itself."""
 
     # --- searches -----------------------------------------------------------------------------------
     def best(
@@ -246,7 +246,7 @@ def _client(address: CollectionAddress) -> Any:
     from qdrant_client import QdrantClient
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a key without TLS, which the page says
+        warnings.simplefilter("ignore")  # of a key without TLS, see docs/how-to/vector-engines.md
         # The client's own check of versions warns instead of raising.
         return QdrantClient(
             url=address.server, api_key=address.secret or None, timeout=_SECONDS, check_compatibility=False

@@ -1,4 +1,4 @@
-"""What a served search engine found, ranked as an index ranks: for adapters of servers.
+"""Ranking of the candidates that a server gives, as an index in a folder ranks.
 
 An adapter collects candidates with their score by each scorer (`sparse` as BM25, `dense` as cosine); the
 fusion and the best of each source are those of `search.py`, so that engines give the same order.
@@ -87,9 +87,7 @@ def ranked_rows(
 
 
 def best_reranked(reranker: Reranker, query: str, hits: Sequence[Hit], search: Search) -> list[Hit]:
-    """Return the best hits by a reranker's scores, which become their own; raises what `Searcher.search`
-    does.
-    """
+    """Return the best hits by the scores of a reranker; raises what `Searcher.search` does."""
     import numpy as np
 
     from disputatio.store.segments.search import best_per_group
@@ -106,9 +104,7 @@ def best_reranked(reranker: Reranker, query: str, hits: Sequence[Hit], search: S
 def with_duplicates_marked(
     hits: Sequence[Hit], stemming: str, sketches: Mapping[str, bytes | None] | None = None
 ) -> list[Hit]:
-    """Return hits with near duplicates of better ones marked, by the sketches of passages or by
-    their texts.
-    """
+    """Mark near duplicates of better hits, by the sketches of passages or by their texts."""
     import numpy as np
 
     from disputatio.store.segments import minhash
@@ -163,7 +159,7 @@ def fact(name: str, value: str) -> str:
 
 
 def facts_of(passage: Passage) -> list[str]:
-    """Return what a passage is filtered by, but its source and its date."""
+    """Return the facts that a passage is filtered by, except source and date."""
     fields = [(name, getattr(passage, name)) for name in _FIELDS] + list(passage.metadata.items())
     return [fact(str(name), str(value)) for name, value in fields if value]
 

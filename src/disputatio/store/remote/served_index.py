@@ -1,4 +1,4 @@
-"""An index that a server keeps: what is the same for a database and for a vector engine."""
+"""An index on a server: the part that a database and a vector engine share."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NOT_KEPT = ("name", "stale")
 
 
 class Asked(NamedTuple):
-    """A search as an engine takes it: the query's terms and vector, the filters, how many to look at."""
+    """A search as a server takes it: the query's terms and vector, the filters, how many to look at."""
 
     terms: Mapping[int, int]
     vector: NDArray[np.float32] | None
@@ -59,9 +59,7 @@ class ServedIndex(Index, ABC):
     @classmethod
     @abstractmethod
     def at(cls, path: str | Path, embedder: Embedder | None = None, language: str | None = None) -> Self:
-        """Return the index at an address, not yet asked whether it is there; raises `InputError` for no
-        address.
-        """
+        """Return the index at an address without connecting; raises `InputError` for no address."""
 
     @classmethod
     def open(
@@ -99,19 +97,19 @@ class ServedIndex(Index, ABC):
         """Close the connections; the next call opens one anew."""
 
     def note(self) -> dict[str, Any] | None:
-        """Embedder and dimension of the index among its settings, None where there is none."""
+        """Return the settings of the index, embedder and dimension among them, None where there is none."""
         return self._settings()
 
     # --- writing ------------------------------------------------------------------------------------
     @contextmanager
     def open_writer(self, on_commit: Callable[[int], None] = lambda _: None) -> Iterator[DocumentWriter]:
-        """What documents are put in; raises `StoreError`."""
+        """Open a writer for documents, and build indexes when it is left; raises `StoreError`."""
         yield self._writer(on_commit)
         self._grow()
 
     @abstractmethod
     def check(self) -> list[str]:
-        """Return what does not fit together, a line each."""
+        """Find rows that do not fit together; return a line for each kind."""
 
     # --- reading ------------------------------------------------------------------------------------
     def search(
@@ -122,9 +120,7 @@ class ServedIndex(Index, ABC):
         reranker: Reranker | None = None,
         **options: Unpack[SearchOptions],
     ) -> list[Hit]:
-        """Return the best `k` passages, or the best `per_source` of every source that matches, as
-        `Index.search`.
-        """
+        """Return the best passages, as every index does (`Index.search`)."""
         from disputatio.store.segments.search import CANDIDATES
         from disputatio.store.segments.searcher import RERANKED
 
@@ -151,9 +147,7 @@ class ServedIndex(Index, ABC):
         return with_duplicates_marked(hits, language, self._sketches(hits) if len(hits) > 1 else {})
 
     def _sketches(self, hits: Sequence[Hit]) -> Mapping[str, bytes | None]:
-        """Return the sketches that the engine keeps of these passages, by id; of the others they are made
-        anew.
-        """
+        """Return the sketches of these passages that the engine has, by id; the others are made anew."""
         del hits
         return {}
 
@@ -165,9 +159,7 @@ class ServedIndex(Index, ABC):
         return passage
 
     def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
-        """Return up to `count` passages before and after one, in the order of its document; raises
-        `StoreError`.
-        """
+        """Return up to `count` passages before and after one, in the order of its document."""
         if not passage.document or not count or self._settings() is None:
             return [], []
         return nearest(self._passages_of(passage.document), passage, count)
@@ -197,7 +189,7 @@ class ServedIndex(Index, ABC):
         )
 
     def estimates(self) -> dict[str, Source]:
-        """Return how reliable each source was found to be, by name; as `Index.estimates`."""
+        """Return the estimates of each source, as every index does (`Index.estimates`)."""
         estimates = [] if self._settings() is None else self._estimates()
         if not estimates:
             return {}
@@ -231,7 +223,7 @@ class ServedIndex(Index, ABC):
 
     # --- what a calibration reads and keeps -----------------------------------------------------------
     def estimated_states(self) -> dict[str, str]:
-        """Return what each source held when it was estimated, where that is on record."""
+        """Return the state of each source when it was estimated, where that is on record."""
         estimates = [] if self._settings() is None else self._estimates()
         return {name: state for name, _, state in estimates if state}
 
@@ -240,36 +232,30 @@ class ServedIndex(Index, ABC):
         return None if self._settings() is None else self
 
     def counts(self) -> dict[str, int]:
-        """Return how many passages each source has."""
+        """Count the passages of each source."""
         return {each.name: each.passages for each in self._sources()}
 
     def states(self) -> dict[str, str]:
-        """Return one word a source for all that it holds: another word when a passage comes,
-        changes or goes.
-        """
+        """Return one word a source that changes whenever one of its passages is added, changed or removed."""
         return self._states()
 
     @abstractmethod
     def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
-        """Return up to `per_source` passages of each source at random, source by source; the same
-        for a salt.
-        """
+        """Draw up to `per_source` passages of each source at random, source by source; a salt fixes them."""
 
     def sketches(self, sources: Sequence[str]) -> Sketches:
-        """Return the sketches of all passages of some sources; where the server keeps none they are made
-        anew.
-        """
+        """Return the sketches of all passages of some sources, made anew where the server has none."""
         language = stemming(self._settings() or self._wanted())
         return Sketches(*sketches_of(self._sketched(), sources, language))
 
     def records(self) -> list[Outcomes]:
-        """Return what calibrations asked and heard; raises `StoreError` for a damaged entry."""
+        """Replay the log of calibrations; raises `StoreError` for a damaged entry."""
         lines = [] if self._settings() is None else self._logged()
         return [_outcomes(lines, self.shown)]
 
     @contextmanager
     def open_log(self) -> Iterator[CalibrationLog]:
-        """The log of calibrations, kept by the server; raises `StoreError` where it cannot be written to."""
+        """Open the log of calibrations; raises `StoreError` where it cannot be written to."""
         if self._settings() is None:
             raise StoreError(f"{self.shown}: there is no index here; make one with: disputatio ingest PATH")
         with self._logging() as append:
@@ -278,7 +264,7 @@ class ServedIndex(Index, ABC):
     # --- what an engine does ------------------------------------------------------------------------
     @abstractmethod
     def _sketched(self) -> Iterable[tuple[str, bytes | None, str]]:
-        """Of every passage its source and its sketch, or its text where the server keeps no sketch."""
+        """Yield the source of every passage and its sketch, or its text where the server has no sketch."""
 
     @abstractmethod
     def _logged(self) -> Iterable[str]:
@@ -286,11 +272,11 @@ class ServedIndex(Index, ABC):
 
     @abstractmethod
     def _logging(self) -> AbstractContextManager[Callable[[str], None]]:
-        """Return what keeps an entry of the log, by one process at a time where the server can tell."""
+        """Open the log for appending entries, for one process at a time where the server has locks."""
 
     @abstractmethod
     def _settings(self) -> dict[str, Any] | None:
-        """Version, embedder, dimension and language, None where there is no index; raises `StoreError`."""
+        """Return version, embedder, dimension and language, None without an index; raises `StoreError`."""
 
     def _migrate(self) -> None:
         """Bring an older index to this version; raises `StoreError`."""
@@ -300,11 +286,11 @@ class ServedIndex(Index, ABC):
 
     @abstractmethod
     def _writer(self, on_commit: Callable[[int], None] = lambda _: None) -> DocumentWriter:
-        """Return what documents are put in; raises `StoreError` as `_check_writing` does."""
+        """Return a writer for documents; raises `StoreError` as `_check_writing` does."""
 
     @abstractmethod
     def _grow(self) -> None:
-        """What is to be done once documents are in."""
+        """Build indexes once documents are in."""
 
     @abstractmethod
     def _hits(self, asked: Asked) -> list[Hit]:
@@ -324,11 +310,11 @@ class ServedIndex(Index, ABC):
 
     @abstractmethod
     def _counted(self) -> tuple[int, int, int]:
-        """Return how many documents, passages and sources there are."""
+        """Count the documents, passages and sources."""
 
     @abstractmethod
     def _estimates(self) -> list[tuple[str, str, str | None]]:
-        """Of each source its name, the fields of its estimate as JSON, and what it held then."""
+        """Return the name of each source, the fields of its estimate as JSON, and its state then."""
 
     @abstractmethod
     def _keep_estimates(self, rows: list[tuple[str, str, str | None]]) -> None:
@@ -336,7 +322,7 @@ class ServedIndex(Index, ABC):
 
     @abstractmethod
     def _states(self) -> dict[str, str]:
-        """Return what each source holds, in a few characters."""
+        """Return the state of each source, in a few characters."""
 
     def _wanted(self) -> dict[str, Any]:
         """Return the settings of an index that is to be made."""

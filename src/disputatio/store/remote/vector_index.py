@@ -1,9 +1,10 @@
-"""An index in the collections of a vector engine (Qdrant, Milvus), behind the same calls as one in a folder.
+"""An index in the collections of a vector engine (Qdrant, Milvus), with the calls of one in a folder.
 
-The same as in `Index`: documents, passages and their ids, the terms, BM25's form, the fusion and the choice
-of the best of each source. Different, as such engines require: k1 and b are settled when the collections are
-made; the rarity of words is counted by the server, in its parts; the scorer by meaning is the server's
-approximate index; a batch is not one transaction (`vector_writer`), and a search is several calls.
+The same as in `FolderIndex`: documents, passages and their ids, the terms, BM25's form, the fusion and the
+choice of the best of each source. Different, as such engines require: k1 and b are settled when the
+collections are made; the rarity of words is counted by the server, in its parts; the scorer by meaning is
+the server's approximate index; a batch is not one transaction (`vector_writer`), and a search is several
+calls.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class VectorIndex(ServedIndex):
         paths: Collection[str | Path] = (),
         documents: Collection[str] = (),
     ) -> int:
-        """Take documents out, as `Index.delete` does."""
+        """Delete documents, as every index does (`Index.delete`)."""
         facts = {fact("source", name) for name in sources} | {fact("document", name) for name in documents}
         for path in map(str, paths):
             for name in {path, str(Path(path).resolve())}:
@@ -112,7 +113,7 @@ class VectorIndex(ServedIndex):
         return len(entries)
 
     def compact(self, *, keep: float = 300.0) -> None:
-        """Take out what an interrupted writer left `keep` seconds ago, and let the server clear up."""
+        """Delete rows that an interrupted writer left `keep` seconds ago, and let the server clear up."""
         if self._settings() is None:
             return
         listed = {entry.document.id for entry in self._entries()}
@@ -124,9 +125,7 @@ class VectorIndex(ServedIndex):
         self._engine.tidy()
 
     def check(self) -> list[str]:
-        """Return what does not fit together, a line each: what is kept of a document is compared with its
-        marks.
-        """
+        """Compare the rows of each document with its marks; return a line for each kind of difference."""
         if self._settings() is None:
             return []
         expected = {entry.document.id: entry for entry in self._entries()}
@@ -167,7 +166,7 @@ class VectorIndex(ServedIndex):
 
     # --- what this engine does ----------------------------------------------------------------------
     def _settings(self) -> dict[str, Any] | None:
-        """As any index's; they never change, so that a search need not ask for them."""
+        """Return the settings, which never change: a search need not ask for them."""
         if self._known is not None:
             return self._known
         settings = self._known = self._engine.settings()
@@ -196,7 +195,7 @@ class VectorIndex(ServedIndex):
         )
 
     def _grow(self) -> None:
-        """Nothing: the server makes its own indexes."""
+        """Do nothing: the server makes its own indexes."""
 
     def _hits(self, asked: Asked) -> list[Hit]:
         search = asked.search
@@ -316,7 +315,7 @@ class VectorIndex(ServedIndex):
             self._engine.erase(DOCUMENTS, facts=[fact("estimates", json.loads(old)["run"])])
 
     def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
-        """As any index's: of so many documents drawn at random, so many of their passages."""
+        """Draw that many passages of that many documents drawn at random."""
         by_source = self._by_source()
         drawn: list[Passage] = []
         for name in sources:
@@ -357,5 +356,5 @@ class VectorIndex(ServedIndex):
 
 
 def _hashed(salt: int, name: str) -> bytes:
-    """Return a random place for a name."""
+    """Return a random key to sort a name by."""
     return blake2b(f"{salt}\0{name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -1,4 +1,4 @@
-"""Documents as rows of a vector engine's tables: passages, what stands for a file, texts, estimates."""
+"""Documents as rows of a vector engine's tables: passages, entries of files, texts, estimates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ESTIMATES = 100  # sources whose estimates are in a row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """That a file holds a document; `passages` and `mark` say what the tables are to hold of it."""
+    """A document of a file; `passages` is the number and `mark` the hash of its passages in the tables."""
 
     id: str
     file: str
@@ -39,7 +39,7 @@ class Entry:
 
 
 def entry_row(file: str, prepared: Prepared) -> Row:
-    """That a file holds a document, to be found by the file and the folders above it."""
+    """Return the row of a document of a file, which is found by the file and the folders above it."""
     document = prepared.document
     about = asdict(replace(document, text=""))
     body = {"file": file, "document": about, "passages": len(prepared.passages), "mark": _mark_of(prepared)}
@@ -54,7 +54,7 @@ def entry_row(file: str, prepared: Prepared) -> Row:
 
 
 def entry_in(row: str, body: str) -> Entry:
-    """Return what an entry's row says."""
+    """Parse the row of an entry."""
     about = json.loads(body)
     return Entry(
         id=row,
@@ -114,7 +114,7 @@ def passage_in(body: str) -> Passage:
 
 
 def mark(passage: Passage) -> int:
-    """Return a number of what a passage says: those of a document are added up by exclusive or."""
+    """Hash a passage; the XOR of all hashes detects changes in a document."""
     identity = "\x1f".join((passage.id, passage.source, passage.text)).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(identity, digest_size=6).digest())
 

@@ -1,8 +1,8 @@
-"""Documents into the tables of a vector engine, which knows no transactions.
+"""Writing documents into the tables of a vector engine, which has no transactions.
 
-What is new is put in before what stands for it, and what is old is taken out before what stood for it:
-whatever interrupts a writer, the same call again finishes its work. All rows are named by their content, so
-writers who put the same in write the same rows.
+New rows are written before the entry of their document, and old ones deleted before theirs: whatever
+interrupts a writer, the same call again finishes its work. All rows are named by their content, so writers of
+the same documents write the same rows.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class VectorWriter(BatchedWriter):
         self._engine, self._ready, self._is_ready = engine, ready, False
 
     def put(self, file: str, prepared: Iterable[Prepared]) -> int:
-        """As any writer's; also raises `IngestError` for a document that the engine cannot keep."""
+        """Put the documents of a file; raises `IngestError` for one that the engine cannot store."""
         return super().put(file, self._kept(prepared))
 
     def _kept(self, prepared: Iterable[Prepared]) -> Iterator[Prepared]:
@@ -120,7 +120,7 @@ def put(engine: Engine, table: Table, new: Iterable[Row]) -> None:
 
 
 def take_out(engine: Engine, gone: Collection[Entry]) -> None:
-    """Take out entries, and the documents that no other entry stands for."""
+    """Delete entries, and the documents that no other entry names."""
     mine = {entry.id for entry in gone}
     names = sorted({entry.document.id for entry in gone})
     others = entries_with(engine, [fact("document", name) for name in names])
@@ -131,7 +131,7 @@ def take_out(engine: Engine, gone: Collection[Entry]) -> None:
 
 
 def drop(engine: Engine, documents: Collection[str]) -> None:
-    """Take out the passages and the texts of documents."""
+    """Delete the passages and the texts of documents."""
     for batch in _batches(list(documents)):
         engine.erase(PASSAGES, facts=[fact("document", name) for name in batch])
         engine.erase(DOCUMENTS, facts=[fact("text", name) for name in batch])

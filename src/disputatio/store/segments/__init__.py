@@ -1,1 +1,1 @@
-"""What a search needs, in immutable segments: postings, vectors, compiled loops, fusion."""
+"""Immutable segments and their search: postings, vectors, compiled loops, fusion."""

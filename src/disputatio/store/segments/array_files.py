@@ -1,7 +1,7 @@
 """Arrays as files of a folder: what is opened is what was written, or is refused.
 
 A file is small enough to be read whole, and then its hash is compared at once; or it is mapped, and its hash
-is compared beside the first search (`Verification`). What a file says of itself is checked against its size
+is compared beside the first search (`Verification`). The header of a file is checked against its size
 before any memory is taken for it.
 """
 
@@ -40,9 +40,7 @@ class Hashed(NamedTuple):
 
 
 def read_whole(path: Path, digest: str, largest: int) -> bytes:
-    """Return the bytes of a small file; raises `StoreError` unless they hash to `digest`, where
-    one is given.
-    """
+    """Read a small file; raises `StoreError` unless it hashes to `digest`, where one is given."""
     with _opened(path) as raw:
         content = raw.read(largest + 1)
     if len(content) > largest:
@@ -77,9 +75,7 @@ def array_of(raw: bytes, path: Path, kind: str, shape: Sequence[int | None]) -> 
 def _checked_header(
     source: io.BufferedIOBase, path: Path, kind: str, shape: Sequence[int | None], size: int
 ) -> tuple[tuple[int, ...], int]:
-    """Return the shape of a file's array and where its numbers begin; raises `StoreError` unless
-    it is whole.
-    """
+    """Read the shape of a file's array and the offset of its numbers; raises `StoreError` for damage."""
     try:
         version = np.lib.format.read_magic(source)
         if version != (1, 0):
@@ -128,7 +124,7 @@ class Verification:
 
     @property
     def verified(self) -> frozenset[Hashed]:
-        """The files that were found to be what was written."""
+        """The files whose hashes were compared and are right."""
         return frozenset(self._verified)
 
     def start(self) -> None:
@@ -164,9 +160,7 @@ def _size(hashed: Hashed) -> int:
 
 
 def differs(hashed: Hashed) -> bool:
-    """Return whether a file has other bytes than those of its hash; one that is gone was merged away, and
-    not.
-    """
+    """Return whether the bytes of a file differ from its hash; False for one that was merged away."""
     digest = blake2b(digest_size=16)
     try:
         with hashed.file.open("rb", buffering=0) as raw:
@@ -227,12 +221,12 @@ class ArrayFile:
         return self
 
     def write(self, block: NDArray[Any]) -> None:
-        """More rows."""
+        """Append rows."""
         self._put(self._bytes(block))
         self.rows += len(block)
 
     def put(self, at: int, values: NDArray[Any]) -> None:
-        """Values from the place `at` on, counted in values from the first; the file is hashed at its end."""
+        """Write values from position `at` on, counted in values; the file is then hashed at its end."""
         self._hash = None
         self._file.seek(self.begin + at * self._kind.itemsize)
         self._file.write(self._bytes(values))

@@ -42,7 +42,7 @@ _ANY = np.zeros(0, dtype=np.bool_)
 
 
 class Scope(NamedTuple):
-    """What is searched: segments with their first row's number, the rows allowed, the sources.
+    """The scope of a search: segments with their first row's number, the rows allowed, the sources.
 
     `groups[i]` has the number of the source of each row of segment i and `numbers[i]` that of each
     source of that segment; `sizes` how many rows each source has; `named` which sources may be found (None:
@@ -100,7 +100,7 @@ def allowed_rows(scope: Scope) -> Rows:
 
 @lru_cache(maxsize=1)
 def compiled() -> bool:
-    """Return whether the compiled loops can be had; without them, the same is done in numpy."""
+    """Return whether numba is installed; without it, the same is computed in numpy."""
     return importlib.util.find_spec("numba") is not None
 
 
@@ -166,7 +166,7 @@ def _best(scope: Scope, query: Query, many: int) -> Candidates:
 
 
 def _best_of_sources(scope: Scope, query: Query, many: int, per_source: int) -> Candidates:
-    """For every source that matches, the best rows of each scorer."""
+    """Return the best rows of each scorer for every source that matches."""
     searched = [
         SearchedSegment(
             segment,
@@ -197,9 +197,7 @@ def _best_of_sources(scope: Scope, query: Query, many: int, per_source: int) -> 
 def _by_both_scorers(
     scope: Scope, searched: Sequence[SearchedSegment], query: Query, room: Rows, *, every: bool
 ) -> tuple[tuple[Heaps, list[Floats]], Heaps | None]:
-    """Return what both scorers keep; side by side in a large scope, as the kernels release the interpreter
-    lock.
-    """
+    """Run both scorers, in a large scope side by side: the kernels release the interpreter lock."""
     vector = query.vector
     if vector is None:
         return best_sparse(searched, query, room, every=every), None
@@ -225,7 +223,7 @@ def _by_both_scorers(
 
 
 def _cores() -> int:
-    """Return how many cores this process may use."""
+    """Count the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -264,7 +262,7 @@ def _union(rows: Rows, more_rows: Rows) -> Rows:
 
 
 def _filled(scores: Floats, rows: Rows, scored: ScoredRows) -> Rows:
-    """Fill in the scores that a scorer has given; the places in `rows` of the others."""
+    """Fill in the scores that a scorer has given; return the positions in `rows` of the others."""
     scored_rows, given_scores = scored
     places = np.searchsorted(rows, scored_rows)
     has_score = places < 0
@@ -277,7 +275,7 @@ def _filled(scores: Floats, rows: Rows, scored: ScoredRows) -> Rows:
 
 
 def _by_segment(scope: Scope, rows: Rows, places: Rows) -> list[tuple[int, Segment, Rows, Rows]]:
-    """For each segment that holds some of `rows[places]`: its number, itself, the places, the rows in it."""
+    """Divide `rows[places]` by segment: its number, itself, the positions, the rows in it."""
     if len(scope.segments) == 1:
         return [(0, scope.segments[0], places, rows[places])] if places.size else []
     parts = []
@@ -300,7 +298,7 @@ def _taken(scope: Scope, rows: Rows, arrays: Sequence[NDArray[_Kind]]) -> NDArra
 def _allowed(
     scope: Scope, groups: NDArray[np.int32], matched: NDArray[np.bool_] | None = None
 ) -> NDArray[np.bool_]:
-    """Return which of all rows may be found, of the sources that match."""
+    """Mark the rows that may be found, of the sources that match."""
     allowed = np.ones(scope.rows, dtype=np.bool_)
     for first, mask in zip(scope.firsts, scope.masks, strict=False):
         if mask is not None:

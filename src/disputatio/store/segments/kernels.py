@@ -444,7 +444,7 @@ def _measure(
     planes: NDArray[np.uint64],
     distances: NDArray[np.uint32],
 ) -> None:
-    """How far the columns `base:base + size` are from the query (see `shortlist`)."""
+    """Measure how far the columns `base:base + size` are from the query (see `shortlist`)."""
     distances[:size] = np.uint32(0)
     words = codes.shape[0]
     threes = words - words % 3
@@ -472,7 +472,7 @@ def _measure(
 
 @compiled()
 def _cost(differing: np.uint64, ones_of: np.uint64, twos_of: np.uint64, fours_of: np.uint64) -> np.uint64:
-    """Return what the bits in which a code differs are worth (see `_signs_of_query`)."""
+    """Return the cost of the bits in which a code differs (see `_signs_of_query`)."""
     twos: np.uint64 = ones(differing & twos_of) + (ones(differing & fours_of) << np.uint64(1))
     cost: np.uint64 = ones(differing & ones_of) + (twos << np.uint64(1))
     return cost

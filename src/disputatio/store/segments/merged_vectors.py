@@ -115,7 +115,7 @@ def _sources(path: Path, rows: int) -> Iterator[NDArray[np.int32]]:
 
 
 def _starts(path: Path, rows: int, sources: int) -> NDArray[np.int64]:
-    """Return where each source begins when rows are put source by source."""
+    """Return the first position of each source when rows are put source by source."""
     sizes = np.zeros(sources, dtype=np.int64)
     for block in _sources(path, rows):
         sizes += np.bincount(block, minlength=sources)
@@ -123,7 +123,7 @@ def _starts(path: Path, rows: int, sources: int) -> NDArray[np.int64]:
 
 
 def _columns(path: Path, rows: int, starts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the place of each row when rows are put source by source, those of a source in their order."""
+    """Yield the position of each row when rows are put source by source, those of a source in their order."""
     following = starts.copy()
     for block in _sources(path, rows):
         order = np.argsort(block, kind="stable")

@@ -58,11 +58,11 @@ class _Part:
 
     @property
     def moved(self) -> Callable[[NDArray[np.integer]], NDArray[np.int64]] | None:
-        """What rows become, -1 for dead ones; None where each only moves by `first`."""
+        """The function from old to new rows, -1 for dead ones; None where each only moves by `first`."""
         return None if self._dead is None else self._moved
 
     def targets(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Return what rows become, -1 for dead ones."""
+        """Return the new numbers of rows, -1 for dead ones."""
         return rows.astype(np.int64) + self.first if self._dead is None else self._moved(rows)
 
     def _moved(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -73,7 +73,7 @@ class _Part:
         return np.where((words >> bits) & np.uint64(1), place, -1)
 
     def alive(self, begin: int, end: int) -> NDArray[np.bool_] | None:
-        """Return which of some rows stay; None for all."""
+        """Mark the rows that stay; None for all."""
         return None if self._dead is None else ~self._dead[begin:end]
 
     def blocks(self, name: str) -> Iterator[NDArray[Any]]:
@@ -141,7 +141,7 @@ def merge(
 
 
 def release(array: NDArray[Any]) -> None:
-    """Let go of the pages of a mapped array that were read; they are read again where they are wanted."""
+    """Release the pages of a mapped array that were read; they are read again where they are wanted."""
     part: Any = array
     while isinstance(part, np.ndarray):
         mapped = getattr(part, "_mmap", None)
@@ -152,14 +152,14 @@ def release(array: NDArray[Any]) -> None:
 
 
 class _Merging:
-    """One merge: its parts, where it goes, and the hashes of the files that are written."""
+    """One merge: its parts, its folder, and the hashes of the files that it writes."""
 
     def __init__(self, parts: Sequence[_Part], folder: Path, *, rows: int, memory: int) -> None:
         self.parts, self.folder, self.rows, self.memory = parts, folder, rows, memory
         self.files: dict[str, str] = {}
 
     def copy_sources(self) -> list[str]:
-        """Sources numbered anew, in the order of their first live row; their names."""
+        """Number the sources anew, in the order of their first live row, and return their names."""
         names: dict[str, int] = {}
         with self._file("sources", self.rows) as file:
             for part in self.parts:
@@ -174,7 +174,7 @@ class _Merging:
         return list(names)
 
     def copy_rows(self) -> int:
-        """Return what is kept by row, the stored bytes among it; how many words all rows have."""
+        """Copy the arrays by row and the stored bytes; return the number of words in all rows."""
         tokens = 0
         for name, shape in (("lengths", ()), ("days", ()), ("sketches", (64,)), ("stored_sums", ())):
             with self._file(name, self.rows, shape) as file:
@@ -204,7 +204,7 @@ class _Merging:
         return tokens
 
     def merge_ids(self) -> None:
-        """The hashes of ids, rising, with their rows."""
+        """Merge the hashes of ids, rising, with their rows."""
         keys = [part.segment.ids[0] for part in self.parts]
         most = self.memory // _OF_VALUE
         with self._file("ids", self.rows) as ids, self._file("id_rows", self.rows) as rows:
@@ -223,7 +223,7 @@ class _Merging:
         self._note(ids, rows)
 
     def merge_fields(self) -> None:
-        """The rows of each value of each field."""
+        """Merge the rows of each value of each field."""
         names = ("field_terms", "field_starts", "field_rows")
         arrays = [[part.segment.array(name) for name in names] for part in self.parts]
         keys = [terms for terms, _, _ in arrays]
@@ -246,7 +246,7 @@ class _Merging:
         self._note(terms, starts, rows)
 
     def merge_postings(self) -> None:
-        """The inverted index: each range of terms is merged as a whole small one would be."""
+        """Merge the inverted indexes, each range of terms as a whole small one."""
         whole = [part.segment.postings for part in self.parts]
         weights = [_weight_of(each, part.segment.rows) for each, part in zip(whole, self.parts, strict=True)]
         maps, firsts = [part.moved for part in self.parts], [part.first for part in self.parts]
@@ -324,7 +324,7 @@ def _ranges(
         before = sum(weight(begin) for weight, begin in zip(weights, at, strict=True))
 
         def ends(limit: int) -> list[int]:
-            """Return how many keys of each array are below a limit."""
+            """Count the keys of each array below a limit."""
             if limit >= _KEYS:
                 return [array.size for array in keys]
             return [int(np.searchsorted(array, np.uint64(limit))) for array in keys]

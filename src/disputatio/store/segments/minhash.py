@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 BINS = 64
 NEAR = 0.8  # estimated Jaccard similarity from which two texts are near duplicates
-SHORTEST = 8  # words; a shorter text is nobody's duplicate
+SHORTEST = 8  # words; a shorter text is never a duplicate
 _SHINGLE = 3
 _BLOCK = 16384
 _FEW = 48

@@ -1,4 +1,4 @@
-"""Which rows a term stands in, and how often: an inverted index in plain arrays.
+"""An inverted index in plain arrays: the rows that have a term, and its count in each.
 
 Terms are 64-bit hashes in order, found by binary search, so that opening builds nothing. The rows of
 term t are `rows[starts[t]:starts[t + 1]]`, in order, with `counts` beside them. A term of an eighth of

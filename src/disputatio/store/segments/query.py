@@ -65,7 +65,7 @@ def plan(
 
 
 class RowFilter(NamedTuple):
-    """Which rows of a segment may be found, and their groups; rows are numbered from `first` on.
+    """The rows of a segment that may be found, and their groups; rows are numbered from `first` on.
 
     Empty `allowed` allows all rows; empty `groups` makes all rows one group.
     """
@@ -162,7 +162,7 @@ class Heaps(NamedTuple):
 
 
 def _lie_within(begins: Rows, ends: Rows, slots: NDArray[np.int32], rows: int, common: int) -> bool:
-    """Return whether places read from a file lie within the arrays they point into."""
+    """Return whether positions read from a file lie within the arrays they point into."""
     if not begins.size:
         return True
     return bool(begins.min() >= 0 and (ends >= begins).all() and ends.max() <= rows and slots.max() < common)

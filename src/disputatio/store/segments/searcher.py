@@ -149,7 +149,7 @@ class Searcher:
     def rank(
         self, query: str, vector: NDArray[np.float32] | None = None, search: Search = _DEFAULTS
     ) -> RankedRows:
-        """Return what `search` finds, as numbers of rows and scores: no passage is read. Raises as
+        """Rank as `search` does, but return numbers of rows and scores: no passage is read. Raises as
         it does.
         """
         with _sound():
@@ -293,7 +293,7 @@ class Searcher:
 
 @contextmanager
 def _sound() -> Iterator[None]:
-    """What arrays do that do not fit one another, as a `StoreError` of one line."""
+    """Turn index errors from mismatched arrays into a `StoreError` of one line."""
     try:
         yield
     except (IndexError, ValueError, OverflowError, MemoryError, RecursionError) as error:

@@ -184,7 +184,7 @@ class Segment:
 
     @cached_property
     def source_starts(self) -> NDArray[np.int64]:
-        """Where each source begins when rows are put source by source; one more at the end."""
+        """The first position of each source when rows are put source by source; one more at the end."""
         sizes = np.bincount(self.source_of, minlength=len(self.sources))
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
@@ -246,7 +246,7 @@ def _named(
 def note_of(
     rows: int, dimension: int, language: str, tokens: int, sources: Collection[str]
 ) -> dict[str, Any]:
-    """Return what a segment says of itself."""
+    """Return the description of a segment that is kept in its folder."""
     return {
         "format": FORMAT,
         "rows": rows,
@@ -295,7 +295,7 @@ def grouped(terms: NDArray[np.uint64], rows: NDArray[np.int64]) -> dict[str, NDA
 
 
 def _read_note(file: Path, digest: str) -> dict[str, Any]:
-    """Return what a segment says of itself; raises `StoreError` unless every field is one that a
+    """Read the description of a segment; raises `StoreError` unless every field is one that a
     segment has.
     """
     try:

@@ -48,7 +48,7 @@ class Counted(NamedTuple):
 
 
 def searched_text(title: str, text: str) -> str:
-    """Return what a passage is found by: its document's title and its text.
+    """Return the text that a passage is found by: its document's title and its own text.
 
     >>> searched_text("Broken Bow", "It has 3,559 people.")
     'Broken Bow\\nIt has 3,559 people.'

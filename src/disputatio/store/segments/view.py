@@ -85,7 +85,7 @@ class View:
         return nearest(passages, passage, count)
 
     def counts(self) -> dict[str, int]:
-        """Return how many passages each source has."""
+        """Count the passages of each source."""
         import numpy as np
 
         counts: dict[str, int] = {}
@@ -98,9 +98,7 @@ class View:
         return counts
 
     def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
-        """Return up to `per_source` passages of each source at random, source by source; the same
-        for a salt.
-        """
+        """Draw up to `per_source` passages of each source at random, source by source; a salt fixes them."""
         import numpy as np
 
         rows_of: dict[str, list[tuple[int, int, int]]] = {name: [] for name in sources}
@@ -137,8 +135,7 @@ class View:
         return Sketches(np.concatenate(rows), np.concatenate(of_rows))
 
     def states(self) -> dict[str, str]:
-        """Return one word a source for all that it holds: another word when a passage is added, changed or
-        dropped.
+        """Return one word a source that changes whenever one of its passages is added, changed or removed.
 
         The sum of a hash of each passage's checksum, so that neither order nor segments matter.
         """
