@@ -56,16 +56,8 @@ def ask(
     question, `strict` without `verify` or a confidence outside 0 to 1, `UnknownName` for an unknown strategy
     or option, `LLMError` and `ReplyError` for faults.
     """
-    if strict and not verify:
-        raise InputError("strict answers drop the claims that fail verification, so they need it (--verify)")
-    check_confidence(min_confidence)
-    if not question.strip():
-        raise InputError("the question is empty: write what you want to know")
-    if len(question) > LONGEST_QUESTION:
-        raise InputError(
-            f"the question has {len(question):,} characters, more than {LONGEST_QUESTION:,}: "
-            "give what it is about as passages"
-        )
+    check_question(question)
+    check_terms(verify=verify, strict=strict, min_confidence=min_confidence)
     run = load_strategy(strategy) if isinstance(strategy, str) else strategy
     name = strategy if isinstance(strategy, str) else strategy_name(strategy)
     chosen = read_options(run, options or {})
@@ -115,10 +107,27 @@ def conclude(
     return reckoned(replace(answer, usage=kit.trace.usage(), basis=basis), read)
 
 
-def check_confidence(least: float) -> None:
-    """Raise `InputError` for what is no probability."""
-    if not 0 <= least <= 1:
-        raise InputError(f"min_confidence is a probability between 0 and 1, not {least:g}")
+def check_question(question: str) -> None:
+    """Raise `InputError` for a question that is empty, too long or no text."""
+    if not question.strip():
+        raise InputError("the question is empty: write what you want to know")
+    if len(question) > LONGEST_QUESTION:
+        raise InputError(
+            f"the question has {len(question):,} characters, more than {LONGEST_QUESTION:,}: "
+            "give what it is about as passages"
+        )
+    try:
+        question.encode()
+    except UnicodeEncodeError as error:
+        raise InputError("the question is not UTF-8 text") from error
+
+
+def check_terms(*, verify: bool, strict: bool, min_confidence: float) -> None:
+    """Raise `InputError` for `strict` without `verify`, and for a confidence that is no probability."""
+    if strict and not verify:
+        raise InputError("strict drops the claims that fail verification: it needs verify")
+    if not 0 <= min_confidence <= 1:
+        raise InputError(f"min_confidence is a probability between 0 and 1, not {min_confidence:g}")
 
 
 def _recorded(

@@ -140,7 +140,7 @@ def test_strict_turns_an_abstention_into_exit_1(capsys: Capture) -> None:
 def test_strict_without_verification_is_wrong_use(capsys: Capture) -> None:
     done = ask(capsys, "--strict", "--no-verify")
     assert (done.code, done.out) == (2, "")
-    assert "need it (--verify)" in done.err
+    assert "it needs verify" in done.err
 
 
 def test_strict_drops_a_claim_without_a_quote_and_abstains_with_exit_1(capsys: Capture) -> None:

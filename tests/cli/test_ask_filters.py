@@ -94,14 +94,14 @@ def test_k_is_how_many_passages_are_read(index: Path, capsys: Capture) -> None:
     ("words", "message"),
     [
         ("-k 0", "-k"),
-        ("-k 3 --set k=2", "-k 3: --set gives k as 2"),
-        ("--expect one --strategy concat", "--expect: concat has no option expect"),
+        ("-k 3 --set k=2", "k is given twice: 3, and 2 among the options"),
+        ("--expect one --strategy concat", "expect: concat has no option expect"),
         (
             "--strategy disputation --expect one --set expect=several",
-            "--expect one: --set gives expect as several",
+            "expect is given twice: one, and several among the options",
         ),
         ("--expect two", "Invalid value for '--expect'"),
-        ("-k 3 --strategy ra_rag", "-k: ra_rag has no option k (see: disputatio strategies ra_rag)"),
+        ("-k 3 --strategy ra_rag", "k: ra_rag has no option k (see: disputatio strategies ra_rag)"),
         ("--after spring", "after: 'spring' is not a date; write 2021, 2021-05 or 2021-05-31"),
         ("--before 2021-13", "before: '2021-13' is not a date"),
     ],

@@ -2,62 +2,35 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from disputatio.api.indexing import Index
+from disputatio.api.request import Prepared, Request, prepare
 from disputatio.cancel import Cancel
 from disputatio.config import Settings, read_settings
-from disputatio.errors import ConfigError, InputError, UnknownName
+from disputatio.errors import ConfigError, UnknownName
 from disputatio.kit import Elsewhere, Kit
-from disputatio.parts import build_kit, with_retriever
-from disputatio.pipeline import Strategy, check_confidence, load_strategy, read_options, strategy_options
-from disputatio.pipeline import ask as ask_pipeline
-from disputatio.protocols import Embedder, MinimalLLM, Retriever
-from disputatio.store.filtered import Filtered
-from disputatio.store.in_memory import InMemory
-from disputatio.store.own_passages import PassageLike, RetrieverLike, as_passages, as_retriever
+from disputatio.parts import build_kit
+from disputatio.pipeline import Strategy
+from disputatio.protocols import Embedder, MinimalLLM
+from disputatio.store.own_passages import PassageLike, RetrieverLike
 from disputatio.trace import Trace
 from disputatio.types import Answer
 
 _KITS: dict[tuple[str, ...], Kit] = {}
 _ENDPOINT = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
 _NO_MODEL = "scripted:"  # the model of a kit that gets an object in its place: it needs nothing installed
+_PARTS = ("model", "role", "embedder", "settings")  # arguments of `ask` that make its kit
+_REQUEST = {each.name for each in fields(Request)} - {"question", "options", "k", "expect"}
 _BY_ARGUMENT = ("model", "role", "strategy", "index", "embedder")  # settings that are arguments of `ask`
 
 _Result = TypeVar("_Result")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """All that answering takes but the question; making it opened nothing but the index."""
-
-    kit: Kit
-    strategy: str | Strategy
-    options: Mapping[str, Any]
-    verify: bool
-    strict: bool
-    min_confidence: float = 0.0
-
-    def answer(self, question: str, trace: Trace, cancel: Cancel) -> Answer:
-        """Return the answer to one question."""
-        return ask_pipeline(
-            question,
-            kit=replace(self.kit, cancel=cancel),
-            strategy=self.strategy,
-            options=self.options,
-            verify=self.verify,
-            strict=self.strict,
-            min_confidence=self.min_confidence,
-            trace=trace,
-        )
 
 
 def ask(
@@ -99,84 +72,38 @@ def ask(
     Raises `DisputatioError`: `ConfigError` and `InputError` for what you can mend, `LLMError` and
     `ReplyError` for faults of a model, `Cancelled`.
     """
-    prepared = prepare(
-        index=index,
-        passages=passages,
-        strategy=strategy,
-        model=model,
-        role=role,
-        embedder=embedder,
-        sources=sources,
-        after=after,
-        before=before,
-        verify=verify,
-        strict=strict,
-        min_confidence=min_confidence,
-        elsewhere=elsewhere,
-        settings=settings,
-        options=options,
-    )
+    arguments = {
+        "index": index,
+        "passages": passages,
+        "strategy": strategy,
+        "model": model,
+        "role": role,
+        "embedder": embedder,
+        "sources": sources,
+        "after": after,
+        "before": before,
+        "verify": verify,
+        "strict": strict,
+        "min_confidence": min_confidence,
+        "elsewhere": elsewhere,
+        "settings": settings,
+    }
+    prepared = prepared_for(arguments | options, question)
     log = trace or Trace()
     if cancel is None:
         return prepared.answer(question, log, Cancel())
     return until_cancelled(lambda ends: prepared.answer(question, log, ends), cancel)
 
 
-def prepare(
-    *,
-    index: str | Path | RetrieverLike | None = None,
-    passages: Iterable[PassageLike] | None = None,
-    strategy: str | Strategy | None = None,
-    model: str | MinimalLLM | None = None,
-    role: Mapping[str, str | MinimalLLM] | None = None,
-    embedder: str | Embedder | None = None,
-    sources: Collection[str] | None = None,
-    after: str | None = None,
-    before: str | None = None,
-    verify: bool = True,
-    strict: bool = False,
-    min_confidence: float | None = None,
-    elsewhere: Elsewhere | None = None,
-    settings: Mapping[str, Any] | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> Prepared:
-    """Return the parts that `ask` describes; raises what is wrong with them before anything is asked."""
-    if index is not None and passages is not None:
-        raise ConfigError("give an index or passages, not both")
-    if strict and not verify:
-        raise InputError("strict=True drops the claims that fail verification: it needs verify=True")
-    if min_confidence is not None:
-        check_confidence(min_confidence)
-    kit, chosen = kit_with(model=model, role=role, embedder=embedder, settings=settings, strategy=strategy)
-    used = chosen.strategy if strategy is None or isinstance(strategy, str) else strategy
-    run = load_strategy(used) if isinstance(used, str) else used
-    expecting = {"expect": chosen.expect} if "expect" in strategy_options(run) else {}
-    retriever: Retriever | None = None
-    if passages is not None:
-        retriever = InMemory(as_passages(passages))
-    elif isinstance(index, str | Path):
-        retriever = Index.open(index, create=False)
-    elif index is not None:
-        retriever = as_retriever(index)
-    if retriever is not None and any(limit is not None for limit in (sources, after, before)):
-        retriever = Filtered(retriever, sources=sources, after=after, before=before)
-    return Prepared(
-        kit=replace(with_retriever(kit, retriever), elsewhere=elsewhere),
-        strategy=used,
-        options=read_options(run, expecting | dict(options or {})),
-        verify=verify,
-        strict=strict,
-        min_confidence=chosen.min_confidence if min_confidence is None else min_confidence,
-    )
-
-
-def prepared_for(arguments: Mapping[str, Any]) -> Prepared:
-    """Return the parts that `ask`'s arguments describe, but for question, trace and cancel; others are
-    options.
-    """
-    names = [name for name in inspect.signature(prepare).parameters if name != "options"]
-    parts = {name: arguments[name] for name in names if name in arguments}
-    return prepare(**parts, options={name: arguments[name] for name in arguments if name not in parts})
+def prepared_for(arguments: Mapping[str, Any], question: str | None = None) -> Prepared:
+    """Return the parts that `ask`'s arguments describe; those that it does not name are options."""
+    parts = {name: arguments[name] for name in _PARTS if name in arguments}
+    named = {name: arguments[name] for name in _REQUEST if name in arguments}
+    options = {name: arguments[name] for name in arguments if name not in parts and name not in named}
+    request = Request(question=question, options=options, **named)
+    request.check()
+    kit, settings = kit_with(**parts, strategy=request.strategy)
+    return prepare(request, settings, lambda: kit)
 
 
 def kit_with(

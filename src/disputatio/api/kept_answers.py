@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from disputatio.api.asking import Prepared
+from disputatio.api.request import Prepared
 from disputatio.errors import InputError, StoreError
 from disputatio.pipeline import strategy_name
 from disputatio.spending import Spent
@@ -164,11 +164,8 @@ class KeptAnswers:
 def way_to_ask(prepared: Prepared) -> dict[str, Any]:
     """Return what makes an answer another one, beside the question, as JSON values."""
     strategy = prepared.strategy if isinstance(prepared.strategy, str) else strategy_name(prepared.strategy)
-    kit, limits = prepared.kit, None
-    retriever: Any = kit.retriever
-    if isinstance(retriever, Filtered):
-        limits = retriever.limits()
-        retriever = retriever.inner
+    kit, retriever = prepared.kit, prepared.searched
+    limits = kit.retriever.limits() if isinstance(kit.retriever, Filtered) else None
     searched = None if retriever is None else type(retriever).__name__
     if isinstance(retriever, Index):
         searched = str(retriever.path.absolute())

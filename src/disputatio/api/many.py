@@ -14,9 +14,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from disputatio.api.asking import Prepared, prepared_for, until_cancelled
+from disputatio.api.asking import prepared_for, until_cancelled
 from disputatio.api.kept_answers import KeptAnswers, way_to_ask
 from disputatio.api.ray_asking import arguments_for_workers, ask_on_workers
+from disputatio.api.request import Prepared
 from disputatio.cancel import Cancel
 from disputatio.errors import BudgetSpent, Cancelled, ConfigError, InputError, NotAsked
 from disputatio.serialisation import Serialisable

@@ -11,7 +11,8 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
-from disputatio.api.asking import Prepared, ask, in_thread, prepared_for
+from disputatio.api.asking import ask, in_thread, prepared_for
+from disputatio.api.request import Prepared
 from disputatio.cancel import Cancel
 from disputatio.errors import Cancelled
 from disputatio.events import Answered, Event, SideFormed, events_of_answer
@@ -133,7 +134,7 @@ def stream(question: str, **arguments: Any) -> Stream:
     unfit arguments; the iterator raises faults of answering.
     """
     trace, cancel = arguments.pop("trace", None), arguments.pop("cancel", None)
-    return Stream(question, prepared_for(arguments), trace=trace, cancel=cancel)
+    return Stream(question, prepared_for(arguments, question), trace=trace, cancel=cancel)
 
 
 @_with_parameters_of(ask)
@@ -159,7 +160,7 @@ async def astream(question: str, **arguments: Any) -> AsyncGenerator[Event, None
     """`stream` for `async for`: leaving the loop, or a cancelled task, ends the question's model calls."""
     outer: Cancel | None = arguments.pop("cancel", None)
     log: Trace = arguments.pop("trace", None) or Trace()
-    stream_events = events_of(question, lambda: prepared_for(arguments), trace=log, cancel=outer)
+    stream_events = events_of(question, lambda: prepared_for(arguments, question), trace=log, cancel=outer)
     async with aclosing(stream_events) as events:
         async for event in events:
             yield event

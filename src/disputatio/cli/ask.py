@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -103,14 +103,13 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Answer a question over an index or over passages, with citations and all positions."""
-    from disputatio.api.asking import Prepared
+    from disputatio.api.request import Request, prepare
     from disputatio.cancel import Cancel
     from disputatio.cli.screen import Waiting, show_answer, write
     from disputatio.cli.stream import follow
     from disputatio.config import read_settings
-    from disputatio.parts import build_kit, with_retriever
+    from disputatio.parts import build_kit
     from disputatio.store.ingesting.options import read_columns
-    from disputatio.store.segments.days import bounds
     from disputatio.trace import Trace
 
     settings = read_settings(
@@ -123,24 +122,28 @@ def ask(
         journal=journal,
         replay=replay or None,
     )
-    options = _strategy_options(settings, setting or [], k, named=expect is not None)
-    _check_question(question)
-    bounds(after, before)
+    request = Request(
+        question=question,
+        sources=source or None,
+        after=after,
+        before=before,
+        options=read_pairs("--set", setting or [], "key=value"),
+        k=k,
+        expect=None if expect is None else expect.value,
+        verify=verify,
+        strict=strict,
+    )
+    request.check()
     columns = read_columns(mapping or [], text_column)
     _check_searched(settings, index, passages, columns, learn=learn)
     _check_trace(trace)
     with Waiting() as waiting:
-        searched = _retriever(settings, index, passages, columns, waiting)
-        within = _limited(searched, source, after, before)
-        kit = with_retriever(build_kit(settings, say=waiting.say, progress=waiting.show_download), within)
         log = Trace(keep_text=trace_text or stream, listener=waiting.follow)
-        prepared = Prepared(
-            kit=kit,
-            strategy=settings.strategy,
-            options=options,
-            verify=verify,
-            strict=strict,
-            min_confidence=settings.min_confidence,
+        prepared = prepare(
+            request,
+            settings,
+            lambda: build_kit(settings, say=waiting.say, progress=waiting.show_download),
+            search=lambda: _retriever(settings, index, passages, columns, waiting),
         )
         answer = None
         try:
@@ -162,47 +165,13 @@ def ask(
     if learn:
         from disputatio.cli.sources import learn_from
 
-        learn_from(searched, answer)
+        learn_from(prepared.searched, answer)
     if unwritten is not None:
         complain(f"--trace {trace} could not be written: {unwritten.strerror}")
         raise typer.Exit(3)
     if answer.abstained == "fault":
         raise typer.Exit(3)  # no answer came, and not for want of evidence
     raise typer.Exit(1 if strict and answer.abstained else 0)
-
-
-def _strategy_options(settings: Settings, given: list[str], k: int | None, *, named: bool) -> dict[str, Any]:
-    """Return the strategy's options as `--set`, `-k` and `--expect` give them; `named` where the last is a
-    flag.
-
-    Raises `InputError` where they disagree, or the strategy has no such option.
-    """
-    from disputatio.pipeline import load_strategy, read_options, strategy_options
-
-    strategy = settings.strategy
-    function = load_strategy(strategy)
-    known = strategy_options(function)
-    pairs = read_pairs("--set", given, "key=value")
-    flags = {} if k is None else {"-k": ("k", str(k))}
-    if named or ("expect" in known and "expect" not in pairs):
-        flags["--expect"] = ("expect", settings.expect)
-    for flag, (option, value) in flags.items():
-        if option not in known:
-            raise InputError(
-                f"{flag}: {strategy} has no option {option} (see: disputatio strategies {strategy})"
-            )
-        if pairs.setdefault(option, value) != value:
-            raise InputError(f"{flag} {value}: --set gives {option} as {pairs[option]}")
-    return read_options(function, pairs)
-
-
-def _check_question(question: str) -> None:
-    if not question.strip():
-        raise InputError("the question is empty: write what you want to know")
-    try:
-        question.encode()
-    except UnicodeEncodeError as error:
-        raise InputError("the question is not UTF-8 text") from error
 
 
 def _check_searched(
@@ -256,17 +225,6 @@ def _retriever(
     if index is None and not is_there(settings):
         return None
     return open_for_search(settings, waiting)
-
-
-def _limited(
-    searched: Retriever | None, sources: list[str] | None, after: str | None, before: str | None
-) -> Retriever | None:
-    """Return what to search, within the sources and dates that were named."""
-    from disputatio.store.filtered import Filtered
-
-    if searched is None or not (sources or after or before):
-        return searched
-    return Filtered(searched, sources=sources or None, after=after, before=before)
 
 
 def _in_hand(passages: Path, columns: Mapping[str, str], waiting: Waiting) -> Retriever:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from disputatio.api.asking import Prepared
+from disputatio.api.request import Prepared
 from disputatio.api.streaming import Stream
 from disputatio.cli.screen import Waiting, write_json, write_row
 from disputatio.events import Event, Found, Read, Round, SideFormed, Started

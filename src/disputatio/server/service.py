@@ -9,26 +9,20 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from disputatio.api.asking import Prepared
 from disputatio.api.indexing import Index
+from disputatio.api.request import Prepared, Request, prepare
 from disputatio.api.streaming import events_of
 from disputatio.config import Settings
-from disputatio.errors import BudgetSpent, Cancelled, DisputatioError, InputError, StoreError, UnknownName
+from disputatio.errors import BudgetSpent, Cancelled, DisputatioError, StoreError, UnknownName
 from disputatio.events import Answered
 from disputatio.kit import Kit
-from disputatio.parts import build_kit, with_retriever
-from disputatio.pipeline import (
-    LONGEST_QUESTION,
-    load_strategy,
-    read_options,
-    strategy_names,
-    strategy_options,
-)
+from disputatio.parts import build_kit
+from disputatio.pipeline import load_strategy, strategy_names
 from disputatio.server.answer_store import AnswerStore
 from disputatio.server.audit_log import AuditLog
 from disputatio.server.faults import Full, NotAllowed, NotFound, shown
@@ -38,9 +32,6 @@ from disputatio.server.options import Access, Limits, StorageOptions
 from disputatio.server.running import Running
 from disputatio.server.turns import Turns
 from disputatio.spending import Prices, read_prices
-from disputatio.store.filtered import Filtered
-from disputatio.store.in_memory import InMemory
-from disputatio.store.own_passages import as_passages
 from disputatio.trace import Trace
 from disputatio.types import Answer
 
@@ -49,7 +40,7 @@ LOG = logging.getLogger("disputatio.server")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskRequest:
+class AskRequest(Request):
     """One question of a client; a field that is None has the value that the server was started with.
 
     `strategy` and `model` are among those that the service offers. `passages` are read in place of the index.
@@ -59,15 +50,6 @@ class AskRequest:
     question: str
     strategy: str | None = None
     model: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    expect: str | None = None
-    sources: Sequence[str] | None = None
-    after: str | None = None
-    before: str | None = None
-    passages: Sequence[Mapping[str, Any]] | None = None
-    verify: bool = True
-    strict: bool = False
-    min_confidence: float | None = None
     calls: int | None = None
     tokens: int | None = None
     seconds: float | None = None
@@ -203,45 +185,8 @@ class Service:
 
     def prepare(self, request: AskRequest) -> Prepared:
         """Return the parts that answer a question; raises what is wrong with it, before anything is asked."""
-        question = request.question
-        if not question.strip():
-            raise InputError("the question is empty: write what you want to know")
-        if len(question) > LONGEST_QUESTION:
-            raise InputError(
-                f"the question has {len(question):,} characters, more than {LONGEST_QUESTION:,}: "
-                "give what it is about as passages"
-            )
-        try:
-            question.encode()
-        except UnicodeEncodeError as error:
-            raise InputError("the question is not UTF-8 text") from error
-        if request.strict and not request.verify:
-            raise InputError("strict drops the claims that fail verification: it needs verify")
-        name = self.strategy(request.strategy)
-        run = load_strategy(name)
-        known = strategy_options(run)
-        options = dict(request.options)
-        expect = request.expect or (self.settings.expect if "expect" in known else None)
-        if expect is not None:
-            options.setdefault("expect", expect)
-        kit = self.kit_of(request.model)
-        retriever: Any = self.index if request.passages is None else InMemory(as_passages(request.passages))
-        if retriever is not None and any(
-            limit is not None for limit in (request.sources, request.after, request.before)
-        ):
-            retriever = Filtered(
-                retriever, sources=request.sources, after=request.after, before=request.before
-            )
-        return Prepared(
-            kit=with_retriever(kit, retriever),
-            strategy=name,
-            options=read_options(run, options),
-            verify=request.verify,
-            strict=request.strict,
-            min_confidence=self.settings.min_confidence
-            if request.min_confidence is None
-            else request.min_confidence,
-        )
+        request = replace(request, strategy=self.strategy(request.strategy))
+        return prepare(request, self.settings, lambda: self.kit_of(request.model), search=lambda: self.index)
 
     def strategy(self, name: str | None) -> str:
         """Return a strategy that a client may choose: of the package, or the server's own. Raises

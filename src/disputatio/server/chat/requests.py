@@ -12,7 +12,7 @@ from disputatio.agents.follow_up import Turn, standing_alone
 from disputatio.api.asking import in_thread
 from disputatio.cancel import Cancel
 from disputatio.errors import BudgetSpent, InputError, ReplyError
-from disputatio.pipeline import LONGEST_QUESTION
+from disputatio.pipeline import check_question
 from disputatio.server.service import Service
 from disputatio.server.shapes import AskFields, Name
 from disputatio.trace import Trace
@@ -98,8 +98,7 @@ def conversation_of(messages: list[Message]) -> Conversation:
     if not turns or turns[-1].role != "user" or messages[-1].role != "user":
         raise InputError("messages: the last one is to be a question of the user's, as text")
     *earlier, last = turns
-    if len(last.text) > LONGEST_QUESTION:
-        raise InputError(f"messages: the question has more than {LONGEST_QUESTION:,} characters")
+    check_question(last.text)
     return Conversation(question=last.text.strip(), earlier=tuple(earlier))
 
 

@@ -1,0 +1,155 @@
+"""One question as every door states it, and the one place that checks and prepares it.
+
+The Python API, the command line, the server, MCP and the adapters translate into a `Request`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from disputatio.api.indexing import Index
+from disputatio.cancel import Cancel
+from disputatio.config import Settings
+from disputatio.errors import ConfigError, InputError
+from disputatio.kit import Elsewhere, Kit
+from disputatio.parts import with_retriever
+from disputatio.pipeline import (
+    Strategy,
+    ask,
+    check_question,
+    check_terms,
+    load_strategy,
+    read_options,
+    strategy_name,
+    strategy_options,
+)
+from disputatio.protocols import Retriever
+from disputatio.store.filtered import Filtered
+from disputatio.store.in_memory import InMemory
+from disputatio.store.own_passages import PassageLike, RetrieverLike, as_passages, as_retriever
+from disputatio.store.segments.days import bounds
+from disputatio.trace import Trace
+from disputatio.types import Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A question, what is read for it, and how it is answered; None is the value of the settings.
+
+    `question` is None where many questions are prepared for at once. `index` or `passages` are what is read,
+    within `sources` and the ISO dates `after` and `before`. `options` are the strategy's; `k` and `expect`
+    are two of them that every door offers.
+    """
+
+    question: str | None = None
+    index: str | Path | RetrieverLike | None = None
+    passages: Iterable[PassageLike] | None = None
+    sources: Collection[str] | None = None
+    after: str | None = None
+    before: str | None = None
+    elsewhere: Elsewhere | None = None
+    strategy: str | Strategy | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    k: int | None = None
+    expect: str | None = None
+    verify: bool = True
+    strict: bool = False
+    min_confidence: float | None = None
+
+    def check(self) -> None:
+        """Raise what is wrong with the request in itself: nothing is opened or loaded for it."""
+        if self.question is not None:
+            check_question(self.question)
+        check_terms(verify=self.verify, strict=self.strict, min_confidence=self.min_confidence or 0.0)
+        if self.index is not None and self.passages is not None:
+            raise ConfigError("give an index or passages, not both")
+        bounds(self.after, self.before)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """All that answering takes but the question; making it opened nothing but the index."""
+
+    kit: Kit
+    strategy: str | Strategy
+    options: Mapping[str, Any]
+    verify: bool
+    strict: bool
+    min_confidence: float = 0.0
+
+    @property
+    def searched(self) -> Retriever | None:
+        """What is searched, without the limits on sources and dates."""
+        retriever = self.kit.retriever
+        return retriever.inner if isinstance(retriever, Filtered) else retriever
+
+    def answer(self, question: str, trace: Trace, cancel: Cancel) -> Answer:
+        """Return the answer to one question."""
+        return ask(
+            question,
+            kit=replace(self.kit, cancel=cancel),
+            strategy=self.strategy,
+            options=self.options,
+            verify=self.verify,
+            strict=self.strict,
+            min_confidence=self.min_confidence,
+            trace=trace,
+        )
+
+
+def prepare(
+    request: Request,
+    settings: Settings,
+    kit: Callable[[], Kit],
+    *,
+    search: Callable[[], Retriever | None] = lambda: None,
+) -> Prepared:
+    """Check a request, and return the parts that answer it.
+
+    `kit` and `search` (what is searched where the request names neither index nor passages) are called after
+    everything that can be checked without them. Raises `InputError` and `ConfigError`.
+    """
+    request.check()
+    strategy = settings.strategy if request.strategy is None else request.strategy
+    options = _options(request, settings, strategy)
+    retriever = _retriever(request, search)
+    if retriever is not None and (request.sources, request.after, request.before) != (None, None, None):
+        retriever = Filtered(retriever, sources=request.sources, after=request.after, before=request.before)
+    least = settings.min_confidence if request.min_confidence is None else request.min_confidence
+    return Prepared(
+        kit=replace(with_retriever(kit(), retriever), elsewhere=request.elsewhere),
+        strategy=strategy,
+        options=options,
+        verify=request.verify,
+        strict=request.strict,
+        min_confidence=least,
+    )
+
+
+def _retriever(request: Request, search: Callable[[], Retriever | None]) -> Retriever | None:
+    """Return what a request reads: passages in hand, an index, or what there is without them."""
+    if request.passages is not None:
+        return InMemory(as_passages(request.passages))
+    if isinstance(request.index, str | Path):
+        return Index.open(request.index, create=False)
+    return search() if request.index is None else as_retriever(request.index)
+
+
+def _options(request: Request, settings: Settings, strategy: str | Strategy) -> dict[str, Any]:
+    """Return the options of the strategy, with those that every door offers; raises `InputError`."""
+    function = load_strategy(strategy) if isinstance(strategy, str) else strategy
+    name = strategy if isinstance(strategy, str) else strategy_name(strategy)
+    known, options = strategy_options(function), dict(request.options)
+    for option, value in (("k", request.k), ("expect", request.expect)):
+        if value is None:
+            continue
+        if option not in known:
+            raise InputError(f"{option}: {name} has no option {option} (see: disputatio strategies {name})")
+        if str(options.setdefault(option, value)) != str(value):
+            raise InputError(f"{option} is given twice: {value}, and {options[option]} among the options")
+    if "expect" in known:
+        options.setdefault("expect", settings.expect)
+    return read_options(function, options)
