@@ -14,7 +14,7 @@ from scripts.structure import Imports, circles, imported, imports_of, structure_
 SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
-ROOMS, ARROWS, PUBLIC_NAMES = 38, 265, 63  # the most there may be, as scripts/structure.py counts them
+ROOMS, ARROWS, PUBLIC_NAMES = 38, 260, 62  # the most there may be, as scripts/structure.py counts them
 
 GROUND = (
     *("calling", "cancel", "causes", "counts", "dates", "errors", "events", "protocols", "serialisation"),
@@ -56,7 +56,6 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "adapters": _ALL | {"api"},  # doors of other frameworks, like this one
     "root": _ALL | {"api", "eval", "events", "rendering", "what_if"},
 }
-BREACHES = {("disputatio.strategies", "disputatio.api.describing")}  # goes with the callable package
 VAGUE = {"utils", "util", "helpers", "common", "base", "manager", "misc"}
 HEAVY = {
     "docx", "fastapi", "httpx", "httpx2", "huggingface_hub", "inspect_ai", "lance", "lancedb",
@@ -120,7 +119,7 @@ def against_the_rooms(tree: ast.AST, module: str, *, package: bool = False) -> l
             if room not in ("root", "cli", "server"):
                 wrong.append(f"{module} imports the package's root; take the name from where it is made.")
         elif other != room:
-            if other not in MAY_IMPORT[room] and (module, target) not in BREACHES:
+            if other not in MAY_IMPORT[room]:
                 wrong.append(f"{module} imports {target}, but {room} may not import {other}.")
         elif room == "strategies" and not (is_of_one_strategy(module, target) or is_preset(tree)):
             wrong.append(f"{module} imports its sibling {target}; a step that two need moves to agents/.")
@@ -235,31 +234,11 @@ def test_a_module_keeps_the_rules_of_the_house(path: Path) -> None:
     ] == []
 
 
-# Modules that still import each other, in a function or for type checkers only. Take a line away once
-# `python scripts/structure.py` no longer names it; add none.
-CIRCLES = [
-    {"disputatio.api.describing", "disputatio.described", "disputatio.pipeline", "disputatio.strategies"},
-    {
-        *("disputatio.store.segments.kernels", "disputatio.store.segments.onepass"),
-        *("disputatio.store.segments.scan", "disputatio.store.segments.scorers"),
-    },
-]
-UPWARD = {  # arrows between rooms that reach each other by these circles
-    *(("api", "config"), ("api", "described"), ("api", "eval"), ("api", "parts"), ("api", "pipeline")),
-    *(("config", "pipeline"), ("parts", "config")),
-    *(("eval", "config"), ("eval", "parts"), ("eval", "pipeline"), ("described", "pipeline")),
-    *(("pipeline", "strategies"), ("strategies", "api")),
-}
-
-
 @pytest.mark.long
 def test_no_modules_import_each_other() -> None:
     found = structure_of(SRC)
-    assert [
-        names for names in found.circles if not any(known.issuperset(names) for known in CIRCLES)
-    ] == [], "They import each other; move what both need down."
-    upward = {(room.rpartition(".")[2], other.rpartition(".")[2]) for room, other in found.upward}
-    assert upward <= UPWARD, "The second room reaches the first; move what both need down."
+    assert found.circles == [], "They import each other; move what both need down."
+    assert found.upward == set(), "The second room reaches the first; move what both need down."
 
 
 @pytest.mark.long

@@ -48,10 +48,10 @@ if TYPE_CHECKING:
         ask_many,
         astream,
         calibrate,
-        strategies,
         stream,
     )
     from disputatio.cancel import Cancel
+    from disputatio.described import list_strategies as strategies
     from disputatio.eval.evaluate import evaluate
     from disputatio.eval.results import Results
     from disputatio.events import Answered, Claimed, Cost, Event, Found, Read, Round, SideFormed, Started
@@ -186,13 +186,19 @@ class _Presenter:
         return without(answer, **names)
 
 
+def _list_strategies() -> Any:
+    from disputatio.described import list_strategies
+
+    return list_strategies()
+
+
 Presentable.presenter = _Presenter()
+_package: Any = importlib.import_module("disputatio.strategies")  # the name `strategies` is bound to it
+_package.list_strategies = _list_strategies
 
 
 def __getattr__(name: str) -> Any:
     """Return a public name whose module is loaded when it is first named."""
-    if name == "strategies":
-        return importlib.import_module("disputatio.strategies")  # a package that can be called
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(_LATE[name]), name)

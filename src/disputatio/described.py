@@ -16,7 +16,7 @@ from typing import Any
 
 from disputatio.agents.options import Estimates, Logprobs
 from disputatio.errors import ConfigError, UnknownName
-from disputatio.pipeline import load_strategy, strategy_options
+from disputatio.pipeline import load_strategy, strategy_names, strategy_options
 
 COSTS = "costs.json"  # in the folder of the strategies; made by bench/papers/strategy_costs.py
 NO_LOGPROBS = "not needed"
@@ -88,6 +88,15 @@ def needs_estimates(name: str, options: Mapping[str, Any]) -> bool:
     except (ConfigError, UnknownName):
         return False
     return isinstance(needs, Estimates) and needs.needed_with(options)
+
+
+def list_strategies() -> tuple[Description, ...]:
+    """Describe every strategy that comes with the package: paper, options, needs, measured cost.
+
+    >>> [option.name for option in list_strategies()[0].options][:2]
+    ['delta1', 'delta4']
+    """
+    return tuple(describe(name) for name in strategy_names())
 
 
 def measured() -> dict[str, list[dict[str, Any]]]:

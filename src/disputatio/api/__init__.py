@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from disputatio.api.asking import ask, kit_of
 from disputatio.api.calibrating import Calibration, calibrate
-from disputatio.api.describing import strategies
 from disputatio.api.indexing import Index
 from disputatio.api.many import AskResult, ask_many
 from disputatio.api.streaming import Stream, aask, astream, stream
@@ -23,6 +22,5 @@ __all__ = [
     "astream",
     "calibrate",
     "kit_of",
-    "strategies",
     "stream",
 ]

@@ -1,23 +1,27 @@
 """One paper's system, one file; the file, the function and the strategy share their name.
 
-`disputatio.strategies` is also a public function. As Python binds the name to this package once one of its
-modules is imported, the package itself can be called, and describes its strategies.
+`disputatio.strategies()` lists them. Python binds that name to this package as soon as one of its modules is
+imported, and a module can be called only through its class: so the package has a class of its own, and
+`import disputatio` gives it the function. The alternative is another name for this folder, which every
+import of a strategy would have to follow.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 
 class _Package(ModuleType):
-    """The package, as a function of no arguments."""
+    """This package, as a function of no arguments."""
+
+    list_strategies: Callable[[], Any]
 
     def __call__(self) -> Any:
-        """Return every strategy, described; see `disputatio.api.describing`."""
-        return importlib.import_module("disputatio.api.describing").strategies()
+        """Describe every strategy (`disputatio.described.list_strategies`)."""
+        return self.list_strategies()
 
 
 sys.modules[__name__].__class__ = _Package

@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from disputatio import __version__
-from disputatio.api.describing import strategies as described
+from disputatio.described import list_strategies
 from disputatio.errors import DisputatioError, InputError
 from disputatio.server.faults import shown
 from disputatio.server.metrics import CONTENT_TYPE
@@ -34,7 +34,7 @@ def router(service: Service) -> APIRouter:
         response_model=list[Strategy],
     )
     def strategies() -> Response:
-        return json_response([_fields(each, service.settings.strategy) for each in described()])
+        return json_response([_fields(each, service.settings.strategy) for each in list_strategies()])
 
     @routes.get(
         "/ready",
