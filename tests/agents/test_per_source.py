@@ -46,7 +46,7 @@ def test_every_source_is_one_prompt_with_its_best_passages_and_no_others() -> No
     told = {
         one.source: call.prompt.messages[-1].content for one, call in zip(heard, model.calls, strict=True)
     }
-    assert [len(one.holding.passages) for one in sorted(heard, key=lambda one: one.source)] == [3, 2]
+    assert [len(one.retrieved.passages) for one in sorted(heard, key=lambda one: one.source)] == [3, 2]
     assert "Log of one" not in told["many"]
     assert "lamp" not in told["one"]
 

@@ -71,7 +71,7 @@ def read_checks(text: str) -> Checks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
+class RetrievedSource:
     """One source's best passages on a question, best first.
 
     `source` is its name; a passage without a source counts as a source, named by the passage's id (`named` is
@@ -98,7 +98,7 @@ class SourceReply:
     the passages, in [0, 1], is None until it is judged.
     """
 
-    holding: Holding
+    retrieved: RetrievedSource
     reply: Reply
     bearer: str = ""
     asked: bool = True
@@ -107,7 +107,7 @@ class SourceReply:
     @property
     def source(self) -> str:
         """The name of the source."""
-        return self.holding.source
+        return self.retrieved.source
 
     @property
     def answer(self) -> str:
@@ -115,7 +115,7 @@ class SourceReply:
         return self.reply.answer
 
 
-def retrieve_per_source(question: str, kit: Kit, *, per_source: int = PER_SOURCE) -> list[Holding]:
+def retrieve_per_source(question: str, kit: Kit, *, per_source: int = PER_SOURCE) -> list[RetrievedSource]:
     """Return each source's passages on a question, by falling score of the best; one search.
 
     Passages without a source take a second search, because each counts as a source. Raises `MissingPart` if
@@ -135,8 +135,8 @@ def retrieve_per_source(question: str, kit: Kit, *, per_source: int = PER_SOURCE
     question_stems = content_stems(question)
     bests = sorted((_sparse(shelf) for shelf in shelves.values()), reverse=True)
     bar = BM25_SHARE * bests[SETS_THE_BAR - 1] if len(bests) >= SETS_THE_BAR else 0.0
-    holdings = [
-        Holding(
+    retrieved_sources = [
+        RetrievedSource(
             source=name,
             named=named,
             passages=tuple(hit.passage for hit in shelf),
@@ -145,30 +145,35 @@ def retrieve_per_source(question: str, kit: Kit, *, per_source: int = PER_SOURCE
         )
         for (named, name), shelf in shelves.items()
     ]
-    return sorted(holdings, key=lambda holding: -holding.score)
+    return sorted(retrieved_sources, key=lambda retrieved: -retrieved.score)
 
 
 def answer_per_source(
-    question: str, holdings: Sequence[Holding], kit: Kit, *, max_tokens: int = 96, gate: bool = True
+    question: str,
+    retrieved_sources: Sequence[RetrievedSource],
+    kit: Kit,
+    *,
+    max_tokens: int = 96,
+    gate: bool = True,
 ) -> list[SourceReply]:
     """Return one answer for each source from its passages alone, all in one batch.
 
     With the `gate` a source without a relevant passage says "I don't know" without a call.
     """
-    relevant = [holding for holding in holdings if holding.relevant or not gate]
+    relevant = [retrieved for retrieved in retrieved_sources if retrieved.relevant or not gate]
     replies = iter(
-        read_sources(question, [holding.passages for holding in relevant], kit, max_tokens=max_tokens)
+        read_sources(question, [retrieved.passages for retrieved in relevant], kit, max_tokens=max_tokens)
     )
     answered = []
-    for holding in holdings:
-        if holding.relevant or not gate:
+    for retrieved in retrieved_sources:
+        if retrieved.relevant or not gate:
             reply = stated(question, next(replies))
             answered.append(
-                SourceReply(holding=holding, reply=reply, bearer=_bearer(holding.passages, reply))
+                SourceReply(retrieved=retrieved, reply=reply, bearer=_bearer(retrieved.passages, reply))
             )
         else:
-            nothing = Reply(passages=tuple(passage.id for passage in holding.passages))
-            answered.append(SourceReply(holding=holding, reply=nothing, asked=False))
+            nothing = Reply(passages=tuple(passage.id for passage in retrieved.passages))
+            answered.append(SourceReply(retrieved=retrieved, reply=nothing, asked=False))
     return answered
 
 
@@ -204,7 +209,7 @@ def drop_unsupported(
     ]
     scores: dict[int, float | None] = dict.fromkeys(answered, 0.0)
     try:
-        pairs = [(replies[n].answer, replies[n].holding.passages) for n in supported]
+        pairs = [(replies[n].answer, replies[n].retrieved.passages) for n in supported]
         judged = consistency(question, pairs, kit) if checks.judge else [None] * len(supported)
         scores.update(zip(supported, judged, strict=True))
     except NoLogprobs as error:
@@ -226,7 +231,7 @@ def drop_unsupported(
 
 def ask_sources(
     question: str,
-    holdings: Sequence[Holding],
+    retrieved_sources: Sequence[RetrievedSource],
     kit: Kit,
     *,
     tau: float,
@@ -236,13 +241,13 @@ def ask_sources(
     """Return one answer for each source from its passages alone; an answer that they do not support is
     dropped.
     """
-    replies = answer_per_source(question, holdings, kit, max_tokens=max_tokens, gate=checks.gate)
+    replies = answer_per_source(question, retrieved_sources, kit, max_tokens=max_tokens, gate=checks.gate)
     return drop_unsupported(question, replies, kit, tau=tau, checks=checks)
 
 
 def read_by(replies: Iterable[SourceReply]) -> tuple[Passage, ...]:
     """Return the passages of the sources that were asked, source by source."""
-    return tuple(passage for reply in replies if reply.asked for passage in reply.holding.passages)
+    return tuple(passage for reply in replies if reply.asked for passage in reply.retrieved.passages)
 
 
 def _is_relevant(question_stems: frozenset[str], shelf: Sequence[Hit], bar: float) -> bool:
@@ -275,4 +280,4 @@ def _bearer(passages: Sequence[Passage], reply: Reply) -> str:
 
 
 def _is_supported(reply: SourceReply) -> bool:
-    return any(bears(f"{passage.title} {passage.text}", reply.answer) for passage in reply.holding.passages)
+    return any(bears(f"{passage.title} {passage.text}", reply.answer) for passage in reply.retrieved.passages)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from disputatio.agents.per_source import Holding, SourceReply, read_by
+from disputatio.agents.per_source import RetrievedSource, SourceReply, read_by
 from disputatio.agents.replies import why_none
 from disputatio.attribution.clusters import Clusters
 from disputatio.attribution.compared_votes import lost_vote, won_vote
@@ -59,17 +59,17 @@ def decide_by_owner(
     names = [reply.source for reply in replies]
     if not replies:
         return decide(replies, clusters, (), kit)
-    rulings = (
+    outcomes = (
         rule(clusters.votes, voting_weights, owners=owners, groups=groups, names=names)
         for voting_weights in weights
     )
-    ruling = next(rulings)
-    while not ruling.earned and (later := next(rulings, None)) is not None:
-        ruling = later
-    opponents = _unheard(replies, ruling.weights, kit)
-    certificate = certify(ruling.choices, ruling.weights, ruling.names, unread=opponents)
+    outcome = next(outcomes)
+    while not outcome.earned and (later := next(outcomes, None)) is not None:
+        outcome = later
+    opponents = _unread_votes(replies, outcome.weights, kit)
+    certificate = certify(outcome.choices, outcome.weights, outcome.names, unread=opponents)
     return _verdict(
-        replies, clusters, ruling.choices, ruling.weights, ruling.winner, certificate, kit, grouped=True
+        replies, clusters, outcome.choices, outcome.weights, outcome.winner, certificate, kit, grouped=True
     )
 
 
@@ -168,20 +168,20 @@ def _certified(
         [choice for choice, _ in cast.values()],
         [weight for _, weight in cast.values()],
         tuple(cast),
-        unread=_unheard(replies, weights, kit),
+        unread=_unread_votes(replies, weights, kit),
     )
 
 
-def _unheard(replies: Sequence[SourceReply], weights: Sequence[float], kit: Kit) -> list[float]:
-    """Return one vote for each voice whose reply could not be used, as heavy as the heaviest of all."""
+def _unread_votes(replies: Sequence[SourceReply], weights: Sequence[float], kit: Kit) -> list[float]:
+    """Return one vote for each voter whose reply could not be used, as heavy as the heaviest of all."""
     heaviest = max(map(float, weights), default=0.0)
-    return [heaviest] * len({voice(reply, kit) for reply in replies if reply.reply.fault})
+    return [heaviest] * len({vote_key(reply, kit) for reply in replies if reply.reply.fault})
 
 
 def _position(
     answer: str, replies: Sequence[SourceReply], cause: Cause, weight: float, verdict: PositionVerdict
 ) -> Position:
-    titles = [reply.holding.titled(reply.bearer) for reply in replies]
+    titles = [reply.retrieved.titled(reply.bearer) for reply in replies]
     known_titles = [title for title in titles if title]
     return Position(
         answer=answer,
@@ -189,37 +189,41 @@ def _position(
         verdict=verdict,
         cause=cause,
         passages=tuple(reply.bearer or reply.reply.passages[0] for reply in replies),
-        sources=tuple(reply.source for reply in replies if reply.holding.named),
+        sources=tuple(reply.source for reply in replies if reply.retrieved.named),
         weight=round(weight, 4),
     )
 
 
 def _support(replies: Sequence[SourceReply], weight: float, kit: Kit) -> Support:
     """Return how many sources give an answer, and how many of them are independent."""
-    groups = len({voice(reply, kit) for reply in replies})
+    groups = len({vote_key(reply, kit) for reply in replies})
     return Support(sources=len(replies), groups=groups, weight=round(weight, 4))
 
 
-def voice(voter: SourceReply | Holding, kit: Kit) -> tuple[Literal["group", "owner", "source"], str]:
-    """Whose vote a source shares: its group of copies, else its owner, else its own."""
+def vote_key(
+    voter: SourceReply | RetrievedSource, kit: Kit
+) -> tuple[Literal["group", "owner", "source"], str]:
+    """Return the key of the vote that a source shares: its group of copies, else its owner, else its own."""
     group, owner = _group(voter, kit), _owner(voter, kit)
-    return ("group", group) if group else ("owner", owner) if owner else ("source", _holding_of(voter).source)
+    return (
+        ("group", group) if group else ("owner", owner) if owner else ("source", _retrieved_of(voter).source)
+    )
 
 
-def _group(voter: SourceReply | Holding, kit: Kit) -> str:
-    known = kit.sources.get(_holding_of(voter).source) if _holding_of(voter).named else None
+def _group(voter: SourceReply | RetrievedSource, kit: Kit) -> str:
+    known = kit.sources.get(_retrieved_of(voter).source) if _retrieved_of(voter).named else None
     return known.group if known else ""
 
 
-def _holding_of(voter: SourceReply | Holding) -> Holding:
-    return voter.holding if isinstance(voter, SourceReply) else voter
+def _retrieved_of(voter: SourceReply | RetrievedSource) -> RetrievedSource:
+    return voter.retrieved if isinstance(voter, SourceReply) else voter
 
 
-def _owner(voter: SourceReply | Holding, kit: Kit) -> str:
+def _owner(voter: SourceReply | RetrievedSource, kit: Kit) -> str:
     """Return the owner of a source, from its record or else from its passages; empty if unknown."""
-    holding = _holding_of(voter)
-    known = kit.sources.get(holding.source) if holding.named else None
-    return (known.owner if known else "") or holding.passages[0].owner
+    retrieved = _retrieved_of(voter)
+    known = kit.sources.get(retrieved.source) if retrieved.named else None
+    return (known.owner if known else "") or retrieved.passages[0].owner
 
 
 def _cause_kind(

@@ -302,8 +302,8 @@ def _plan(
 def _ask(run: _Run, check: Check) -> None:
     """Ask one question of every source with passages on it, and record the outcome."""
     kit, start = run.kit.with_trace(Trace()), time.perf_counter()
-    holdings = keep_relevant(check.text, retrieve_per_source(check.text, kit))
-    replies = drop_unsupported(check.text, answer_per_source(check.text, holdings, kit), kit, tau=run.tau)
+    retrieved = keep_relevant(check.text, retrieve_per_source(check.text, kit))
+    replies = drop_unsupported(check.text, answer_per_source(check.text, retrieved, kit), kit, tau=run.tau)
     answered = [reply for reply in replies if reply.answer]
     grouped = cluster(check.text, [*check.gold, *(reply.answer for reply in answered)], kit)
     run.count_calls(kit, start)

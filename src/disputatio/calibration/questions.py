@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from disputatio.agents.per_source import Holding
+from disputatio.agents.per_source import RetrievedSource
 from disputatio.agents.replies import parse_object
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
@@ -271,7 +271,7 @@ def is_asked(check: Check, before: Iterable[Check]) -> bool:
     return False
 
 
-def keep_relevant(question: str, holdings: Iterable[Holding]) -> list[Holding]:
+def keep_relevant(question: str, retrieved_sources: Iterable[RetrievedSource]) -> list[RetrievedSource]:
     """Drop unnamed sources, and passages that have less than half of the question's names.
 
     A reader of passages on another town answers for that town, which would count against its source. A
@@ -280,14 +280,14 @@ def keep_relevant(question: str, holdings: Iterable[Holding]) -> list[Holding]:
     words = question.split()[1:]
     names = content_stems(" ".join(word for word in words if word[:1].isupper()))
     relevant = []
-    for holding in holdings:
+    for retrieved in retrieved_sources:
         about = tuple(
             passage
-            for passage in holding.passages
+            for passage in retrieved.passages
             if 2 * len(names & content_stems(f"{passage.title} {passage.text}")) >= len(names)
         )
-        if holding.named and holding.relevant and about:
-            relevant.append(replace(holding, passages=about))
+        if retrieved.named and retrieved.relevant and about:
+            relevant.append(replace(retrieved, passages=about))
     return relevant
 
 

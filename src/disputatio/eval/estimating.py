@@ -147,19 +147,19 @@ def heard_on(example: Example, kit: Kit, options: Mapping[str, Any]) -> tuple[di
     took.
     """
     settings = {name: options[name] for name in _SETTINGS if name in options}
-    hearing = replace(kit, retriever=InMemory(example.passages)).with_trace(Trace())
-    holdings = retrieve_per_source(example.question, hearing, per_source=settings.get("per_source", 3))
+    asking_kit = replace(kit, retriever=InMemory(example.passages)).with_trace(Trace())
+    retrieved = retrieve_per_source(example.question, asking_kit, per_source=settings.get("per_source", 3))
     replies = ask_sources(
         example.question,
-        holdings,
-        hearing,
+        retrieved,
+        asking_kit,
         tau=settings.get("tau", 0.1),
         max_tokens=settings.get("max_tokens", 96),
         checks=read_checks(str(settings.get("f_align", "paper"))),
     )
-    clusters = cluster(example.question, [reply.answer for reply in replies], hearing)
+    clusters = cluster(example.question, [reply.answer for reply in replies], asking_kit)
     votes = zip((reply.source for reply in replies), clusters.votes, strict=True)
-    return {source: vote for source, vote in votes if vote >= 0}, hearing.trace
+    return {source: vote for source, vote in votes if vote >= 0}, asking_kit.trace
 
 
 def votes_of(rows: Sequence[Mapping[str, int]], names: Sequence[str]) -> NDArray[np.int32]:

@@ -53,7 +53,7 @@ def copying_pairs(
     """Return the pairs of sources (n, 2) that copy with a probability of at least `sure`, and the
     probabilities.
 
-    `stands` is the standing of each vote, `right` the accuracy of each source.
+    `stands` is the status of each vote, `right` the accuracy of each source.
     """
     values = SharedValues.of(flat, stands, false_values)
     needed = np.log(sure / (1 - sure)) - np.log(prior / (1 - prior))

@@ -25,7 +25,7 @@ from disputatio.reliability.copy_evidence import (
     prior_of,
     probability_of,
     shared_evidence,
-    standings,
+    statuses,
     unshared_evidence,
 )
 from disputatio.reliability.grouping import Dependence, alone, groups_of
@@ -72,7 +72,7 @@ def copying(
     flat = FlatVotes.of(votes)
     right = accuracies(reliability, flat.sources)
     start = prior_of(flat.sources, prior, copied)
-    stands = standings(flat, winners, entails)
+    stands = statuses(flat, winners, entails)
     false_values = (distinct(flat, CAP) if options is None else options) - 1
     values = SharedValues.of(flat, stands, false_values)
     stand = _dense(flat, stands)
@@ -121,9 +121,9 @@ def tied_by_votes(
         first, second = np.nonzero(np.triu((chances >= sure) & (shared >= least)))
         pairs = np.stack([first, second], axis=1).astype(np.int64)
         probability = chances[first, second]
-        stands = standings(flat, winners, entails)
+        stands = statuses(flat, winners, entails)
     else:
-        stands = standings(flat, winners, entails)
+        stands = statuses(flat, winners, entails)
         pairs, probability = copying_pairs(
             flat,
             stands,

@@ -22,7 +22,7 @@ WRONG, RIGHT, NEITHER = 0, 1, 2
 _LEVELS = 24  # how many classes of popularity group the false values
 
 
-def standing(votes: ArrayLike, winners: ArrayLike, entails: Relation | None = None) -> NDArray[np.int8]:
+def vote_status(votes: ArrayLike, winners: ArrayLike, entails: Relation | None = None) -> NDArray[np.int8]:
     """Return whether each vote is `RIGHT`, `WRONG` or `NEITHER`, in the votes' shape; -1 where there is no
     vote.
 
@@ -34,12 +34,12 @@ def standing(votes: ArrayLike, winners: ArrayLike, entails: Relation | None = No
         raise InputError("winners must be one a question")
     flat = FlatVotes.of(array)
     result = np.full(array.shape, -1, dtype=np.int8)
-    result[flat.question, flat.source] = standings(flat, winners, entails)
+    result[flat.question, flat.source] = statuses(flat, winners, entails)
     return result
 
 
-def standings(flat: FlatVotes, winners: ArrayLike, entails: Relation | None = None) -> NDArray[np.int8]:
-    """`standing` of each vote of a list; raises `InputError`."""
+def statuses(flat: FlatVotes, winners: ArrayLike, entails: Relation | None = None) -> NDArray[np.int8]:
+    """Return the `vote_status` of each vote of a list; raises `InputError`."""
     won = np.asarray(winners)
     if won.shape != (flat.questions,):
         raise InputError("winners must be one a question")

@@ -145,7 +145,7 @@ class OwnerVotes:
         """How many units answered each question."""
         return np.bincount(self.votes.question[self.pair], minlength=self.votes.questions)
 
-    def hold(self, *weights: Floats) -> VoteOutcome:
+    def run_vote(self, *weights: Floats) -> VoteOutcome:
         """Hold the vote with weights of owners, none negative.
 
         If no owner with a weight answered a question, the next weights decide it, and after the last
@@ -307,7 +307,7 @@ def rule(
     power = np.bincount(
         owner_votes.owner[backs], weights=source_weights[backs], minlength=flat.sources
     ) / np.maximum(count, 1)
-    outcome = owner_votes.hold(power)
+    outcome = owner_votes.run_vote(power)
     source_names = list(names) if names else [str(i) for i in range(len(source_choices))]
     by_owner = [""] * flat.sources
     for i, number in reversed(list(enumerate(owner_votes.owner.tolist()))):

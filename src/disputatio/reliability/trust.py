@@ -126,13 +126,13 @@ def trust(
     winners = np.full(flat.questions, UNKNOWN, dtype=np.int32)
     seen_outcomes: set[bytes] = set()
     converged, rounds = False, 0
-    outcome = owner_votes.hold(power, spare)
+    outcome = owner_votes.run_vote(power, spare)
     while rounds < iterations and not converged:
         rounds += 1
         record = tally(owner_votes, truth, seen, weight, outcome)
         figures = judge(record, size, prior)
         power = figures.power
-        outcome = owner_votes.hold(figures.power, figures.spare)
+        outcome = owner_votes.run_vote(figures.power, figures.spare)
         new = np.where(is_known, truth, np.where(outcome.clear, outcome.winners, -1)).astype(np.int32)
         stance = new.tobytes() + outcome.earned.tobytes()
         converged = bool(np.array_equal(new, winners)) and stance in seen_outcomes
@@ -169,7 +169,7 @@ def vote(votes: ArrayLike, estimated: Trust) -> NDArray[np.int32]:
     spare = np.maximum(weights_of(estimated.reliability, estimated.options), 0)
     return (
         OwnerVotes.of(votes, estimated.owner, estimated.unit)
-        .hold(estimated.weights[first_source], spare[first_source])
+        .run_vote(estimated.weights[first_source], spare[first_source])
         .winners
     )
 

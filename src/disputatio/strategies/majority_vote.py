@@ -12,7 +12,13 @@ from collections import Counter
 from typing import Annotated, Literal
 
 from disputatio.agents.options import FAlign, Logprobs, MaxTokens, PassageCount, Tau
-from disputatio.agents.per_source import Checks, Holding, ask_sources, read_checks, retrieve_per_source
+from disputatio.agents.per_source import (
+    Checks,
+    RetrievedSource,
+    ask_sources,
+    read_checks,
+    retrieve_per_source,
+)
 from disputatio.agents.reader import read
 from disputatio.agents.replies import why_none
 from disputatio.agents.source_vote import decide, voted_answer
@@ -45,9 +51,9 @@ def majority_vote(
     """
     checks = read_checks(f_align)
     if voters == "sources" or (voters == "auto" and k is None):
-        holdings = retrieve_per_source(question, kit)
-        if voters == "sources" or any(len(holding.passages) > 1 for holding in holdings):
-            return _by_sources(question, holdings, kit, tau, checks, max_tokens)
+        retrieved_sources = retrieve_per_source(question, kit)
+        if voters == "sources" or any(len(retrieved.passages) > 1 for retrieved in retrieved_sources):
+            return _by_sources(question, retrieved_sources, kit, tau, checks, max_tokens)
     passages = kit.passages(question, k=k)
     replies = tuple(read(question, passages, kit, max_tokens=max_tokens))
     winner = most_frequent([reply.answer for reply in replies])
@@ -62,10 +68,15 @@ def majority_vote(
 
 
 def _by_sources(
-    question: str, holdings: list[Holding], kit: Kit, tau: float, checks: Checks, max_tokens: int
+    question: str,
+    retrieved_sources: list[RetrievedSource],
+    kit: Kit,
+    tau: float,
+    checks: Checks,
+    max_tokens: int,
 ) -> Answer:
     """Return one vote for each source, from its own passages."""
-    replies = ask_sources(question, holdings, kit, tau=tau, max_tokens=max_tokens, checks=checks)
+    replies = ask_sources(question, retrieved_sources, kit, tau=tau, max_tokens=max_tokens, checks=checks)
     clusters = cluster(question, [reply.answer for reply in replies], kit)
     verdict = decide(replies, clusters, [1.0] * len(replies), kit)
     return voted_answer(question, replies, verdict, rounds=1)

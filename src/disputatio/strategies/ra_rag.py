@@ -21,13 +21,13 @@ from disputatio.agents.options import Estimates, FAlign, Logprobs, MaxTokens, Pe
 from disputatio.agents.per_source import (
     OURS,
     Checks,
-    Holding,
+    RetrievedSource,
     SourceReply,
     ask_sources,
     read_checks,
     retrieve_per_source,
 )
-from disputatio.agents.source_vote import decide, decide_by_owner, possible_answers, voice, voted_answer
+from disputatio.agents.source_vote import decide, decide_by_owner, possible_answers, vote_key, voted_answer
 from disputatio.attribution.clusters import cluster
 from disputatio.errors import InputError
 from disputatio.events import SourcesAsked, Stale, Unestimated
@@ -78,9 +78,11 @@ def ra_rag(
     """
     if kappa < 1 or per_source < 1:
         raise InputError("ra_rag: kappa and per_source are at least 1")
-    holdings = retrieve_per_source(question, kit, per_source=per_source)
-    records = _records(holdings, kit, weights)
-    ranked = sorted(holdings, key=lambda holding: -_reliability(records, holding.source, low=independent))
+    retrieved_sources = retrieve_per_source(question, kit, per_source=per_source)
+    records = _records(retrieved_sources, kit, weights)
+    ranked = sorted(
+        retrieved_sources, key=lambda retrieved: -_reliability(records, retrieved.source, low=independent)
+    )
     if independent:
         ranked = _one_of_each_voter_first(ranked, kit)
     checks = read_checks(f_align)
@@ -96,18 +98,22 @@ def ra_rag(
 
 
 def _records(
-    holdings: Sequence[Holding], kit: Kit, weights: Literal["estimated", "uniform", "oracle"]
+    retrieved_sources: Sequence[RetrievedSource], kit: Kit, weights: Literal["estimated", "uniform", "oracle"]
 ) -> dict[str, Source]:
     """Return the known reliabilities of sources, by name; none for a vote with equal weights."""
     if weights == "oracle":
-        passages = {holding.source: holding.passages for holding in holdings}
+        passages = {retrieved.source: retrieved.passages for retrieved in retrieved_sources}
         truths = true_reliabilities(passages, TRUE, asker="weights=oracle")
         return {name: Source(name=name, reliability=truth, low=truth) for name, truth in truths.items()}
     if weights == "uniform":
         return {}
-    named = [holding.source for holding in holdings if holding.named and holding.source in kit.sources]
+    named = [
+        retrieved.source
+        for retrieved in retrieved_sources
+        if retrieved.named and retrieved.source in kit.sources
+    ]
     records = {name: kit.sources[name] for name in named if kit.sources[name].reliability is not None}
-    without = [holding.source for holding in holdings if holding.source not in records]
+    without = [retrieved.source for retrieved in retrieved_sources if retrieved.source not in records]
     if without:
         reason = "those have the prior" if records else "every vote counts the same"
         kit.emit(Unestimated(sources=without, prior=PRIOR if records else None, reason=reason))
@@ -153,20 +159,20 @@ def _owner_weights(
     return rows
 
 
-def _one_of_each_voter_first(holdings: Sequence[Holding], kit: Kit) -> list[Holding]:
+def _one_of_each_voter_first(retrieved_sources: Sequence[RetrievedSource], kit: Kit) -> list[RetrievedSource]:
     """Return the same sources in another order: one of each owner and group before the second of any."""
     counts: dict[tuple[str, str], int] = {}
     ranks = []
-    for holding in holdings:
-        voter = voice(holding, kit)
-        counts[voter] = counts.get(voter, 0) + 1
-        ranks.append(counts[voter])
-    return [holdings[n] for n in sorted(range(len(holdings)), key=lambda n: ranks[n])]
+    for retrieved in retrieved_sources:
+        key = vote_key(retrieved, kit)
+        counts[key] = counts.get(key, 0) + 1
+        ranks.append(counts[key])
+    return [retrieved_sources[n] for n in sorted(range(len(retrieved_sources)), key=lambda n: ranks[n])]
 
 
 def _ask(
     question: str,
-    ranked: Sequence[Holding],
+    ranked: Sequence[RetrievedSource],
     kit: Kit,
     kappa: int,
     tau: float,
@@ -184,8 +190,8 @@ def _ask(
     rounds = asked = answered = 0
     while remaining and answered < kappa:
         size = batch_size(kappa - answered, asked, answered)
-        batch: list[Holding] = []
-        while remaining and sum(holding.relevant or not checks.gate for holding in batch) < size:
+        batch: list[RetrievedSource] = []
+        while remaining and sum(retrieved.relevant or not checks.gate for retrieved in batch) < size:
             batch.append(remaining.pop(0))
         new = ask_sources(question, batch, kit, tau=tau, max_tokens=max_tokens, checks=checks)
         replies += new
