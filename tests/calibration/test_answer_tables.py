@@ -60,7 +60,7 @@ def test_a_named_index_keeps_the_estimates_of_its_sources(
         (["--out", "x.csv"], "--out goes with --answers"),
     ],
 )
-def test_bad_tables_are_told_in_one_line(
+def test_bad_tables_are_reported_in_one_line(
     words: list[str], reason: str, table: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(table.parent)

@@ -151,7 +151,7 @@ def test_anchors_overturn_a_majority_of_liars(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_an_anchor_that_nobody_gets_right_counts_against_all_who_answered(tmp_path: Path) -> None:
+def test_an_anchor_without_a_right_answer_counts_against_all_that_answered(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", {"archive": 3, "buzz": 5})
     report = run(index, count=0, anchors=[anchor("Aldwick", YEARS["Aldwick"])])
     assert report.cross_checked == 1

@@ -15,7 +15,7 @@ from tests.server.ferry import Served, served
 pytestmark = pytest.mark.slow
 
 
-def test_an_answer_is_shown_with_its_positions_witnesses_and_copies(tab: Visit) -> None:
+def test_an_answer_is_shown_with_its_positions_passages_and_copies(tab: Visit) -> None:
     tab.ask(QUESTION)
     expect(tab.page.locator(".verdict-answers")).to_have_text("Ingrid Vasmer")
     expect(tab.page.locator(".position.accepted .witness")).to_have_count(3)

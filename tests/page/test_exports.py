@@ -118,7 +118,7 @@ def test_an_answer_is_printed_without_what_is_for_the_screen(tab: Visit, page: P
     assert "Mute" not in plain
 
 
-def test_in_forced_colours_shapes_still_tell_what_colours_told(tab: Visit, page: Page) -> None:
+def test_in_forced_colours_shapes_replace_colours(tab: Visit, page: Page) -> None:
     tab.ask(QUESTION)
     page.emulate_media(forced_colors="active")
     tab.painted()

@@ -87,7 +87,7 @@ def test_sources_are_filtered_sorted_and_given_an_owner(tab: Visit, page: Page, 
     assert owners["buzz.example"] == "Press"
 
 
-def test_a_calibration_says_its_cost_before_it_begins(tab: Visit, page: Page, server: Served) -> None:
+def test_a_calibration_shows_its_cost_before_it_begins(tab: Visit, page: Page, server: Served) -> None:
     tab.go("sources")
     page.get_by_role("button", name="What it costs").click()
     expect(page.get_by_role("status").filter(has_text="about")).to_contain_text("to 6 sources")
@@ -133,7 +133,7 @@ def test_a_row_on_which_two_strategies_differ_opens_as_an_answer(
         assert tab.violations() == []
 
 
-def test_the_first_start_says_what_to_do(context: BrowserContext, tmp_path: Path) -> None:
+def test_the_first_start_shows_the_next_steps(context: BrowserContext, tmp_path: Path) -> None:
     with served(town(tmp_path, passages=())) as server:
         tab = visit(context, server.url)
         expect(tab.page.locator(".start")).to_contain_text("nothing to ask yet")
@@ -155,7 +155,7 @@ def test_the_example_is_opened_on_the_first_start_and_a_question_to_it_is_offere
     assert names == {folder.name for folder in (ROOT / "examples" / "disagreement" / "sources").iterdir()}
 
 
-def test_the_cost_is_told_in_money_where_the_price_is_known(tab: Visit, page: Page, server: Served) -> None:
+def test_the_cost_is_shown_in_money_if_the_price_is_known(tab: Visit, page: Page, server: Served) -> None:
     model = server.service.kit.model
     server.service.prices = Prices(
         origin="your table",

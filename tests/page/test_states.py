@@ -104,14 +104,14 @@ def test_the_first_start_is_for_everybody(context: BrowserContext, tmp_path: Pat
             assert flaws(tab, "first start") == []
 
 
-def test_a_model_that_is_loaded_is_told_with_its_bytes(tab: Visit, page: Page, server: Served) -> None:
+def test_the_download_of_a_model_is_shown_in_bytes(tab: Visit, page: Page, server: Served) -> None:
     server.service.note("Downloading the model", 300_000_000, 1_100_000_000)
     page.reload()
     expect(page.locator(".banner")).to_contain_text("300 of 1100 MB")
     assert flaws(tab, "loading") == []
 
 
-def test_an_endpoint_that_is_down_is_told_with_a_way_to_ask_again(
+def test_an_endpoint_that_is_down_is_shown_with_a_button_to_ask_again(
     context: BrowserContext, tmp_path: Path
 ) -> None:
     down = Scripted([ServerFault("the endpoint is down", 503)] * 200, name="down")

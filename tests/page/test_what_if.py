@@ -65,7 +65,7 @@ def test_what_if_equals_a_fresh_run_without_those_passages_and_makes_no_call(ser
         assert decided(without.json()) == decided(fresh.json()), left_out
 
 
-def test_muting_sources_resorts_the_columns_and_says_what_changed(
+def test_muting_sources_resorts_the_columns_and_shows_the_changes(
     tab: Visit, page: Page, server: Served
 ) -> None:
     tab.ask(QUESTION)
@@ -83,14 +83,14 @@ def test_muting_sources_resorts_the_columns_and_says_what_changed(
     expect(page.locator(".verdict-answers")).to_have_text("Ingrid Vasmer")
 
 
-def test_only_what_is_pinned_is_heard(tab: Visit, page: Page) -> None:
+def test_only_what_is_pinned_counts(tab: Visit, page: Page) -> None:
     tab.ask(QUESTION)
     page.click(".voice[data-source='buzz.example'] >> text=Pin")
     expect(page.locator(".verdict-answers")).to_have_text("Barnaby Croll")
     expect(page.locator(".what-changed")).to_contain_text("1 of 6 passages heard")
 
 
-def test_dates_and_owners_bound_who_is_heard(tab: Visit, page: Page) -> None:
+def test_dates_and_owners_bound_the_passages_that_count(tab: Visit, page: Page) -> None:
     tab.ask(QUESTION)
     page.get_by_label("Dated to").fill("2022-01-01")
     expect(page.locator(".what-changed")).to_contain_text("3 of 6 passages heard")

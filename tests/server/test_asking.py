@@ -32,7 +32,7 @@ def test_the_events_are_those_of_the_library_after_one_that_names_the_question(s
 
 
 @pytest.mark.long
-def test_an_answer_has_a_permalink_when_it_is_told(server: Served) -> None:
+def test_an_answer_is_stored_before_its_event_is_sent(server: Served) -> None:
     events = dict(server.events())
     kept = server.client.get(f"/api/answers/{events['asked']['id']}")
     assert kept.json() == events["answer"]["answer"]

@@ -56,7 +56,7 @@ def test_every_image_is_named_by_its_whole_version() -> None:
         assert re.fullmatch(r"[\w./-]+:v?\d+\.\d+\.\d+[\w.-]*", image), f"{image} can change by itself"
 
 
-def test_every_service_says_whether_it_is_well_and_the_server_waits_for_the_model() -> None:
+def test_every_service_has_a_health_check_and_the_server_waits_for_the_model() -> None:
     for name, service in services().items():
         check = service["healthcheck"]
         assert check["test"][0] == "CMD", name

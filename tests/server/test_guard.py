@@ -92,7 +92,7 @@ def test_names_of_loopback_are_the_servers_own(server: Served, name: str) -> Non
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_what_a_browser_says_comes_from_another_site_is_refused(server: Served, site: str) -> None:
+def test_cross_site_requests_of_a_browser_are_refused(server: Served, site: str) -> None:
     response = server.client.get("/api/search?q=ferry", headers={"Sec-Fetch-Site": site})
     assert response.status_code == 403
 
@@ -103,7 +103,7 @@ def test_the_servers_own_page_may_ask(server: Served) -> None:
     assert server.client.get("/api/search?q=ferry", headers=headers).status_code == 200
 
 
-def test_no_origin_is_told_that_it_may_read_unless_it_was_allowed(guarded: Served) -> None:
+def test_only_allowed_origins_get_cross_origin_headers(guarded: Served) -> None:
     allowed = guarded.client.options(
         "/api/ask", headers={"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
     )
@@ -197,7 +197,7 @@ def test_a_client_that_never_ends_its_head_is_cut(impatient: Served) -> None:
 
 
 @pytest.mark.long
-def test_a_client_that_never_ends_its_body_is_told_so_and_cut(impatient: Served) -> None:
+def test_a_body_that_never_ends_is_answered_with_a_timeout(impatient: Served) -> None:
     head = f"POST /api/ask HTTP/1.1\r\nHost: {own(impatient)}\r\nContent-Length: 100\r\n\r\n"
     assert b"408" in raw(impatient, head.encode() + b"{")[:20]
 

@@ -133,7 +133,7 @@ def test_nothing_is_written_where_that_is_not_allowed(
 
 
 @pytest.mark.long
-def test_a_calibration_says_what_it_takes_before_it_asks(server: Served) -> None:
+def test_a_calibration_reports_its_plan_before_it_asks(server: Served) -> None:
     calls = server.service.kit.model.calls  # type: ignore[attr-defined]
     job = finished(server, server.client.post("/api/calibrate", json={"questions": 2}).json())
     assert job["state"] == "done"
@@ -142,7 +142,7 @@ def test_a_calibration_says_what_it_takes_before_it_asks(server: Served) -> None
     assert calls == []
 
 
-def test_a_server_says_that_it_is_ready_and_of_what(server: Served) -> None:
+def test_readiness_lists_the_index_and_the_models(server: Served) -> None:
     ready = server.client.get("/api/ready").json()
     assert ready["ready"]
     assert ready["index"]["passages"] == 3
@@ -150,7 +150,7 @@ def test_a_server_says_that_it_is_ready_and_of_what(server: Served) -> None:
 
 
 @pytest.mark.long
-def test_a_server_over_nothing_is_not_ready_and_says_why(tmp_path: Path) -> None:
+def test_a_server_over_an_empty_index_is_not_ready_and_gives_the_reason(tmp_path: Path) -> None:
     index = ferry_index(tmp_path, [])
     with served(ferry(tmp_path, index=index)) as server:
         response = server.client.get("/api/ready")

@@ -36,7 +36,7 @@ def until(condition: object, seconds: float = 10.0) -> bool:
 
 
 @pytest.mark.long
-def test_questions_at_once_are_all_answered_and_those_beyond_the_queue_are_told_when_to_return(
+def test_concurrent_questions_are_answered_and_those_beyond_the_queue_get_a_retry_time(
     tmp_path: Path,
 ) -> None:
     limits = Limits(in_flight=2, waiting=3, waiting_each=3)
@@ -76,7 +76,7 @@ def test_a_request_cannot_raise_the_servers_own_budget(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_question_that_nobody_follows_any_more_is_stopped(tmp_path: Path) -> None:
+def test_a_question_without_followers_is_stopped(tmp_path: Path) -> None:
     limits = Limits(abandoned=0.05)
     with served(ferry(tmp_path, model=script(delay=5), limits=limits)) as server:
         name = begun(server)
@@ -119,7 +119,7 @@ def test_a_waiting_question_is_stopped_before_its_turn(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_fault_of_the_model_is_told_as_one_and_the_next_question_is_answered(tmp_path: Path) -> None:
+def test_after_a_model_fault_the_next_question_is_answered(tmp_path: Path) -> None:
     failing = threading.Event()
     failing.set()
 
@@ -135,7 +135,7 @@ def test_a_fault_of_the_model_is_told_as_one_and_the_next_question_is_answered(t
 
 
 @pytest.mark.long
-def test_a_bug_is_told_without_what_it_was_and_the_next_question_is_answered(tmp_path: Path) -> None:
+def test_a_bug_is_reported_without_details_and_the_next_question_is_answered(tmp_path: Path) -> None:
     bugs = [RuntimeError("a secret in a bug")]
 
     def replies(prompt: str) -> str:

@@ -19,7 +19,7 @@ def shape(name: str) -> Draft202012Validator:
     return Draft202012Validator({"$ref": f"#/components/schemas/{name}", **DOCUMENT})
 
 
-def test_every_operation_has_a_name_of_its_own_and_says_how_it_fails() -> None:
+def test_every_operation_has_a_unique_name_and_describes_its_errors() -> None:
     operations = [each for path in DOCUMENT["paths"].values() for each in path.values()]
     names = [each["operationId"] for each in operations]
     assert len(set(names)) == len(names) >= 18

@@ -40,7 +40,7 @@ def test_a_client_with_many_questions_does_not_keep_another_waiting() -> None:
     assert order.count("greedy") == 6
 
 
-def test_a_queue_that_is_full_says_when_to_come_again() -> None:
+def test_a_full_queue_gives_the_seconds_until_a_retry() -> None:
     async def run() -> None:
         turns, release = Turns(at_once=1, waiting=2, waiting_each=1), asyncio.Event()
         tasks = [asyncio.create_task(hold(turns, client, [], release)) for client in ("a", "a", "b")]

@@ -48,7 +48,7 @@ function change(each: Change): string {
     case "sure": return `It is ${percent(each.now)} sure, before ${percent(each.was)}.`;
     case "verdict":
       return `“${each.answer}” is ${verdicts[each.now].toLowerCase()}, before ${verdicts[each.was].toLowerCase()}.`;
-    case "gone": return `Nobody says “${each.answer}” any more.`;
+    case "gone": return `No passage says “${each.answer}” any more.`;
     case "come": return `“${each.answer}” comes up.`;
     case "conflict":
       return `The conflict is now: ${conflicts[each.now]?.name.toLowerCase() ?? each.now}.`;
@@ -97,13 +97,13 @@ export const en = {
     round: (number: number) => `Debate, round ${n(number)}`,
     checking: (role: string) => `Asking the ${role}`,
     passages: "Passages as they are found and read",
-    silent: "says nothing to it",
+    silent: "gives no answer",
     sides: "Sides as they form",
     stopped: "Stopped. This is what had been read.",
     stoppedNone: "Stopped before anything was read.",
     failed: "No answer came",
     unreachable: "The server does not answer. Is `disputatio serve` still running?",
-    interrupted: "This question is no longer under way, and it has no answer.",
+    interrupted: "This question is no longer running, and it has no answer.",
     logOdds: (value: number) => `log-odds ${value > 0 ? "+" : ""}${value.toFixed(1)}`,
     again: "Ask again",
   },
@@ -127,7 +127,7 @@ export const en = {
       `${n(owners)} of ${count(voters, "owner")} could change it`,
     certificateNames: (names: readonly string[]) => `for example ${names.join(" and ")}`,
     corrupted: (k: number) =>
-      k ? `It stands against any ${count(k, "corrupted passage")}` : "One corrupted passage could change it",
+      k ? `${count(k, "corrupted passage")} could not change it` : "One corrupted passage could change it",
     unread: (k: number) => `${count(k, "owner")} could not be read and might`,
     noCertificate: "not worked out for this strategy",
     read: (read: number, sources: number) => `${count(read, "passage")} of ${count(sources, "source")} read`,
@@ -145,7 +145,7 @@ export const en = {
     likelyUnknown: "likelihood not known",
     aliases: "also as",
     noWitness: "No passage that was read says so.",
-    showWitness: (k: number) => `Show ${count(k, "more witness", "more witnesses")}`,
+    showWitness: (k: number) => `Show ${count(k, "more passage")}`,
     moved: { belief: "the model's belief", debate: "the debate", dates: "dates" } as Record<string, string>,
     undated: "no date",
     dateOrigin: { stated: "stated in the document", file: "date of the file", "": "" },
@@ -179,15 +179,15 @@ export const en = {
   },
   debate: {
     title: "The debate",
-    hint: "One line a witness, one column a round. Each first read alone.",
-    witness: "Witness",
+    hint: "One line for each passage, one column for each round. In round 1 each passage was read alone.",
+    witness: "Passage",
     round: (number: number) => `Round ${n(number)}`,
-    outcome: "Became of it",
+    outcome: "Outcome",
     changes: {
-      first: "says", kept: "kept", yielded: "yielded", joined: "joined", silent: "says nothing to it",
+      first: "says", kept: "kept", yielded: "yielded", joined: "joined", silent: "gives no answer",
       fault: "its reply could not be used",
     },
-    none: "No single witness was asked: this strategy reads all passages at once.",
+    none: "No passage was read alone: this strategy reads all passages at once.",
   },
   looked: {
     title: "Looked for",
@@ -197,11 +197,11 @@ export const en = {
       `The lead was short, so ${count(searches, "more search", "more searches")} ${searches === 1 ? "was" : "were"} made: ${count(read, "passage")} read, ${n(answered)} of them to the point.`,
     changed: "This changed the answer.",
     unchanged: "The answer stayed.",
-    silent: "Read, and say nothing to it",
+    silent: "Read, without an answer",
     faulty: "Could not be read",
     unread: "Found, and not read",
     aside: (k: number) => `${count(k, "passage")} set aside`,
-    nothing: "Everything that was found was read and spoke.",
+    nothing: "Every passage that was found was read and gave an answer.",
   },
   cost: {
     title: "Cost",
@@ -215,21 +215,21 @@ export const en = {
   },
   whatIf: {
     title: "What if",
-    hint: "Mute or pin who speaks. No model is asked.",
+    hint: "Mute or pin sources and passages. No model is called.",
     sources: "Sources",
     owner: "Owner",
     muteOwner: "Mute owner",
     after: "Dated from",
     before: "Dated to",
     reset: "As it was",
-    left: (k: number, all: number) => `${n(k)} of ${count(all, "passage")} heard`,
+    left: (k: number, all: number) => `${n(k)} of ${count(all, "passage")} counted`,
     busy: "Deciding again…",
     change,
     was: (answers: readonly string[]) => (answers.length ? `Before: ${list(answers)}` : "Before: no answer"),
     assumed: (roles: readonly string[]) => `A model would have to be asked again for: ${roles.join(", ")}.`,
     mustAsk: "The model would have to read this anew.",
     askAgain: "Ask again with what is left",
-    nobody: "Nobody is left to be heard.",
+    nobody: "No passage is left.",
     muted: "muted", pinned: "pinned",
   },
   exports: {
@@ -263,7 +263,7 @@ export const en = {
     none: "There are no sources yet: add documents first.",
     chance: "The tick in the middle of a bar is chance; the line is the 95% interval.",
     graph: "Copies and owners",
-    graphHint: "Sources that share a line do not speak independently.",
+    graphHint: "Sources that share a line are not independent.",
     asTable: "The same as a table",
     noTies: "No source copies another, and none share an owner.",
     ownedBy: "one owner,",
@@ -322,11 +322,11 @@ export const en = {
     exampleHint: "The example is a small town: eleven files of eight sources that disagree about its ferry, its lighthouse and its people.",
     opening: "Reading the example",
     tryThese: "Questions to begin with",
-    lead: "Ask your documents. Every answer shows who says what, why it was believed, and what would change it.",
+    lead: "Ask your documents. Every answer shows which sources say what, why it was accepted, and what would change it.",
     recent: "Asked before",
     verdicts: {
       accepted: "what the answer says",
-      rejected: "said too, and not believed: with the reason",
+      rejected: "also said, and rejected, with the reason",
       unresolved: "nothing that was read settles it",
     },
   },
@@ -344,6 +344,6 @@ export const en = {
       ["m", "mute the source of the quote"], ["p", "pin it"], ["Esc", "close the passage, or stop the answer"], ["?", "these keys"],
     ] as readonly (readonly [string, string])[],
     marks: "Marks",
-    voices: "Sans is our voice; serif is what documents say.",
+    voices: "Sans serif text is from Disputatio; serif text is from documents.",
   },
 };

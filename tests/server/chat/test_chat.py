@@ -95,7 +95,7 @@ def test_an_odd_id_makes_an_address_that_leads_back(server: Served, name: str) -
     assert "mine.example" in server.client.get(address).text
 
 
-def test_a_stream_says_the_same_in_pieces_and_then_what_it_cost(server: Served) -> None:
+def test_a_stream_has_the_same_text_in_pieces_and_then_the_usage(server: Served) -> None:
     whole = chat(server).json()
     streamed = chunks(server, stream_options={"include_usage": True})
     assert streamed[0]["choices"][0]["delta"] == {"role": "assistant", "content": ""}
@@ -168,7 +168,7 @@ def test_a_first_question_is_asked_as_it_is(server: Served) -> None:
 
 
 @pytest.mark.long
-def test_without_a_model_a_follow_up_is_asked_as_it_stands_and_that_is_said(tmp_path: Path) -> None:
+def test_without_a_model_a_follow_up_is_asked_unchanged_with_a_note(tmp_path: Path) -> None:
     with served(without_model(tmp_path)) as server:
         completion = chat(server, "Tell me.", "What?", QUESTION).json()
         ours = completion["disputatio"]
@@ -180,7 +180,7 @@ def test_without_a_model_a_follow_up_is_asked_as_it_stands_and_that_is_said(tmp_
 
 
 @pytest.mark.long
-def test_a_rewriting_that_cannot_be_used_is_told_and_not_guessed(tmp_path: Path) -> None:
+def test_an_unusable_rewriting_is_reported_and_not_guessed(tmp_path: Path) -> None:
     def rambles(prompt: str) -> str:
         return "Sure!" if "last question of a conversation" in prompt else reads(prompt)
 
@@ -301,7 +301,7 @@ def test_a_fault_of_the_model_is_one_error_that_no_client_repeats(tmp_path: Path
 
 
 @pytest.mark.long
-def test_a_failure_that_nobody_foresaw_is_told_in_a_stream(tmp_path: Path) -> None:
+def test_an_unexpected_error_ends_a_stream_with_an_error(tmp_path: Path) -> None:
     def breaks(_: str) -> str:
         raise RuntimeError("a secret of the machine")
 

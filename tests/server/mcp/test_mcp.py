@@ -79,7 +79,7 @@ def test_a_question_is_answered_as_text_and_as_a_structure(server: Served, mode:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_progress_is_told_call_by_call(server: Served, mode: str) -> None:
+def test_progress_is_reported_call_by_call(server: Served, mode: str) -> None:
     told: list[tuple[float, str | None]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
