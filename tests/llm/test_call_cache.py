@@ -520,13 +520,13 @@ def test_a_failed_write_is_raised_in_every_thread_that_waited_for_it(tmp_path: P
 
 def test_an_interrupted_write_is_raised_in_every_thread_that_waited_for_it(tmp_path: Path) -> None:
     cache = CallCache(tmp_path / "calls.sqlite")
-    told: list[type[BaseException]] = []
+    raised: list[type[BaseException]] = []
 
     def put(number: int) -> None:
         try:
             cache.put("completion", "m", {f"k{number}": "v"})
         except (StoreError, KeyboardInterrupt) as error:
-            told.append(type(error))
+            raised.append(type(error))
 
     @contextmanager
     def interrupted(begin: str = "") -> Iterator[None]:
@@ -545,7 +545,7 @@ def test_an_interrupted_write_is_raised_in_every_thread_that_waited_for_it(tmp_p
     for thread in threads:
         thread.join()
     cache._transaction = transaction  # type: ignore[method-assign]
-    assert sorted(kind.__name__ for kind in told) == ["KeyboardInterrupt", "StoreError", "StoreError"]
+    assert sorted(kind.__name__ for kind in raised) == ["KeyboardInterrupt", "StoreError", "StoreError"]
     assert cache.get(["k0", "k1", "k2"]) == {}
     cache.put("completion", "m", {"k0": "v"})
     assert cache.get(["k0"]) == {"k0": "v"}

@@ -121,23 +121,23 @@ def test_a_secret_is_masked_in_whatever_form_a_server_sends_it_back(form: str) -
 # --- silence ----------------------------------------------------------------------------------------
 @pytest.mark.long
 def test_a_silent_server_is_reported_during_the_wait(serve: Serve, connect: Connect) -> None:
-    told: list[str] = []
-    heard = threading.Event()
+    messages: list[str] = []
+    spoken = threading.Event()
 
     def say(words: str) -> None:
-        told.append(words)
-        heard.set()
+        messages.append(words)
+        spoken.set()
 
     endpoint: Endpoint = connect(
         serve([Wire(pieces=[0.5, chunk("a"), *says("yes").pieces])]), say=say, patience=0.05
     )
     endpoint.complete([ask()], Sampling())
-    assert heard.is_set()
-    assert "no reply for 0.05 s" in told[0]
-    assert "total_seconds" in told[0]
+    assert spoken.is_set()
+    assert "no reply for 0.05 s" in messages[0]
+    assert "total_seconds" in messages[0]
 
 
 def test_a_server_that_answers_in_time_is_not_reported(serve: Serve, connect: Connect) -> None:
-    told: list[str] = []
-    connect(serve([says("yes")]), say=told.append, patience=30).complete([ask()], Sampling())
-    assert told == []
+    messages: list[str] = []
+    connect(serve([says("yes")]), say=messages.append, patience=30).complete([ask()], Sampling())
+    assert messages == []

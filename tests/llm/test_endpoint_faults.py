@@ -339,7 +339,7 @@ def test_an_error_inside_a_stream_is_what_it_says(
     ],
     ids=["code", "openai's words", "llama.cpp's words", "413"],
 )
-def test_a_prompt_that_does_not_fit_is_told(serve: Serve, connect: Connect, wire: Wire) -> None:
+def test_a_prompt_that_does_not_fit_is_reported(serve: Serve, connect: Connect, wire: Wire) -> None:
     server = serve([wire])
     assert isinstance(fault_of(connect(server)), ContextTooLong)
     assert len(server.asked) == 1
@@ -347,14 +347,16 @@ def test_a_prompt_that_does_not_fit_is_told(serve: Serve, connect: Connect, wire
 
 # --- the key -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_key_is_told_with_variable_and_host(serve: Serve, connect: Connect, status: int) -> None:
+def test_a_refused_key_is_reported_with_variable_and_host(
+    serve: Serve, connect: Connect, status: int
+) -> None:
     server = serve([fails(status, "Incorrect API key")])
     message = str(fault_of(connect(server)))
     assert "OPENAI_API_KEY" in message
     assert server.url.removeprefix("http://").removesuffix("/v1") in message
 
 
-def test_a_missing_model_is_told_by_name(serve: Serve, connect: Connect) -> None:
+def test_a_missing_model_is_reported_by_name(serve: Serve, connect: Connect) -> None:
     assert "'m'" in str(fault_of(connect(serve([fails(404)]))))
 
 

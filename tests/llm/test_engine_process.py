@@ -23,7 +23,7 @@ from disputatio.types import Sampling
 
 PROMPTS = [chat("", text) for text in ("first", "second", "third")]
 
-# Answers the first prompt of a request and no more, and writes what it is told to a file.
+# Answers the first prompt of a request and no more, and writes the requests that it gets to a file.
 ENGINE = """
 import json, sys
 out = open(sys.argv[1], "a")
@@ -49,23 +49,23 @@ for line in sys.stdin:
 
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Local]:
-    """The engine's client with a process that plays the engine; what it is told stands in `told`."""
+    """The engine's client with a process that plays the engine; its requests are in the file `requests`."""
     script = tmp_path / "engine.py"
     script.write_text(ENGINE)
     monkeypatch.setattr(local, "_COMMAND", (str(script),))
     monkeypatch.setattr(local, "_ENGINES", {})
-    yield Local("fake", lambda: tmp_path / "told", cache=tmp_path)
+    yield Local("fake", lambda: tmp_path / "requests", cache=tmp_path)
     for process in local._ENGINES.values():
         process.end()
 
 
-def told(folder: Path, times: int) -> list[str]:
-    """Return what the process was told, once it was told so many things."""
+def requests_of(folder: Path, times: int) -> list[str]:
+    """Wait until the process got so many requests, and return them."""
     deadline = time.monotonic() + 30
     lines: list[str] = []
     while len(lines) < times and time.monotonic() < deadline:
         time.sleep(0.01)
-        lines = (folder / "told").read_text().split()
+        lines = (folder / "requests").read_text().split()
     return lines
 
 
@@ -83,7 +83,7 @@ def test_each_reply_is_reported_when_it_comes_and_a_cancel_reaches_the_engine(
         model.complete(PROMPTS, Sampling(), on_done=reported, cancel=cancel)
     assert texts == ["0 one"]
     assert time.perf_counter() - began < 30
-    assert told(tmp_path, 2) == ["complete", "cancel"]
+    assert requests_of(tmp_path, 2) == ["complete", "cancel"]
     assert model.complete(PROMPTS[:1], Sampling())[0].usage.cached_tokens == 2  # and it goes on
     [choice] = model.choose(PROMPTS[:1], ("Yes", "No"))
     assert choice.logprobs == (-0.1, -2.0)
@@ -95,14 +95,14 @@ def test_an_interrupted_wait_is_a_cancel_too(model: Local, tmp_path: Path) -> No
 
     with pytest.raises(KeyboardInterrupt):
         model.complete(PROMPTS, Sampling(), on_done=interrupted)
-    assert told(tmp_path, 2) == ["complete", "cancel"]
+    assert requests_of(tmp_path, 2) == ["complete", "cancel"]
 
 
 def test_a_fault_comes_as_itself_and_nothing_is_cancelled_after_it(model: Local, tmp_path: Path) -> None:
     with pytest.raises(ContextTooLong, match="it does not fit"):
         model.complete([chat("", "too long"), chat("", "b")], Sampling())
     assert model.complete(PROMPTS[:1], Sampling())[0].text == "one"
-    assert told(tmp_path, 2) == ["complete", "complete"]
+    assert requests_of(tmp_path, 2) == ["complete", "complete"]
 
 
 # --- the engine itself, over a pipeline that is played ---------------------------------------------

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from disputatio.errors import LLMError, Malformed, Refused, ServerFault, Timeout, Unreachable
-from disputatio.llm.connection import Breaker, RepeatBudget, Retry
+from disputatio.llm.connection import Breaker, Retry
 from disputatio.llm.faults import Failed, retry_after
 
 
@@ -57,13 +57,6 @@ def policy(**options: object) -> Retry:
 DOWN = Failed(fault=Unreachable("no connection"))
 
 
-def test_the_budget_grows_with_the_calls_made() -> None:
-    budget = RepeatBudget(share=0.2, floor=0)
-    assert not budget.take()
-    budget.calls = 10
-    assert [budget.take() for _ in range(3)] == [True, True, False]
-
-
 def test_the_breaker_opens_at_the_limit_and_closes_after_the_cool_off() -> None:
     clock = Clock()
     breaker = Breaker(limit=3, cool_off=5.0, clock=clock)
@@ -105,23 +98,11 @@ def test_an_open_breaker_ends_a_call_with_what_it_met_itself() -> None:
     assert made == [2]
 
 
-def test_a_fault_that_is_worth_one_more_attempt_gets_one() -> None:
-    attempt, made = attempts(Failed(fault=Malformed("half"), once=True))
-    assert isinstance(run(policy(), attempt), Malformed)
-    assert made == [2]
-
-
 def test_with_no_retries_nothing_is_repeated() -> None:
     for outcome in (DOWN, Failed(fault=Malformed("half"), once=True), Failed(fault=ServerFault("no", 500))):
         attempt, made = attempts(outcome, "yes")
         assert isinstance(run(policy(retries=0), attempt), LLMError)
         assert made == [1]
-
-
-def test_a_wait_that_is_too_long_for_the_deadline_is_not_begun() -> None:
-    attempt, made = attempts(Failed(fault=ServerFault("no", 503), wait=2.0), "yes")
-    assert isinstance(run(policy(), attempt, remaining=1.0), ServerFault)
-    assert made == [1]
 
 
 @pytest.mark.parametrize(

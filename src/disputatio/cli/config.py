@@ -96,17 +96,17 @@ def _show(rows: dict[str, dict[str, Any]], endpoint: dict[str, Any]) -> None:
     for column in ("setting", "value", "from"):
         table.add_column(column, overflow="fold")
     for name, row in rows.items():
-        table.add_row(plain(name), plain(_shown(row["value"])), plain(row["from"]))
+        table.add_row(plain(name), plain(_format_value(row["value"])), plain(row["from"]))
     for name, value in endpoint.items():
         table.add_row(plain(name), plain(value or "not set"), plain("environment" if value else ""))
     with printing() as out:
         out.print(table)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Format a setting's value for people.
 
-    >>> _shown(None), _shown({"judge": "openai:m"}), _shown(True)
+    >>> _format_value(None), _format_value({"judge": "openai:m"}), _format_value(True)
     ('not set', 'judge=openai:m', 'true')
     """
     if value is None or value == {}:

@@ -49,7 +49,7 @@ def doctor(index: Indexes = None, model: Model = None, role: Roles = None, as_js
     from disputatio.config import read_settings
 
     settings = read_settings(index=index, model=model, role=read_roles(role))
-    checks = list(checked(settings, index_named=index is not None))
+    checks = list(run_checks(settings, index_named=index is not None))
     broken = sum(check.state == "broken" for check in checks)
     if as_json:
         write_json({"healthy": not broken, "checks": [asdict(check) for check in checks]}, indent=2)
@@ -62,7 +62,7 @@ def doctor(index: Indexes = None, model: Model = None, role: Roles = None, as_js
     raise typer.Exit(1 if broken else 0)
 
 
-def checked(settings: Settings, *, index_named: bool = False) -> Iterator[Check]:
+def run_checks(settings: Settings, *, index_named: bool = False) -> Iterator[Check]:
     """Run all checks, in order; with `index_named` a missing index is an error."""
     names = [settings.model, *settings.role.values()]
     kinds = {name.partition(":")[0] for name in names}
@@ -279,8 +279,8 @@ def _index(folder: Path, *, named: bool) -> Check:
         f"{info.passages:,} passages, "
         f"embedder {info.embedder or 'none'}"
     )
-    for each in info.unsearched:
-        detail += f"; not read: {each.index}: {each.reason}"
+    for failed in info.unsearched:
+        detail += f"; not read: {failed.index}: {failed.reason}"
     return Check(name="index", state="broken" if info.unsearched else "ok", detail=detail)
 
 

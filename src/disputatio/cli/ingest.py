@@ -113,10 +113,10 @@ def ingest(
     cluster = None if ray is None else Cluster(ray, workers, threads)
     summary = _ingest(opened, files, addresses, options, cluster)
     show_summary(summary, opened.path, as_json=as_json)
-    raise typer.Exit(_judged(summary, strict=strict))
+    raise typer.Exit(_exit_code(summary, strict=strict))
 
 
-def _judged(summary: IngestSummary, *, strict: bool) -> int:
+def _exit_code(summary: IngestSummary, *, strict: bool) -> int:
     """Return the exit status of an ingest, and print its defects on stderr."""
     if not (summary.added or summary.unchanged or summary.replaced):
         typer.echo("nothing was ingested: no document was found that could be read", err=True)

@@ -65,17 +65,17 @@ def _run() -> int:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
-        return _misused(error)
+        return _report_usage_error(error)
     except DisputatioError as error:
         complain(str(error))
         return 3 if _is_of_the_disk(error) else error.exit_code
     except BrokenPipeError:
-        _drop_output()
+        _discard_output()
         return 0
     except OSError as error:
         if not _is_of_the_disk(error):
             raise
-        _drop_output()
+        _discard_output()
         complain(f"{error.filename or 'the output'} could not be written: {error.strerror}")
         return 3
     except (KeyboardInterrupt, typer.Abort):
@@ -85,7 +85,7 @@ def _run() -> int:
     return code if isinstance(code, int) else 0
 
 
-def _misused(error: TyperException) -> int:
+def _report_usage_error(error: TyperException) -> int:
     """Report a usage error in one line; show the help of a command without arguments."""
     context = getattr(error, "ctx", None)
     path = getattr(context, "command_path", "disputatio")
@@ -108,7 +108,7 @@ def _is_of_the_disk(error: BaseException | None) -> bool:
     return False
 
 
-def _drop_output() -> None:
+def _discard_output() -> None:
     """Discard further output: the reader of stdout has gone, or the disk is full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

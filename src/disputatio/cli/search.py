@@ -76,8 +76,8 @@ def search(
         rows = [hit_fields(hit) for hit in hits]
         write_json(rows if len(opened.paths) == 1 else {"hits": rows, "unsearched": unsearched})
         return
-    for each in unsearched:
-        say(f"not searched: {each['index']}: {each['reason']}")
+    for failed in unsearched:
+        say(f"not searched: {failed['index']}: {failed['reason']}")
     with printing() as out:
         for rank, hit in enumerate(hits, start=1):
             _show_hit(out, rank, hit, query, verbose=verbose)

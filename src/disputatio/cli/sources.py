@@ -118,7 +118,7 @@ def calibrate(
             estimator=estimator,
             seed=seed,
             anew=anew,
-            listener=Listener(planned=lambda plan: say(_planned(plan)), progress=progress),
+            listener=Listener(planned=lambda plan: say(_describe_plan(plan)), progress=progress),
         )
     for notice in report.notices:
         say(notice)
@@ -152,10 +152,10 @@ def _from_table(answers: Path, out: Path | None, index: Any, estimator: str | No
         answer_tables.write_figures(figures, out)
     best = sorted(range(len(figures.names)), key=lambda at: (-figures.reliability[at], figures.names[at]))
     if opened is not None:
-        held = {each.name for each in opened.sources()}
-        found = answer_tables.sources_of(figures, questions, _today())
-        opened.set_estimates({name: source for name, source in found.items() if name in held})
-    told = {
+        known = {source.name for source in opened.sources()}
+        estimated = answer_tables.sources_of(figures, questions, _today())
+        opened.set_estimates({name: source for name, source in estimated.items() if name in known})
+    summary = {
         "answers": len(collected),
         "questions": questions,
         "sources": len(figures.names),
@@ -167,7 +167,7 @@ def _from_table(answers: Path, out: Path | None, index: Any, estimator: str | No
         "out": None if out is None else str(out),
     }
     if as_json:
-        write_json(told)
+        write_json(summary)
     else:
         shown = answer_tables.sources_of(figures, questions, _today())
         chosen = [figures.names[at] for at in best if figures.names[at] in shown][:_SHOWN]
@@ -175,7 +175,7 @@ def _from_table(answers: Path, out: Path | None, index: Any, estimator: str | No
         more = len(figures.names) - len(chosen)
         if more > 0:
             say(f"{more} more sources{'' if out else ': write them with --out FILE'}")
-    return 0 if told["cross_checked"] else 1
+    return 0 if summary["cross_checked"] else 1
 
 
 def sources(
@@ -212,8 +212,8 @@ def sources(
     else:
         _show_sources(estimates)
     stale = sorted(name for name, source in estimates.items() if source.stale)
-    for each in opened.info().unsearched:
-        say(f"not read: {each.index}: {each.reason}")
+    for failed in opened.info().unsearched:
+        say(f"not read: {failed.index}: {failed.reason}")
     if not estimated:
         say(f"nothing is estimated yet; estimate with: disputatio calibrate --index {opened.paths[0]}")
     elif stale:
@@ -252,7 +252,7 @@ def _questions(option: str) -> tuple[int, list[Any]]:
     return DEFAULT_QUESTIONS, read_questions(Path(option))
 
 
-def _planned(plan: CalibrationPlan) -> str:
+def _describe_plan(plan: CalibrationPlan) -> str:
     """Describe the planned run in one sentence."""
     from disputatio.rendering.wording import count
 
@@ -317,7 +317,7 @@ def _show_sources(sources: Mapping[str, Source]) -> None:
     for source in order:
         low, high = source.low, source.high
         table.add_row(
-            plain(source.name) + plain(_about(source, groups.get(source.group, [])), "dim"),
+            plain(source.name) + plain(_source_lines(source, groups.get(source.group, [])), "dim"),
             "unknown" if source.reliability is None else f"{source.reliability:.2f}",
             "" if low is None or high is None else f"{low:.2f} to {high:.2f}",
             f"{source.answered:.4g} of {source.questions}" if source.questions else "",
@@ -330,7 +330,7 @@ def _show_sources(sources: Mapping[str, Source]) -> None:
         write(f"{count(len(sources), 'source')}: {wording(numbers)}\n")
 
 
-def _about(source: Source, group: list[str]) -> str:
+def _source_lines(source: Source, group: list[str]) -> str:
     """Return the lines below a source's name: its owner, its group, whether it has changed."""
     others = [name for name in group if name != source.name]
     lines = [

@@ -32,9 +32,9 @@ def strategies(
     from disputatio.described import describe
     from disputatio.pipeline import strategy_names
 
-    described = [describe(each) for each in ([name] if name else strategy_names())]
+    described = [describe(known) for known in ([name] if name else strategy_names())]
     if as_json:
-        rows = [strategy_fields(each) for each in described]
+        rows = [strategy_fields(strategy) for strategy in described]
         write_json(rows[0] if name else rows, indent=2)
         return
     with printing() as out:
@@ -108,10 +108,10 @@ def _show_strategy(out: Console, strategy: Description) -> None:
         out.print(Text("Options", "bold"))
     for option in strategy.options:
         meaning = plain(option.meaning) + plain(f" ({option.type})", "dim")
-        out.print(indented(f"{f'--set {option.name}={_shown(option)}':<{_SETTING}} ", meaning))
+        out.print(indented(f"{f'--set {option.name}={_format_default(option)}':<{_SETTING}} ", meaning))
 
 
-def _shown(option: Option) -> str:
+def _format_default(option: Option) -> str:
     """Format an option's default as it is written after `--set`."""
     if option.default is None:
         return "none"

@@ -68,7 +68,7 @@ class CachedEmbedder:
             return self._wrapped(texts).embed(texts)
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        journal = self._opened()
+        journal = self._open_journal()
         keys = [_key(self.name, text) for text in texts]
         recorded = journal.get(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in recorded}
@@ -79,7 +79,7 @@ class CachedEmbedder:
             recorded |= journal.get(list(missing))  # what another process kept first is what counts
         return np.stack([_decode(recorded[key], journal) for key in keys])
 
-    def _opened(self) -> CallCache:
+    def _open_journal(self) -> CallCache:
         with self._lock:
             if self._journal is None:
                 self._journal = self._open()
@@ -89,7 +89,7 @@ class CachedEmbedder:
         if self._embedder is None:
             words = " ".join(" ".join(texts).split())
             raise NotJournalled(
-                f"the journal {self._opened().path} holds no vector of {self._name}: {words[:60]!r}"
+                f"the journal {self._open_journal().path} holds no vector of {self._name}: {words[:60]!r}"
             )
         return self._embedder
 

@@ -84,7 +84,7 @@ class Connection:
         """Check the address; raises `ConfigError` for one that no call can be made to."""
         url = (base_url or os.environ.get("OPENAI_BASE_URL", "") or _OFFICIAL).strip()
         key = (api_key or os.environ.get("OPENAI_API_KEY", "")).strip()
-        self.at = _checked(Address(model=model, base_url=url, key=key))
+        self.at = _check_address(Address(model=model, base_url=url, key=key))
         if in_flight < 1 or retries < 0:
             raise ConfigError("an endpoint needs in_flight of at least 1 and retries of at least 0")
         self.deadlines = deadlines or Deadlines()
@@ -220,7 +220,7 @@ def _open(at: Address, deadlines: Deadlines, largest: int) -> openai.AsyncOpenAI
     )
 
 
-def _checked(at: Address) -> Address:
+def _check_address(at: Address) -> Address:
     """Return the address; raises `ConfigError` if no call can be made to it."""
     if not at.model.strip():
         raise ConfigError("the model has no name: write openai:NAME")

@@ -149,7 +149,7 @@ def refused(status: int, body: object, at: Address, *, wait: float | None = None
 
     Status 200 is an error in place of a reply; its body gives the actual status.
     """
-    message, code = _said(body)
+    message, code = _message_of(body)
     status = _status(body) if status == 200 else status
     summary = f"{at.shown} answered {status}: {at.words(message) or 'nothing more'}"
     refusal = f"{message} {code}"
@@ -210,7 +210,7 @@ def _status(body: object) -> int:
     >>> _status({"code": 503}), _status({"code": "rate_limit_exceeded"}), _status({"type": "server_error"})
     (503, 429, 500)
     """
-    message, code = _said(body)
+    message, code = _message_of(body)
     if isinstance(body, Mapping):
         for name in ("status", "code"):
             value = str(body.get(name))
@@ -221,7 +221,7 @@ def _status(body: object) -> int:
     return 400 if _CONTEXT.search(f"{message} {code}") or "invalid_request" in code else 500
 
 
-def _said(body: object) -> tuple[str, str]:
+def _message_of(body: object) -> tuple[str, str]:
     """Return the message in an error's body, and its code, type and parameter in one string."""
     if isinstance(body, Mapping):
         known: Mapping[str, Any] = body

@@ -195,7 +195,7 @@ class _Process:
     def ready(self) -> None:
         """Wait until the model is loaded; raises the fault of one that cannot be."""
         try:
-            _checked(self._waiting[_LOADING].get())
+            _raise_fault(self._waiting[_LOADING].get())
         except BaseException:
             self.end()
             raise
@@ -212,7 +212,7 @@ class _Process:
         self._send({"id": number, **request})
         try:
             with cancel.calling(lambda: messages.put({})):
-                while not (message := _checked(messages.get())).get("done"):
+                while not (message := _raise_fault(messages.get())).get("done"):
                     cancel.check()
                     yield message["index"], message["reply"]
         finally:
@@ -271,7 +271,7 @@ class _Process:
             messages.put({"fault": LLMError.__name__, "message": text})
 
 
-def _checked(message: Message) -> Message:
+def _raise_fault(message: Message) -> Message:
     """Return a message of the engine; raises the fault that it carries."""
     if "fault" in message:
         raise getattr(errors, message["fault"])(message["message"])

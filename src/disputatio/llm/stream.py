@@ -118,7 +118,7 @@ class _Reply:
         details = self.usage.get("prompt_tokens_details")
         cached = details.get("cached_tokens") if isinstance(details, Mapping) else 0
         return Received(
-            text=_sound("".join(self.text)),
+            text=_join_surrogates("".join(self.text)),
             finish_reason="stop" if self.finish == "stop" else "length",
             usage=Usage(
                 calls=1,
@@ -217,15 +217,15 @@ def _token(entry: Mapping[str, Any]) -> Token:
     if not isinstance(text, str) or not isinstance(logprob, int | float):
         raise _Unreadable("a token without text or log-probability")
     try:
-        return Token(text=_sound(text), logprob=min(float(logprob), 0.0))
+        return Token(text=_join_surrogates(text), logprob=min(float(logprob), 0.0))
     except OverflowError:
         raise _Unreadable("a log-probability that is no finite number") from None
 
 
-def _sound(text: str) -> str:
+def _join_surrogates(text: str) -> str:
     """Join halves of characters that were split between pieces; replace lone ones.
 
-    >>> _sound(chr(0xD83D) + chr(0xDE00)), _sound("a" + chr(0xD83D))
+    >>> _join_surrogates(chr(0xD83D) + chr(0xDE00)), _join_surrogates("a" + chr(0xD83D))
     ('😀', 'a�')
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
