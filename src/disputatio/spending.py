@@ -58,7 +58,7 @@ class Price(BaseModel):
     cached: float | None = Field(None, ge=0)
 
     def cost(self, usage: Usage) -> float:
-        """Return what calls cost.
+        """Return the cost of calls.
 
         >>> Price(prompt=1.0, cached=0.5, completion=4.0).cost(
         ...     Usage(prompt_tokens=2_000_000, cached_tokens=1_000_000, completion_tokens=500_000)
@@ -168,7 +168,7 @@ class Budget:
 
     @property
     def is_bound(self) -> bool:
-        """Whether there is a bound at all."""
+        """True if there is a bound at all."""
         return (self.calls, self.tokens, self.money) != (None, None, None)
 
     def exceeded(self, amount: Amount) -> str:
@@ -438,7 +438,7 @@ class Metered:
         return self._llm.name
 
     def capabilities(self) -> Capabilities:
-        """Return what the model within can do."""
+        """Return the capabilities of the model within."""
         return self._llm.capabilities()
 
     def complete(

@@ -19,8 +19,8 @@ from disputatio.eval.judge import (
     correctness,
     expected,
     faithfulness,
+    judge_role,
     judge_with,
-    played,
     signature,
     verdict,
 )
@@ -160,7 +160,7 @@ def test_the_cited_passages_are_judged_and_long_ones_around_what_is_cited() -> N
 
 def test_a_grader_apart_from_the_judge_of_a_strategy_can_be_cast() -> None:
     judge, grader = Scripted([], name="j"), Scripted([], name="g")
-    assert played(_kit({})) == "judge"
+    assert judge_role(_kit({})) == "judge"
     assert signature(_kit({}, judge=judge)).startswith("j, prompts ")
     assert signature(_kit({}, judge=judge, grader=grader)).startswith("g, prompts ")
 

@@ -131,7 +131,7 @@ class KeptAnswers:
         return closing(self._connected()) if self._closed else nullcontext(self._db)
 
     def spent(self) -> list[Spent]:
-        """Return what all calls so far took, by question and model."""
+        """Sum the usage of all calls so far, by question and model."""
         with self._lock, self._reported():
             rows = self._db.execute(
                 "SELECT question, model, sum(calls), sum(prompt_tokens), sum(cached_tokens), "
@@ -161,8 +161,8 @@ class KeptAnswers:
             raise StoreError(f"{self._path}: cannot keep answers: {error}") from error
 
 
-def way_to_ask(prepared: Prepared) -> dict[str, Any]:
-    """Return what makes an answer another one, beside the question, as JSON values."""
+def ask_settings(prepared: Prepared) -> dict[str, Any]:
+    """Return all settings that change an answer, beside the question, as JSON values."""
     strategy = prepared.strategy if isinstance(prepared.strategy, str) else strategy_name(prepared.strategy)
     kit, retriever = prepared.kit, prepared.searched
     limits = kit.retriever.limits() if isinstance(kit.retriever, Filtered) else None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.api.asking import prepared_for, until_cancelled
-from disputatio.api.kept_answers import KeptAnswers, way_to_ask
+from disputatio.api.kept_answers import KeptAnswers, ask_settings
 from disputatio.api.ray_asking import arguments_for_workers, ask_on_workers
 from disputatio.api.request import Prepared
 from disputatio.cancel import Cancel
@@ -30,7 +30,7 @@ _AHEAD = 4  # times `in_flight`: questions that are begun or finished before the
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskResult(Serialisable):
-    """What came of one of many questions: an `answer`, or the `error` that stood in its way."""
+    """The result of one of many questions: an `answer`, or the `error` that stood in its way."""
 
     question: str
     answer: Answer | None = None
@@ -99,7 +99,7 @@ def ask_many(
     total = len(questions) if isinstance(questions, Sized) else None
     arguments = arguments_for_workers(arguments) if ray is not None else arguments
     prepared = prepared_for(arguments)
-    kept = None if keep is None else KeptAnswers(Path(keep), way_to_ask(prepared))
+    kept = None if keep is None else KeptAnswers(Path(keep), ask_settings(prepared))
     count = workers or os.cpu_count() or 1
     meter = Meter(budget)
     if kept is not None:

@@ -30,9 +30,9 @@ from disputatio.spending import (
 from disputatio.store.opening import name_for_workers
 from disputatio.trace import Trace
 from disputatio.types import Answer, Usage
-from disputatio.workers.carried import Carried, carried
 from disputatio.workers.cluster import cluster
 from disputatio.workers.desk import SharedJournal, open_desk
+from disputatio.workers.outcome import Outcome, capture
 from disputatio.workers.pool import open_pool
 
 _AT_DESK = 16  # calls at a time
@@ -52,7 +52,7 @@ class _Numbered(NamedTuple):
 class _Result(NamedTuple):
     """The result of a question, and the usage of its calls by model."""
 
-    result: Carried[Any]
+    result: Outcome[Any]
     spent: Sequence[tuple[str, Usage]]
 
 
@@ -77,7 +77,7 @@ class _Asker:
             with self._meter.question(number, ""):
                 return self._ask(asked.question)
 
-        return _Result(carried(ask), self._spent.pop(number, []))
+        return _Result(capture(ask), self._spent.pop(number, []))
 
     def _keep(self, number: str, _: str, model: str, usage: Usage) -> None:
         self._spent[number].append((model, usage))

@@ -25,9 +25,9 @@ def datasets(
     from disputatio.cli.screen import printing, write_json
     from disputatio.errors import UnknownName
     from disputatio.eval.data.datasets import datasets as all_formats
-    from disputatio.eval.data.datasets import described
+    from disputatio.eval.data.datasets import describe_format
 
-    rows = {form.name: described(form) for form in all_formats()}
+    rows = {form.name: describe_format(form) for form in all_formats()}
     if name is not None and name not in rows:
         raise UnknownName("data set", name, rows, command="disputatio eval datasets")
     if as_json:

@@ -241,7 +241,7 @@ def _verdict(results: Results, budget: Budget) -> int:
 
 
 def _what_is_left(results: Results, outcome: RunOutcome, budget: Budget) -> str:
-    """Return what was spent, what is left to do, and what that will take by the means so far."""
+    """Return what was spent and what is left, in words, with an estimate by the means so far."""
     waiting = ", ".join(f"{label} {count}" for label, count in outcome.waiting.items())
     ahead = f", about {_sum(results.ahead, budget)} by the means so far" if results.ahead is not None else ""
     larger = f"; give a larger --{_flag(outcome.stopped)}" if outcome.stopped.startswith("the budget") else ""
@@ -276,7 +276,7 @@ class _Line:
 
 
 def _time_left(left: Left) -> str:
-    """Return what remains, with its range where there is one.
+    """Return the time left, with its range if there is one.
 
     >>> from disputatio.eval.running.pace import Left
     >>> _time_left(Left(60.0, None, None)), _time_left(Left(60.0, 45.0, 75.0))

@@ -71,7 +71,7 @@ def split(specs: Iterable[str], examples: Sequence[Example]) -> tuple[list[Examp
     return (tests, own) if tests else (list(examples), [])
 
 
-def estimated(
+def estimate_sources(
     entrants: Sequence[Entrant],
     examples: Sequence[Example],
     kit: Kit,

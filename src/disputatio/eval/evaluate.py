@@ -14,14 +14,14 @@ from typing import Any, Literal, cast
 from disputatio.config import Say, Settings, read_settings
 from disputatio.errors import InputError
 from disputatio.eval.data.datasets import Identity, as_dataset, check, identify, load, row_numbers
-from disputatio.eval.estimating import Estimates, Estimator, estimated, split
+from disputatio.eval.estimating import Estimates, Estimator, estimate_sources, split
 from disputatio.eval.judge import ROLE, signature
 from disputatio.eval.release_judge import signature as release_signature
 from disputatio.eval.results import Results, read_results
 from disputatio.eval.running.entrants import Options, Strategies, entrants, functions_of
 from disputatio.eval.running.preparing import (
     ask_with,
-    described,
+    describe_retriever,
     engine_modules,
     installed_versions,
     kit_for,
@@ -29,9 +29,9 @@ from disputatio.eval.running.preparing import (
     retriever_for,
     run_manifest,
 )
-from disputatio.eval.running.ray_run import JUDGES, Recipe, questions_sent, sent_later
+from disputatio.eval.running.ray_run import JUDGES, Recipe, defer_work, open_work
 from disputatio.eval.running.run_log import Entry, RunManifest
-from disputatio.eval.running.run_log_file import disk_faults_told
+from disputatio.eval.running.run_log_file import report_disk_faults
 from disputatio.eval.running.runner import Progress, run
 from disputatio.pipeline import DEFAULT_STRATEGY
 from disputatio.protocols import MinimalLLM, Retriever
@@ -214,7 +214,7 @@ class _Evaluation:
         """Estimate sources where a strategy needs it, ask every question, and read the results."""
         plan, out, manifest = self.plan, self.plan.out, self._manifest()
         folder = tempfile.TemporaryDirectory(prefix="disputatio-eval-") if out is None else nullcontext(out)
-        with folder as folder_name, disk_faults_told(Path(folder_name)), ExitStack() as held:
+        with folder as folder_name, report_disk_faults(Path(folder_name)), ExitStack() as held:
             known = self._estimates()
             outcome = run(
                 [example for _, examples in self.data for example in examples],
@@ -253,14 +253,14 @@ class _Evaluation:
             seed=plan.seeds[0],
             verify=plan.verify,
             judge=signatures[plan.rubric](self.kit),
-            index="" if self.retriever is None else described(self.retriever),
+            index="" if self.retriever is None else describe_retriever(self.retriever),
         )
 
     def _estimates(self) -> Estimates:
         plan = self.plan
         if plan.index is not None:
             return Estimates(by_settings={}, about={})
-        return estimated(
+        return estimate_sources(
             self.chosen,
             self.estimating,
             self.plain,
@@ -296,10 +296,8 @@ class _Evaluation:
             functions=functions_of(plan.strategies),
             known=known,
         )
-        opened = partial(
-            questions_sent, recipe, self.meter, plan.ray or "", plan.worker_count, plan.in_flight
-        )
-        return sent_later(held, opened)
+        opened = partial(open_work, recipe, self.meter, plan.ray or "", plan.worker_count, plan.in_flight)
+        return defer_work(held, opened)
 
 
 # --- what is evaluated on -----------------------------------------------------------------------
@@ -334,7 +332,7 @@ def _apart(
 
 
 def _of_index(retriever: Retriever | None) -> dict[str, Any]:
-    """Return what an index knows of its sources, for the record."""
+    """Return the reliabilities of sources that an index has, for the record."""
     if not isinstance(retriever, Index):
         return {}
     sources = {n: s.reliability for n, s in retriever.estimates().items() if s.reliability is not None}
@@ -342,7 +340,7 @@ def _of_index(retriever: Retriever | None) -> dict[str, Any]:
 
 
 def _ungraded(identity: Identity, *, judge: bool) -> list[str]:
-    """Return what to say of a data set whose answers only a judge can grade, where there is none."""
+    """Return a note on a data set whose answers only a judge can grade, if there is no judge."""
     if judge or not identity.judged:
         return []
     return ["its answers are graded by a judge (--judge --role judge=MODEL): without one there are no scores"]

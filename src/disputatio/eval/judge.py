@@ -84,8 +84,9 @@ class Grade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What is put to the judge. Empty `passages` cannot be checked for faithfulness, an empty `reference`
-    not for correctness, and an empty `answer` is none."""
+    """A case for the judge. Empty `passages` cannot be checked for faithfulness, an empty `reference` not for
+    correctness, and an empty `answer` is none.
+    """
 
     question: str
     answer: str
@@ -103,7 +104,7 @@ def judge_with(kit: Kit) -> Judge:
     The model that plays the role `grader` or else `judge` is asked. Raises `MissingPart` where it gives no
     log-probabilities.
     """
-    role = played(kit)
+    role = judge_role(kit)
     model = kit.cast(role)
     if not model.capabilities().logprobs:
         raise MissingPart(
@@ -122,7 +123,7 @@ def judge_with(kit: Kit) -> Judge:
     return judge
 
 
-def played(kit: Kit) -> str:
+def judge_role(kit: Kit) -> str:
     """Return the role that grades: `grader` where it is cast, so that a strategy's judge can be another
     model.
     """
@@ -135,12 +136,11 @@ def signature(kit: Kit) -> str:
     for part in (CORRECTNESS_SYSTEM, CORRECTNESS_TASK, FAITHFULNESS_SYSTEM, FAITHFULNESS_TASK):
         digest.update(part.encode())
     digest.update(repr((dict(CORRECTNESS), dict(FAITHFULNESS), CHARACTERS, MASS)).encode())
-    return f"{kit.cast(played(kit)).name}, prompts {digest.hexdigest()[:16]}"
+    return f"{kit.cast(judge_role(kit)).name}, prompts {digest.hexdigest()[:16]}"
 
 
 def case(example: Example, answer: Answer) -> Case:
-    """Return what of an answer is judged: its claims as text, against the first gold answer and what it
-    cites.
+    """Build the case of an answer: its claims as text, the first gold answer and the passages that it cites.
 
     Where nothing is cited, the passages that were read stand for it.
     """
@@ -180,7 +180,7 @@ def correctness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
 
 
 def faithfulness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
-    """Return how far each answer is grounded in its passages, in one batch; raises `LLMError`.
+    """Grade how well each answer is grounded in its passages, in one batch; raises `LLMError`.
 
     An answer that is none states nothing, and one without passages cannot be checked: both are unscored.
     """
@@ -263,8 +263,8 @@ def _graded(pending: Sequence[Grade | Prompt], menu: Mapping[str, int], kit: Kit
 
 
 def _chosen(prompts: Sequence[Prompt], options: Sequence[str], kit: Kit) -> list[Choice | Grade]:
-    """Return what the judge chose; a case that does not fit its context is unscored, as it will never fit."""
-    role = played(kit)
+    """Return the judge's choices; a case that does not fit its context stays unscored."""
+    role = judge_role(kit)
     try:
         return list(kit.choose(role, prompts, options))
     except ContextTooLong as error:

@@ -134,7 +134,8 @@ def em_released(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[s
 
 
 def predicted_set(answers: Iterable[str], gold: Sequence[str] = ()) -> tuple[str, ...]:
-    """As `answer_set`, without answers that say there is none (unless a gold answer says so).
+    """Normalise answers as `answer_set` does, without those that say there is none (unless a gold answer
+    does).
 
     >>> predicted_set(["1963", "unknown", "1963."])
     ('1963',)
@@ -144,7 +145,7 @@ def predicted_set(answers: Iterable[str], gold: Sequence[str] = ()) -> tuple[str
 
 
 def states(predicted: str, listed: str, rivals: Iterable[str] = (), *, lenient: bool = False) -> bool:
-    """Return whether a predicted answer states a listed one, given the answers of the other list.
+    """Return True if a predicted answer states a listed one, given the answers of the other list.
 
     >>> states("the linebacker", "Linebacker"), states("a linebacker at Ohio", "Linebacker")
     (True, False)
@@ -453,9 +454,7 @@ def _by_reading(
 def _named(
     predicted: Sequence[str], reading: Sequence[Sequence[str]], wrong: Sequence[str], *, lenient: bool = False
 ) -> list[str]:
-    """Return what was predicted, with the first name of every answer that it states in place of any of its
-    names.
-    """
+    """Replace each prediction by the first names of the answers that it states under any of their names."""
     named: list[str] = []
     for prediction in predicted:
         stated = [

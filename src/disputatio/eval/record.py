@@ -1,4 +1,4 @@
-"""What an evaluation keeps of one strategy on one example."""
+"""The record of one strategy on one example."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from disputatio.types import Abstention, Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What one strategy did on one example; `fault` is empty unless a model or network failed.
+    """The record of one strategy on one example; `fault` is empty unless a model or network failed.
 
     `judged` holds a judge's verdicts by metric, where there was one: the grade (None where it is unscored,
     and then the reason), the margin and the log-probabilities. `read` counts the passages found, read,

@@ -19,7 +19,7 @@ from typing import Any
 
 from disputatio.agents.replies import parse_object
 from disputatio.errors import ContextTooLong, ReplyError
-from disputatio.eval.judge import Case, Grade, Judge, case, played
+from disputatio.eval.judge import Case, Grade, Judge, case, judge_role
 from disputatio.kit import Kit, chat
 from disputatio.text import fence, neutralise, one_line
 from disputatio.trace import Trace
@@ -105,10 +105,12 @@ def _grade(metric: str, system: str, task: str, kit: Kit, max_tokens: int) -> Gr
     asked = chat(system, task)
     number = Message(role="user", content=NUMBER.format(low=low, high=high))
     try:
-        (reasoning,) = kit.complete(played(kit), [asked], Sampling(max_tokens=max_tokens))
+        (reasoning,) = kit.complete(judge_role(kit), [asked], Sampling(max_tokens=max_tokens))
         reasoned = Message(role="assistant", content=neutralise(reasoning.text))
         turns = Prompt(messages=(*asked.messages, reasoned, number))
-        (completion,) = kit.complete(played(kit), [turns], Sampling(max_tokens=NUMBER_TOKENS, schema=SCHEMA))
+        (completion,) = kit.complete(
+            judge_role(kit), [turns], Sampling(max_tokens=NUMBER_TOKENS, schema=SCHEMA)
+        )
     except ContextTooLong as error:
         return Grade(grade=None, reason=f"too long for the judge: {error}")
     try:
@@ -141,4 +143,4 @@ def signature(kit: Kit) -> str:
         SCHEMA,
     )
     digest = hashlib.sha256(repr((content, dict(RANGES))).encode()).hexdigest()[:16]
-    return f"{kit.cast(played(kit)).name}, the release's rubric, prompts {digest}"
+    return f"{kit.cast(judge_role(kit)).name}, the release's rubric, prompts {digest}"

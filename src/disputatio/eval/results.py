@@ -1,4 +1,4 @@
-"""What an evaluation measured, as values: scores with intervals, paired differences, cost, records."""
+"""The results of an evaluation as values: scores with intervals, paired differences, cost, records."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyScores:
-    """How one strategy did on one data set, on the `n` questions that every strategy answered.
+    """The scores of one strategy on one data set, on the `n` questions that every strategy answered.
 
     `scores` are shares in [0, 1] by metric (a judge's grades as they are), `costs` means a question. Of the
     `asked` questions `failed` came to a fault or a bug; `withheld` says why there are no scores.
@@ -88,7 +88,7 @@ class PairedDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """What an evaluation measured.
+    """The results of an evaluation.
 
     `report` holds every figure, as `disputatio eval report --json` prints it; `records` the newest record of
     each (question, strategy). `spending` is what all calls cost, by model, those of failed questions with
@@ -171,7 +171,7 @@ class Results:
         return markdown(self.report)
 
     def __str__(self) -> str:
-        """Return who leads and the table of scores, for a terminal."""
+        """Return the leader and the table of scores, for a terminal."""
         unfinished = so_far(self.report["progress"])
         paragraphs = [unfinished] if unfinished else []
         for part in self.report["datasets"]:
@@ -281,7 +281,7 @@ def _record_row(entry: Entry) -> dict[str, Any]:
 
 # --- text ---------------------------------------------------------------------------------------
 def _headline(part: Mapping[str, Any]) -> list[str]:
-    """Return what was found on one data set, in sentences."""
+    """Return the findings on one data set as sentences."""
     lead = part["headline"]
     lines = [f"{part['dataset']}: {verdict(lead)}."]
     return lines if lead is None else [*lines, finding(lead), *remarks(lead, part["strategies"])]

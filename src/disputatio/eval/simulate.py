@@ -32,7 +32,8 @@ IDEAL = "ideal"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """How often a reader answers what, by the kind of passage that it reads; each in [0, 1], sums of 1.
+    """The answers of a reader by the kind of passage that it reads, as probabilities in [0, 1] with sums of
+    1.
 
     `factual`: correct, IDK, hallucinated. `misleading`: correct, as the passage says (incorrect), IDK,
     hallucinated. `irrelevant`: correct, IDK, hallucinated.
@@ -212,7 +213,7 @@ def reliabilities(
 def passages(
     generator: np.random.Generator, p: Floats, questions: int, coverage: float | Floats = COVERAGE
 ) -> Labels:
-    """Return what each source holds on each question: 0 the right answer, 1 to 9 a wrong one, -1 nothing.
+    """Draw the answer that each source holds on each question: 0 is right, 1 to 9 are wrong, -1 is nothing.
 
     `coverage` is that of all sources, or of each.
     """
@@ -222,8 +223,8 @@ def passages(
 
 
 def read(generator: np.random.Generator, labels: Labels, reader: Reader, common: float = COMMON) -> Labels:
-    """Return what is answered from each passage: 0 right, 1 to 9 wrong, -1 "I don't know", 10 or more made
-    up.
+    """Draw the reader's answer from each passage: 0 is right, 1 to 9 are wrong, -1 is "I don't know", 10 or
+    more are made up.
 
     An answer made up in common is 10 for all sources, else each source's own.
     """

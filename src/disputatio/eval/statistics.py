@@ -110,7 +110,7 @@ def paired_difference(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Difference:
-    """Return how `first` differs from `other` on the same questions, resampling the questions.
+    """Estimate the mean of `first` minus `other` on the same questions, by resampling the questions.
 
     Both sequences are in the same order of questions; a pair with a None is left out. Raises
     `ValueError` when their lengths differ.

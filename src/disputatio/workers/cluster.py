@@ -163,7 +163,7 @@ def reported_faults(where: str | Path, doing: str) -> Iterator[None]:
 
 
 def reason_of(error: BaseException) -> str:
-    r"""Return what a fault says at its root, in one line: a worker's own error stands in the text of Ray's.
+    r"""Return the root cause of a fault in one line; a worker's own error stands in the text of Ray's.
 
     >>> reason_of(ValueError("ray::f()\ndisputatio.errors.InputError: a.md: is bad\nray.exceptions.User: x"))
     'a.md: is bad'

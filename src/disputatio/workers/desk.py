@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from disputatio.workers.carried import Carried, carried
+from disputatio.workers.outcome import Outcome, capture
 
 
 class Desk:
@@ -19,13 +19,13 @@ class Desk:
         self._make = dict(make)
         self._parts: dict[str, Any] = {}
 
-    def open(self) -> Carried[None]:
+    def open(self) -> Outcome[None]:
         """Make the objects."""
-        return carried(lambda: self._parts.update({name: make() for name, make in self._make.items()}))
+        return capture(lambda: self._parts.update({name: make() for name, make in self._make.items()}))
 
-    def call(self, part: str, method: str, arguments: tuple[Any, ...]) -> Carried[Any]:
-        """Return what a method of one of the objects came to."""
-        return carried(lambda: getattr(self._parts[part], method)(*arguments))
+    def call(self, part: str, method: str, arguments: tuple[Any, ...]) -> Outcome[Any]:
+        """Call a method of one of the objects, and return its result or its error as data."""
+        return capture(lambda: getattr(self._parts[part], method)(*arguments))
 
 
 class Shared:
@@ -35,10 +35,10 @@ class Shared:
         self._desk, self._part = desk, part
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """Return what the method gave; raises what it raised."""
+        """Call a method at the desk; returns its result, or raises its error."""
         import ray
 
-        came: Carried[Any] = ray.get(self._desk.call.remote(self._part, method, arguments))
+        came: Outcome[Any] = ray.get(self._desk.call.remote(self._part, method, arguments))
         return came.get()
 
     def tell(self, method: str, *arguments: Any) -> None:

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from disputatio.errors import ClusterFault, ConfigError, WorkerLost
-from disputatio.workers.carried import Carried, carried
 from disputatio.workers.cluster import reason_of, reported_faults
+from disputatio.workers.outcome import Outcome, capture
 
 TRIES = 3
 _RESTART = 120.0  # seconds in which a worker that died is to be ready again, if no other is
@@ -39,15 +39,15 @@ class Worker:
         self._make, self._folder, self._environment = make, folder, dict(environment)
         self._work: Work | None = None
 
-    def ready(self) -> Carried[None]:
+    def ready(self) -> Outcome[None]:
         """Make what the tasks need; called once, before any task."""
-        return carried(self._get_ready)
+        return capture(self._get_ready)
 
-    def do(self, task: Any) -> Carried[Any]:
+    def do(self, task: Any) -> Outcome[Any]:
         """Return the result of a task."""
         work = self._work
         assert work is not None  # no task is sent to a worker that is not ready
-        return carried(lambda: work(task))
+        return capture(lambda: work(task))
 
     def _get_ready(self) -> None:
         with contextlib.suppress(OSError):  # paths may be relative to where the run was started
@@ -104,7 +104,7 @@ class Pool:
             with self._slot(kind, prefer, suspect=died > 0) as slot:
                 lives = slot.lives
                 try:
-                    result: Carried[Any] = ray.get(slot.actor.do.remote(task))
+                    result: Outcome[Any] = ray.get(slot.actor.do.remote(task))
                 except (ActorDiedError, ActorUnavailableError, WorkerCrashedError, ObjectLostError):
                     # Only a task that was the one suspect is to blame for sure; at first all are suspects.
                     died += self._replace(slot, lives, suspect=died > 0)
@@ -199,7 +199,7 @@ class Pool:
                 if not begun:
                     ray.kill(slot.actor)  # it may only have been out of reach
                     slot.actor = self.begin(slot.number)
-                ready: Carried[None] = ray.get(
+                ready: Outcome[None] = ray.get(
                     slot.actor.ready.remote(), timeout=_RESTART if slot.lives else _START
                 )
             except RayError as error:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError, UnknownName
-from disputatio.eval.data.datasets import check, datasets, described, identify, load
+from disputatio.eval.data.datasets import check, datasets, describe_format, identify, load
 
 ROW: dict[str, Any] = {
     "question": "Where was Ada Fen born?",
@@ -202,14 +202,10 @@ def test_the_identity_of_a_data_set_is_its_content(tmp_path: Path) -> None:
 
 
 def test_every_data_set_says_its_fields_and_metrics() -> None:
-    assert [form.name for form in datasets()] == [
-        "ambigdocs", "ambignq", "beir", "conflictnq", "conflictqa", "conflicts", "datamorgana", "expertqa",
-        "faitheval_counterfactual", "faitheval_inconsistent", "faitheval_unanswerable", "hotpotqa", "jsonl",
-        "judged_answers", "legalbench", "liar", "medmcqa", "medqa", "mirage", "mmlu", "multisource",
-        "nq_open", "nq_with_passages", "poisonedrag", "popqa", "pubmedqa", "ramdocs", "realtimeqa",
-        "retrievalqa", "triviaqa",
-    ]  # fmt: skip
+    names = [form.name for form in datasets()]
+    assert names == sorted(set(names))
+    assert {"beir", "jsonl", "multisource", "ramdocs"} <= set(names)
     for form in datasets():
-        told = described(form)
+        told = describe_format(form)
         assert all(told[key] for key in ("description", "origin", "licence", "shape", "fields", "measure"))
         assert form.metrics or form.judged or form.name == "beir"  # whose queries have no answers

@@ -207,9 +207,7 @@ def honest(passages: Sequence[Passage], metadata: Mapping[str, Any]) -> tuple[Pa
 
 
 def look_up(ambiguous: Ambiguous, retriever: Retriever, depth: int) -> dict[str, list[Hit]]:
-    """Return what a search finds for the question, and for that of each reading: the best `depth`
-    passages.
-    """
+    """Search for the question, and for that of each reading: the best `depth` passages."""
     queries = dict.fromkeys((ambiguous.question, *(sense.question for sense in ambiguous.senses)))
     return {question: retriever.search(question, k=depth) for question in queries}
 
@@ -246,7 +244,7 @@ def borne(
 
 
 def seems_to_answer(text: str, answer: str, question: str, rarity: Mapping[str, float]) -> bool:
-    """Return whether a text seems to answer: it has the answer and the question's words, some of them near
+    """Return True if a text seems to answer: it has the answer and the question's words, some of them near
     it.
     """
     if covered(text, question, rarity) < ABOUT:
@@ -261,7 +259,7 @@ def seems_to_answer(text: str, answer: str, question: str, rarity: Mapping[str, 
 
 
 def _is_counted(text: str, figure: str, question: str) -> bool:
-    """Return whether a bare figure stands beside a word of the question somewhere, and not in a date.
+    """Return True if a bare figure stands beside a word of the question, and not in a date.
 
     >>> _is_counted("It has 10 episodes.", "10", "How many episodes?")
     True

@@ -1,4 +1,4 @@
-"""Which passages bear an answer to a question: word for word, about its subject, and no copy of another."""
+"""Passages that bear an answer to a question: word for word, about its subject, and no copy of another."""
 
 from __future__ import annotations
 
@@ -46,16 +46,14 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def rarities(questions: Sequence[str]) -> dict[str, float]:
-    """Return how rare each word is among questions, in [0, 1]; 1 if a single question has it (idf,
-    scaled).
-    """
+    """Compute how rare each word is among questions, in [0, 1]; 1 if one question has it (scaled idf)."""
     among = Counter(word for question in questions for word in content_words(question))
     top = log(1 + len(questions))
     return {word: log(1 + len(questions) / count) / top for word, count in among.items()}
 
 
 def names_subject(text: str, question: str) -> bool:
-    """Return whether a text has at least half of the words of the names that a question asks about.
+    """Return True if a text has at least half of the words of the names that a question asks about.
 
     Names are its words with a capital or a figure behind the first; a question without any names nothing.
 
@@ -69,7 +67,7 @@ def names_subject(text: str, question: str) -> bool:
 
 
 def is_about(text: str, question: str, rarity: Mapping[str, float]) -> bool:
-    """Return whether a text names the subject of a question: its names, and half of its rarest words.
+    """Return True if a text names the subject of a question: its names, and half of its rarest words.
 
     >>> rarity = rarities(["When was the first DSM published?", "When was the first map published?"])
     >>> is_about("The first book was published.", "when was the first dsm published", rarity)
@@ -97,7 +95,7 @@ def distinct(texts: Sequence[str], *, beside: Sequence[str] = ()) -> list[str]:
 
 
 def is_one_answer(first: str, second: str) -> bool:
-    """Return whether two answers are one: one within the other, or two spellings of a name.
+    """Return True if two answers are one: one within the other, or two spellings of a name.
 
     >>> is_one_answer("Zoltán Korda", "Zoltan Korda"), is_one_answer("May 1921", "1921")
     (True, True)

@@ -107,7 +107,7 @@ def _some(materials: Sequence[Material], kit: Kit, tries: int) -> list[Material]
 
 
 def _wrong(materials: Sequence[Material], kit: Kit) -> list[list[str]]:
-    """Return what the model offers as wrong answers, unchecked; nothing where its reply is unusable."""
+    """Read the wrong answers that the model offers, unchecked; empty if its reply is unusable."""
     prompts = [
         chat(
             WRONG_SYSTEM,

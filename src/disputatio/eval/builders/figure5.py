@@ -1,4 +1,4 @@
-"""What RAMDocs is made of (Wang et al. 2025, figure 5), as targets for a set of its kind, and what one has.
+"""The make-up of RAMDocs (Wang et al. 2025, figure 5), as targets for a set of its kind, and its measurement.
 
 The paper prints the means; its bars cannot be read off. The shares of right answers and of misinformation
 are those of its released 500 rows. The others are ours: within the ranges of section 3 (1-3 passages an
@@ -40,7 +40,7 @@ class Statistic:
 
     @property
     def counts(self) -> dict[int, int]:
-        """How often each number occurs, rising."""
+        """Count how often each number occurs, rising."""
         return dict(sorted(Counter(self.numbers).items()))
 
 

@@ -1,4 +1,4 @@
-"""What is known of a question before there are sources: its right answer, texts that bear it, and lies."""
+"""Material of a question before there are sources: its right answer, texts that bear it, and lies."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Material:
     made: Mapping[str, int] = field(default_factory=dict)  # how many texts were made in which way
 
     def faults(self) -> list[str]:
-        """Return what is wrong: a factual text must bear a right answer, a false one its own and no right
-        one.
+        """List the faults of material: a factual text must bear a right answer, a false one its own and no
+        right one.
         """
         bare = [n for n, text in enumerate(self.factual) if not bears_any(text, self.gold)]
         wrong = [f"factual text {n}: bears no right answer" for n in bare]
@@ -78,7 +78,7 @@ class Material:
 
 
 def bears_any(text: str, answers: Sequence[str]) -> bool:
-    """Return whether the words of some answer stand in a text.
+    """Return True if the words of some answer occur in a text.
 
     >>> bears_any("Opened in 1921.", ["1921", "May 1921"])
     True

@@ -127,7 +127,7 @@ def mix(
 def _find(
     question: Ambiguous, search: Callable[[Ambiguous], Retriever], depth: int, rarity: Mapping[str, float]
 ) -> _Buildable | str:
-    """Return what the search gives for a question; or why nothing can be built of it."""
+    """Search for a question's passages, or return the reason why nothing can be built of them."""
     hits = look_up(question, search(question), depth)
     bearing = borne(question, hits, rarity)
     if not bearing:

@@ -135,7 +135,7 @@ def build(
 
 
 def _passages_of(material: Material, source: Source, coverage: float, seed: int) -> list[tuple[Passage, str]]:
-    """Return what a source has on a question: passages, each with the answer it bears; maybe none."""
+    """Draw the passages of a source on a question, each with the answer it bears; there may be none."""
     chance = random.Random(f"{seed}/{source.name}/{material.id}")
     covers, honest = chance.random() < coverage, chance.random() < (source.reliability or 0.0)
     if not covers:

@@ -1,4 +1,4 @@
-"""Where the questions of a multi-source benchmark come from: three published data sets.
+"""Questions of a multi-source benchmark, from three published data sets.
 
 Each reader turns a row into `Material`, or None where the question has no short answer.
 """
@@ -134,7 +134,8 @@ def nq_passages(path: Path) -> list[Passage]:
 
 
 def read_material(spec: str) -> list[Material]:
-    """Return what the rows of `NAME:PATH` (`ORIGINS`) give, each question once; without a short answer, none.
+    """Read the material of `NAME:PATH` (`ORIGINS`), each question once; those without a short answer are left
+    out.
 
     Raises `UnknownName`, and `InputError` naming file and line.
     """
@@ -212,15 +213,13 @@ def _spans(answer: str) -> Iterator[str]:
 
 
 def _is_asked_for(question: str, part: str) -> bool:
-    """Return whether a span is of the type that the question's first words ask for."""
+    """Return True if a span is of the type that the question's first words ask for."""
     kind = kind_of(question, part)
     return all(kind in kinds for first, kinds in _ASKED if first.search(question))
 
 
 def _is_name(part: str, text: str) -> bool:
-    """Return whether a capitalised span is a name: the text has it with a capital in the midst of
-    a sentence.
-    """
+    """Return True if a capitalised span is a name: it also has a capital within a sentence."""
     if part in ("North", "South", "East", "West"):
         return False
     if not part[0].isupper() or " " in part:

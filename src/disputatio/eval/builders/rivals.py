@@ -136,7 +136,7 @@ def _ordinal(n: int) -> str:
 
 
 def _told_already(figure: str) -> bool:
-    """Return whether no year of it lies ahead."""
+    """Return True if no year of it lies ahead."""
     return all(int(year) <= LATEST for year in _YEAR.findall(figure))
 
 
@@ -181,7 +181,7 @@ def swapped(text: str, right: Sequence[str], wrong: str, *, question: str = "") 
 
 
 def form_of(answer: str) -> str:
-    """Return how an answer is written, as far as another may stand in its place: a year is no whole date.
+    """Return the form of an answer, as far as another may stand in its place: a year is no whole date.
 
     >>> form_of("May 1921"), form_of("1921"), form_of("1,921"), form_of("Ada Lund"), form_of("a fox")
     ('month', 'year', 'number', 'name', 'phrase')
@@ -200,9 +200,7 @@ def _as_written(old: str, new: str) -> str:
 
 
 def _in_a_name(text: str, name: str) -> bool:
-    """Return whether a name stands somewhere as a part of a longer name; in front of one only if it is one
-    word.
-    """
+    """Return True if a name occurs as a part of a longer name; in front of one only if it is one word."""
     mention = re.escape(name)
     after = rf"(?<!\w){mention}(?:\.? |-|\. )[A-ZÀ-Þ][a-zà-þ]"
     if re.search(r"\b\w$", name):  # an initial, and so the end of nothing
@@ -212,15 +210,13 @@ def _in_a_name(text: str, name: str) -> bool:
 
 
 def _in_a_span(text: str, figure: str) -> bool:
-    """Return whether a figure stands somewhere as an end of a span, of which the other end would belie a new
-    one.
-    """
+    """Return True if a figure occurs as one end of a span, whose other end would contradict a new one."""
     mention = re.escape(figure)
     return re.search(rf"(?<=\d) ?[-–—] ?{mention}(?!\w)|(?<!\w){mention} ?[-–—] ?(?=\d)", text) is not None
 
 
 def _left(text: str, right: Sequence[str], wrong: str, question: str) -> bool:
-    """Return whether a telling word of a right answer stays: one of four letters or more, or the year of a
+    """Return True if a telling word of a right answer stays: one of four letters or more, or the year of a
     date.
     """
     innocent = {stem(word) for word in bare_words(f"{wrong} {question}")}

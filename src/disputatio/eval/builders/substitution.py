@@ -67,7 +67,7 @@ def replaced(text: str, old: str, new: str) -> str:
 
 
 def mentions(answer: str) -> re.Pattern[str]:
-    """Return what finds every mention of an answer, however spaced and spelled; nothing where it has no
+    """Compile a pattern that finds every mention of an answer, however spaced and spelled; None if it has no
     words.
     """
     words = [word for word in re.split(r"[^\w]+", answer) if word]

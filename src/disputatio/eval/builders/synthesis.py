@@ -131,9 +131,7 @@ def write_facts(passages: Sequence[Passage], hints: Sequence[str], kit: Kit) -> 
 
 
 def hint_of(kind: str, question: str) -> str:
-    """Return what is said of the first question when a second is to be written, by the kind of
-    both together.
-    """
+    """Return the hint about the first question for the prompt of a second, by the kind of both together."""
     return f"{_HINTS[kind].format(question=one_line(question))} {_BY_NAME}"
 
 
@@ -354,7 +352,7 @@ def row_of(generated: Synthetic) -> dict[str, Any]:
 
 
 def summary(rows: Sequence[Synthetic]) -> dict[str, Any]:
-    """Return how many questions came of it, of which kinds, and what the others lacked."""
+    """Count the questions made, by kind, and the reasons why others were not."""
     good = [question for question in rows if question.question]
     return {
         "questions": len(good),

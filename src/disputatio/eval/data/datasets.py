@@ -34,7 +34,7 @@ _NAMED = 12  # rows that a message names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Which file a data set is: `name` as tables call it, and SHA-256 of its bytes."""
+    """The identity of a data set's file: `name` as tables call it, and SHA-256 of its bytes."""
 
     name: str
     sha256: str
@@ -44,7 +44,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Request:
-    """What `NAME:PATH#PART` names: `path` is where it lies, `label` what tables call it."""
+    """A parsed `NAME:PATH#PART`: `path` is the file, `label` its name in tables."""
 
     form: Format
     path: Path
@@ -57,7 +57,7 @@ def datasets() -> tuple[Format, ...]:
     return tuple(FORMATS.values())
 
 
-def described(form: Format) -> dict[str, Any]:
+def describe_format(form: Format) -> dict[str, Any]:
     """Return all that is told of a format, as JSON values, in the order in which it is told."""
     return {
         "name": form.name,
@@ -122,7 +122,7 @@ def load(spec: str, *, limit: int | None = None, rows: Path | Sequence[int] | No
 
 
 def identify(spec: str) -> Identity:
-    """Return which file `NAME:PATH` is; raises as `load` does."""
+    """Identify the file of `NAME:PATH`; raises as `load` does."""
     request = _parsed(spec)
     digest = hashlib.sha256()
     files = files_of(request.form, request.path, request.part)
@@ -139,7 +139,7 @@ def identify(spec: str) -> Identity:
 
 
 def check(examples: Sequence[Example], *, searched: bool = False) -> list[str]:
-    """Return what a reader of the scores should know about these rows; nothing is dropped for it.
+    """List what a reader of the scores should know about these rows; no row is dropped for it.
 
     `searched` where an index is searched, so that a row needs no passages of its own.
     """
@@ -174,7 +174,7 @@ def check(examples: Sequence[Example], *, searched: bool = False) -> list[str]:
 
 
 def _has_gold(example: Example) -> bool:
-    """Return whether there is an answer to compare with; an option is compared by its letter too."""
+    """Return True if there is an answer to compare with; an option is compared by its letter too."""
     return bool(example.gold if example.metadata.get("options") else answer_set(example.gold))
 
 
@@ -196,8 +196,8 @@ def _again(examples: Sequence[Example]) -> list[int]:
 
 
 def _content(example: Example) -> tuple[str, ...]:
-    """Return what tells an example from another that asks the same: its passages, and what is said
-    of them.
+    """Return the fields that tell an example from another with the same question: passages, and data about
+    them.
     """
     fields = (str(example.metadata.get(key)) for key in ("part", "claim", "answer"))
     return (*fields, *(passage.text for passage in example.passages))
@@ -271,9 +271,7 @@ def _example(file_row: FileRow, request: _Request, facts: Mapping[str, Any]) -> 
 
 
 def _whose(file_row: FileRow, form: Format) -> str:
-    """Return which other loader would read a row, in words behind an error: then there is no use
-    to read on.
-    """
+    """Suggest the loader that fits a row, for the error message that ends the reading."""
     row = _whole_row(file_row)
     return "" if row is None else hint(row, file_row.path, form, above=form.knows(row))
 

@@ -42,7 +42,7 @@ class FileRow:
     line: int | None = None
 
     def place(self, dataset: str, *, part: str = "", facts: Mapping[str, Any] | None = None) -> Place:
-        """Return where it stands, for messages."""
+        """Return the place of the row, for messages."""
         return Place(
             dataset=dataset,
             path=self.path,
@@ -145,7 +145,7 @@ def _head(path: Path, size: int) -> bytes:
 
 
 def _suffix(path: Path) -> str:
-    """Return what kind of file a name promises, packed or not."""
+    """Return the kind of file that a name promises, packed or not."""
     return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 

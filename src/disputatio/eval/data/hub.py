@@ -44,7 +44,7 @@ def parse(name: str) -> tuple[str, str, str]:
 
 
 def wanted(files: Sequence[str], patterns: Sequence[str], name: str) -> list[str]:
-    """Return which files of a repository a format reads: those of its first pattern that fits, or the only
+    """List the files of a repository that a format reads: those of its first pattern that fits, or the only
     one.
 
     Raises `InputError` that names some where there are several, or none.
@@ -72,7 +72,7 @@ def wanted(files: Sequence[str], patterns: Sequence[str], name: str) -> list[str
 
 @lru_cache(maxsize=64)
 def fetched(name: str, patterns: tuple[str, ...] = (), beside: tuple[str, ...] = ()) -> Path:
-    """Return where a hub's file lies, fetched if it is not there: the folder where the name has no file.
+    """Return the path of a hub's file, fetched if it is not there: the folder if the name has no file.
 
     Files `beside` it come too, where the repository has them. Raises `InputError` for a name that means
     nothing, `DownloadError` where the hub does not give it, `MissingDependency` without the hub's client.
@@ -89,7 +89,7 @@ def fetched(name: str, patterns: tuple[str, ...] = (), beside: tuple[str, ...] =
 
 
 def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
-    """Return how the files of a repository are listed and fetched, with every failure said in one line."""
+    """Return functions that list and fetch files of a repository, with every failure told in one line."""
     try:
         from httpx2 import HTTPError
         from huggingface_hub import HfApi, hf_hub_download

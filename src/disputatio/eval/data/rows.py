@@ -20,7 +20,7 @@ _LONGEST_LITERAL = 1 << 20  # characters of a list that stands in one cell
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a row stands: the file and its number from 0. Errors count lines from 1.
+    """The place of a row: its file and its number from 0. Errors count lines from 1.
 
     `dataset` is what tables call the data set: `ramdocs:dev.jsonl`. `name` is the row's own in a file
     that is not one of lines. `line` is its line from 0 where that is another number, as in the second
@@ -111,7 +111,7 @@ def by_columns(columns: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def literal(cell: Any) -> Any:
-    """Return what a text writes out, where it writes out a list or an object; anything else as it is.
+    """Parse a text that writes out a list or an object; return anything else as it is.
 
     >>> literal('["a", "b"]'), literal("['a']"), literal("[a] b")
     (['a', 'b'], ['a'], '[a] b')

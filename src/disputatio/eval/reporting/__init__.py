@@ -1,1 +1,1 @@
-"""What an evaluation found: report, tables, page, comparison, the papers' tables."""
+"""Reports of an evaluation: figures, tables, page, comparison, the papers' tables."""

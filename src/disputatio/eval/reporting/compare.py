@@ -1,4 +1,4 @@
-"""Where two strategies, or two runs of one, differ: question by question, read from their journals."""
+"""Differences between two strategies, or two runs of one, question by question, from their journals."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def sides(folders: Sequence[Path], strategies: str | None) -> tuple[Side, Side]:
 
 
 def compare(first: Side, second: Side, *, metric: str | None = None) -> dict[str, Any]:
-    """Return what two have in common and where they differ, as JSON values.
+    """Compare two sides question by question, as JSON values.
 
     Questions are the same when their ids are: a hash of the row. Raises `InputError` where there is none.
     """
@@ -136,7 +136,7 @@ def _question(answers: Sequence[Mapping[str, Any]], key: str) -> str:
 
 
 def _side_answer(side: Side, entry: Entry, answer: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what one strategy answered to a question, with its positions and its trace."""
+    """Return the answer of one strategy to a question, with its positions and its trace."""
     record, fields = entry.record, answer or {}
     return {
         "answers": list(record.answers),

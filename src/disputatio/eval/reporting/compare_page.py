@@ -28,7 +28,7 @@ _SHOWN_FIRST = ("at", "event")  # fields of an event that stand before the other
 
 
 def names(comparison: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what the two are called: their labels, with the folders where these are the same."""
+    """Return the names of the two sides: their labels, with the folders where the labels are equal."""
     first, second = comparison["one"], comparison["other"]
     if first["label"] != second["label"]:
         return first["label"], second["label"]
@@ -80,13 +80,13 @@ def comparison_page(comparison: Mapping[str, Any]) -> str:
 
 
 def _listed(question: Mapping[str, Any]) -> str:
-    """Return where a question stands and what its data set lists, in one line."""
+    """Return the row of a question and the answers that its data set lists, in one line."""
     right, wrong = ("; ".join(question[name]) or "–" for name in ("gold", "wrong"))
     return f"{question['dataset']}, row {question['row']}. Right: {right}. Wrong: {wrong}."
 
 
 def answer_text(side: Mapping[str, Any]) -> str:
-    """Return what a side answered, or why it did not."""
+    """Return a side's answer, or why it gave none."""
     if side["fault"]:
         return f"failed: {side['fault']}"
     return "; ".join(side["answers"]) or f"abstained: {side['abstained']}"

@@ -1,4 +1,4 @@
-"""What an answer's stated confidence is worth: risk against coverage, and calibration.
+"""The worth of an answer's stated confidence: risk against coverage, and calibration.
 
 Risk is one minus the score of the answers that are given, coverage the share of the questions they are
 given to. An abstention is never covered. Questions are let in by falling confidence, those of equal
@@ -55,7 +55,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """How the risk grows with the coverage, over `questions` questions of which `answered` got an answer.
+    """The risk by coverage, over `questions` questions of which `answered` got an answer.
 
     `points` are (coverage, risk, confidence of the last let in), by rising coverage. `area` is the mean over
     the answers of the risk at the coverage that lets them in (AURC, Geifman and El-Yaniv 2017); `ece` the

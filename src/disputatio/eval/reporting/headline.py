@@ -1,4 +1,4 @@
-"""Who leads, by how much, at what cost, and whether that is beyond chance: what a reader asks first.
+"""The leader, its distance to the others, its cost, and a test against chance: the top of a report.
 
 The leader has the highest mean of the data set's first metric on the rows that all have answered; of equals
 the one with fewer tokens. It is compared with every other by the test that fits the metric, the p values

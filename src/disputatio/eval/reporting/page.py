@@ -295,7 +295,7 @@ def _figure(title: str, drawing: str, caption: str) -> str:
 
 
 def _key(part: Mapping[str, Any], numbers: Mapping[str, int], names: Sequence[str]) -> str:
-    """Return which mark is whose, and on how many questions each figure rests."""
+    """Return the key of marks, with the number of questions behind each figure."""
     counts = {strategy["strategy"]: strategy for strategy in part["strategies"]}
     items = []
     for name in dict.fromkeys(names):

@@ -67,7 +67,7 @@ def between(lines: Sequence[Mapping[str, Any]], first: str, second: str, name: s
 
 
 def cost(name: str) -> Callable[[Record], float]:
-    """Return how a record's cost of that name is read."""
+    """Return the function that reads a cost of a record by name."""
     if name == "seconds":
         return lambda record: record.seconds
     if name == "tokens":

@@ -136,12 +136,12 @@ def _cell(table: Mapping[str, Any], method: Mapping[str, Any], column: int, grou
 
 
 def _company(table: Mapping[str, Any], part: TableSource) -> int:
-    """Return how many of a table's methods a run has."""
+    """Count how many of a table's methods a run has."""
     return sum(any(_is(method, entrant) for entrant in part.entrants.values()) for method in table["methods"])
 
 
 def _is(method: Mapping[str, Any], entrant: Mapping[str, Any]) -> bool:
-    """Return whether an entrant is a paper's method: by its strategy, and options where these make the
+    """Return True if an entrant is a paper's method: by its strategy, and options where these make the
     method.
     """
     options = entrant["options"]
@@ -155,7 +155,7 @@ def _is(method: Mapping[str, Any], entrant: Mapping[str, Any]) -> bool:
 
 
 def _votes_unweighed(entrant: Mapping[str, Any]) -> bool:
-    """Return whether a strategy needs estimates: without them its votes are not weighed."""
+    """Return True if a strategy needs estimates and has none, so that its votes are not weighed."""
     return needs_estimates(entrant["strategy"], entrant["options"])
 
 
@@ -245,7 +245,7 @@ def _order(
     group: str | None,
     cells: Mapping[str, Sequence[Cell | None]],
 ) -> list[str]:
-    """Return where ours stand in another order than the paper's: pairs on which all its models agree.
+    """List the pairs that our runs order otherwise than the paper, of those on which all its models agree.
 
     Costs are no order of merit: a column of them has no sentence.
     """

@@ -46,14 +46,14 @@ class Axis:
     per_cent: bool = False
 
     def at(self, value: float) -> float:
-        """Return where on the line a value is."""
+        """Return the position of a value on the line."""
         low, high = self.low, self.high
         if self.logarithmic:
             value, low, high = math.log(max(value, self.low)), math.log(low), math.log(high)
         return self.start + (self.end - self.start) * (value - low) / (high - low)
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Return where the ticks are, and what they say: about five round values."""
+        """Return the positions and labels of about five round values."""
         if self.logarithmic:
             wide = self.high / self.low > 400
             steps = [m * 10.0**e for e in range(-2, 9) for m in ((1,) if wide else (1, 2, 5))]
@@ -76,7 +76,7 @@ def short(value: float) -> str:
 
 
 def shape_of(number: int) -> int:
-    """Return which of `SHAPES` the strategy of a number has; with its colour, 32 strategies differ."""
+    """Return the shape of the strategy of a number; with its colour, 32 strategies differ."""
     return (number + number // COLOURS) % len(SHAPES)
 
 
@@ -314,9 +314,7 @@ def _name(name: str) -> str:
 
 
 def _room(x: float, y: float, text: str, taken: Sequence[_Box], within: _Box) -> _Box:
-    """Return where a word stands beside a point: the first place that is free, else the one that
-    is most so.
-    """
+    """Find a place for a word beside a point: the first that is free, else the one that is freest."""
     wide, tall = _LETTER * len(text), 14.0
     corners = [
         (x + 9, y - tall / 2),

@@ -1,4 +1,4 @@
-"""What an evaluation found: a pure function of its journal, the same bytes every time.
+"""The report of an evaluation: a pure function of its journal, the same bytes every time.
 
 Scores are shares in [0, 1] and costs are means per question. The strategies of a data set are
 compared on *the same rows*: those that all of them have answered. A fault is never scored: it is
@@ -350,7 +350,7 @@ def _strategy(
 
 
 def _judged(records: Sequence[Record], name: str) -> dict[str, Any]:
-    """Return how many answers have each grade, how many have none and why, and how sure the judge was."""
+    """Count the answers of each grade and those without one by reason, and average the judge's margin."""
     verdicts = [record.judged[name] for record in records if name in record.judged]
     reasons = Counter(verdict["reason"].partition(":")[0] for verdict in verdicts if verdict["grade"] is None)
     margins = [
@@ -372,7 +372,7 @@ def _judged(records: Sequence[Record], name: str) -> dict[str, Any]:
 
 
 def _adaptive(records: Sequence[Record]) -> dict[str, Any] | None:
-    """Return how often a strategy that decides for itself whether to retrieve did so; None for others.
+    """Count how often a strategy that decides for itself whether to retrieve did so; None for others.
 
     The direct-answer rate, the RA rate (the share with at least one retrieval) and Iters (the mean number of
     retrievals of those) of AC-RAG (Zhang et al. 2025).
@@ -444,7 +444,7 @@ def _why_withheld(entries: Mapping[str, Entry]) -> str | None:
 
 
 def _notes(journal: Contents, name: str) -> list[str]:
-    """Return what the runs noted about the rows (the last run saw them all), and what bears on the times."""
+    """Collect the notes of the runs on the rows (the last run saw them all), and on the times."""
     noted = [run["notes"][name] for run in journal.runs if name in run.get("notes", {})]
     notes = list(noted[-1]) if noted else []
     if any(run.get("journal") for run in journal.runs):

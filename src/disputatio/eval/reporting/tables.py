@@ -55,7 +55,7 @@ def markdown(report: Mapping[str, Any]) -> str:
 
 
 def setting(report: Mapping[str, Any]) -> list[str]:
-    """Return what the figures rest on, a line each: model, engine, seed, versions, and every strategy's
+    """Return the setting of the figures, a line each: model, engine, seed, versions, and every strategy's
     prompts.
     """
     roles = "".join(f", {role}: {model}" for role, model in sorted(report["roles"].items()))

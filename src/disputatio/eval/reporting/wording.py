@@ -1,4 +1,4 @@
-"""How reports put figures and findings into words: the same in Markdown, on the page and in the terminal.
+"""Words for figures and findings: the same in Markdown, on the page and in the terminal.
 
 Scores are per cent, grades as they are, costs means per question; a dash stands for what cannot be computed.
 """
@@ -96,13 +96,13 @@ def p_value(p: float | None) -> str:
 
 
 def unit(name: str) -> str:
-    """Return what stands behind a value of the metric: per cent, or nothing for a grade."""
+    """Return the unit of a metric's value: per cent, or nothing for a grade."""
     return "" if name in METRICS else " %"
 
 
 # --- findings -----------------------------------------------------------------------------------
 def verdict(lead: Mapping[str, Any] | None) -> str:
-    """Return who leads in a few words: the first thing on a page."""
+    """Name the leader in a few words: the first line of a page."""
     if lead is None:
         return "Nothing to rank yet"
     if lead["metric"] not in METRICS and lead["score"] == 0:
@@ -139,7 +139,7 @@ def finding(lead: Mapping[str, Any]) -> str:
 
 
 def remarks(lead: Mapping[str, Any], strategies: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what a reader must know beside the finding: who else could lead, who is cheap, who has no
+    """List what qualifies the finding: strategies that are level with the leader, cheap ones, those without
     scores.
     """
     lines = []
@@ -178,7 +178,7 @@ def remarks(lead: Mapping[str, Any], strategies: Sequence[Mapping[str, Any]]) ->
 
 
 def so_far(progress: Mapping[str, Any]) -> str:
-    """Return how far an evaluation is that is not at its end; nothing for one that is."""
+    """Say how far an unfinished evaluation is; empty for a finished one."""
     if progress["complete"]:
         return ""
     return (

@@ -99,7 +99,7 @@ def verify_row(database: sqlite3.Connection, file: Path, table: str, *values: ob
 
 
 def _are_kept(database: sqlite3.Connection) -> bool:
-    """Return whether the journal has digests; neither a changed version nor a changed name can hide them."""
+    """Return True if the journal has digests; neither a changed version nor a changed name can hide them."""
     tables = database.execute("SELECT count(*) FROM sqlite_master WHERE name = 'digests'").fetchone()[0]
     return bool(tables) or int(database.execute("PRAGMA user_version").fetchone()[0]) >= FIRST_VERSION
 

@@ -1,4 +1,4 @@
-"""Who takes part in an evaluation: strategies, their options as the user gave them, their prompts.
+"""Entrants of an evaluation: strategies, their options as the user gave them, their prompts and code.
 
 Options are recorded in full, so that a default that changes later is noticed.
 """
@@ -198,7 +198,7 @@ def recorded_name(label: str, strategy: str | Strategy) -> str:
 
 
 def takes_seed(strategy: Strategy, chosen: Mapping[str, Any]) -> bool:
-    """Return whether a strategy has a seed among its options that was not set by hand.
+    """Return True if a strategy has a seed among its options that was not set by hand.
 
     >>> def vote(question, kit, *, shuffle_seed: int = 0): ...
     >>> takes_seed(vote, {}), takes_seed(vote, {"shuffle_seed": 3})

@@ -1,4 +1,4 @@
-"""How fast an evaluation goes, and what it will still take: by each strategy's own times.
+"""The pace of an evaluation and the time that is left, by each strategy's own times.
 
 Questions that are in hand count for what is left of them. The range holds nineteen times of twenty, if
 the questions to come are like those seen.
@@ -53,8 +53,7 @@ class Pace:
         self._times.setdefault(entrant, _Times()).add(seconds)
 
     def left(self, waiting: Mapping[str, int], in_hand: Sequence[tuple[str, float]]) -> Left | None:
-        """Return what remains for so many questions to begin and those in hand, each with the seconds it has
-        had.
+        """Estimate the time left for questions to begin and those in hand, each with the seconds it has had.
 
         A strategy that was not seen is taken to need the mean of those that were; None before any was.
 

@@ -1,4 +1,4 @@
-"""What a run is given: how a question is asked, what its manifest records, models that are loaded."""
+"""The parts of a run: the way to ask, the manifest, and models that are loaded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Ask = Callable[[str, Sequence[Passage], str, Mapping[str, Any], Trace], Answer]
 """(question, passages, strategy, options, trace) -> answer; raises `LLMError` or `ReplyError` for a fault."""
 
 
-class Worked(NamedTuple):
+class WorkResult(NamedTuple):
     """An answer, the seconds that it took, and the judge's grades."""
 
     answer: Answer
@@ -41,26 +41,26 @@ class Worked(NamedTuple):
     grades: Mapping[str, Grade]
 
 
-Work = Callable[[Example, Entrant, Trace], Worked]
+Work = Callable[[Example, Entrant, Trace], WorkResult]
 """Answers a question as an entrant does; the trace hears of it. Raises as `Ask` does."""
 
 
-def worked_here(ask: Ask, judge: Judge | None = None) -> Work:
+def work_here(ask: Ask, judge: Judge | None = None) -> Work:
     """Questions are asked in the thread that has them, and their answers graded, off their bill."""
 
-    def work(example: Example, entrant: Entrant, trace: Trace) -> Worked:
+    def work(example: Example, entrant: Entrant, trace: Trace) -> WorkResult:
         start = time.perf_counter()
         strategy, options = entrant.strategy, options_for(entrant, example)
         answer = ask(example.question, example.passages, strategy, options, trace)
         seconds = time.perf_counter() - start
         graded = judge is not None and answer.abstained != "fault"
-        return Worked(answer, seconds, judge(example, answer) if judge is not None and graded else {})
+        return WorkResult(answer, seconds, judge(example, answer) if judge is not None and graded else {})
 
     return work
 
 
 def is_of_the_question(error: BaseException) -> bool:
-    """Return whether an error is recorded with its question: a fault, or a bug of the strategy."""
+    """Return True if an error is recorded with its question: a fault, or a bug of the strategy."""
     if isinstance(error, DisputatioError):
         return isinstance(error, LLMError | ReplyError)
     return isinstance(error, Exception | SystemExit)
@@ -123,7 +123,7 @@ def load_models(kit: Kit) -> None:
 def run_manifest(
     kit: Kit, identities: Sequence[Identity], *, seed: int, verify: bool, judge: str = "", index: str = ""
 ) -> RunManifest:
-    """Return what all records of a run share; raises `InputError` for one name of two files."""
+    """Build the manifest that all records of a run share; raises `InputError` for one name of two files."""
     names = [identity.name for identity in identities]
     for name in names:
         if names.count(name) > 1:
@@ -143,7 +143,7 @@ def run_manifest(
     )
 
 
-def described(retriever: Retriever) -> str:
+def describe_retriever(retriever: Retriever) -> str:
     """Return a retriever as a manifest names it: an index by its folder's name and what it holds."""
     if not isinstance(retriever, Index):
         return f"{type(retriever).__module__}.{type(retriever).__qualname__}"
@@ -187,7 +187,7 @@ def kit_for(
 def retriever_for(
     index: str | Path | RetrieverLike | None, settings: Settings, say: Say = lambda _: None
 ) -> Retriever | None:
-    """Return what is searched in place of the rows' own passages; raises as `open_index` does."""
+    """Open the index to search in place of the rows' own passages; raises as `open_index` does."""
     if not isinstance(index, str | Path):
         return None if index is None else as_retriever(index)
     embedder = embedder_for(settings, Path(index), say=say)

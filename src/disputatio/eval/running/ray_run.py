@@ -20,12 +20,12 @@ from disputatio.eval.judge import judge_with
 from disputatio.eval.release_judge import release_judge_with
 from disputatio.eval.running.preparing import (
     Work,
-    Worked,
+    WorkResult,
     ask_with,
     kit_for,
     load_models,
     retriever_for,
-    worked_here,
+    work_here,
 )
 from disputatio.eval.running.run_log import Entrant
 from disputatio.pipeline import Strategy
@@ -33,7 +33,7 @@ from disputatio.protocols import MinimalLLM
 from disputatio.spending import Meter
 from disputatio.trace import Logged, Trace
 from disputatio.types import Example, Usage
-from disputatio.workers.carried import Carried, carried
+from disputatio.workers.outcome import Outcome, capture
 
 JUDGES = {"menu": judge_with, "release": release_judge_with}
 """The judges that grade answers, by the rubric."""
@@ -63,7 +63,7 @@ class _Question(NamedTuple):
 class _Result(NamedTuple):
     """The result of a question, and what its trace has."""
 
-    worked: Carried[Worked]
+    worked: Outcome[WorkResult]
     log: Sequence[Logged]
     usages: Sequence[Usage]
 
@@ -74,7 +74,7 @@ def _make_work(recipe: Recipe, meter: Meter) -> Callable[[_Question], _Result]:
     kit = meter.wrap(plain)
     if not recipe.settings.replay:
         load_models(plain)
-    work = worked_here(
+    work = work_here(
         ask_with(
             kit,
             verify=recipe.verify,
@@ -87,19 +87,19 @@ def _make_work(recipe: Recipe, meter: Meter) -> Callable[[_Question], _Result]:
 
     def answer(question: _Question) -> _Result:
         trace = Trace()
-        worked = carried(lambda: work(question.example, question.entrant, trace))
+        worked = capture(lambda: work(question.example, question.entrant, trace))
         return _Result(worked, trace.log, trace.usages)
 
     return answer
 
 
 @contextmanager
-def questions_sent(recipe: Recipe, meter: Meter, address: str, workers: int, each: int) -> Iterator[Work]:
+def open_work(recipe: Recipe, meter: Meter, address: str, workers: int, each: int) -> Iterator[Work]:
     """Open a `Work` that sends questions to workers; raises as `open_questions` does."""
     make = partial(_make_work, recipe)
     with open_questions(make, recipe.settings, meter, address, workers, each) as ask:
 
-        def work(example: Example, entrant: Entrant, trace: Trace) -> Worked:
+        def work(example: Example, entrant: Entrant, trace: Trace) -> WorkResult:
             result: _Result = ask(_Question(example, entrant))
             trace.log += result.log
             trace.spend(result.usages)
@@ -108,14 +108,14 @@ def questions_sent(recipe: Recipe, meter: Meter, address: str, workers: int, eac
         yield work
 
 
-def sent_later(held: contextlib.ExitStack, opened: Callable[[], Any]) -> dict[str, Any]:
+def defer_work(held: contextlib.ExitStack, opened: Callable[[], Any]) -> dict[str, Any]:
     """Return the arguments of `run` that send questions; workers begin before the first question.
 
     They end with `held`.
     """
     begun: list[Work] = []
 
-    def work(example: Example, entrant: Entrant, trace: Trace) -> Worked:
+    def work(example: Example, entrant: Entrant, trace: Trace) -> WorkResult:
         return begun[0](example, entrant, trace)
 
     return {"work": work, "prepare": lambda: begun.append(held.enter_context(opened()))}

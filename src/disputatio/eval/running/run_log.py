@@ -40,8 +40,8 @@ _SHOWN = 4  # differences of one mapping that are spelt out
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any], lead: str) -> list[str]:
-    """Return what is not as it was, one clause a field; both are JSON values. What was not recorded is not
-    compared.
+    """List the fields that changed, one clause each; both are JSON values. Fields that were not recorded are
+    not compared.
 
     >>> differences({"model": "a", "seed": 1}, {"model": "b", "seed": 1}, "begun with")
     ['begun with model "a", now it is "b"']
@@ -88,7 +88,7 @@ def _names(was: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 
 def _pairs(mapping: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """Return what a mapping says where another says something else."""
+    """List the entries of a mapping that another lacks or has otherwise."""
     gone = object()
     pairs = [
         f"{key}={_shown(value)}" for key, value in sorted(mapping.items()) if other.get(key, gone) != value
@@ -135,7 +135,7 @@ class Entrant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunManifest:
-    """What all records of one journal share; a resumed run must have the same.
+    """The facts that all records of one journal share; a resumed run must have the same.
 
     `datasets` maps a data set's name to the SHA-256 of its file, `metrics` to the metrics it
     defines, `roles` a role to the model cast for it; `metrics_version` is that of the definitions. `judge`
@@ -280,7 +280,7 @@ def read_journal(out: Path) -> Contents:
 
 
 def read_spending(out: Path) -> dict[str, Usage]:
-    """Return what every call in `out` has cost by model, those of failed questions with them.
+    """Sum the usage of every call in `out` by model, failed questions included.
 
     What was under way when a process was killed is not in it. Raises `InputError` as `read_journal`."""
     with reading(out) as database:
@@ -394,7 +394,7 @@ def _compare(
 
 
 def _labels(example: Example) -> dict[str, Any]:
-    """Return what a report must know of an example."""
+    """Return the fields of an example that a report needs."""
     return {
         "gold": example.gold,
         "wrong": example.wrong,

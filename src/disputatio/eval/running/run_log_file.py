@@ -82,7 +82,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def disk_faults_told(out: Path) -> Iterator[None]:
+def report_disk_faults(out: Path) -> Iterator[None]:
     """A while in which a disk that is full or fails raises a `StoreError` that says what is kept."""
     try:
         yield

@@ -35,7 +35,7 @@ from disputatio.eval.judge import Grade, Judge, as_record
 from disputatio.eval.metrics import score_answer
 from disputatio.eval.record import Record
 from disputatio.eval.running.pace import Left, Pace
-from disputatio.eval.running.preparing import Ask, Work, is_of_the_question, worked_here
+from disputatio.eval.running.preparing import Ask, Work, is_of_the_question, work_here
 from disputatio.eval.running.run_log import Entrant, Entry, RunLog, RunManifest, State, open_run_log
 from disputatio.events import Bug
 from disputatio.spending import Meter
@@ -48,7 +48,7 @@ _FINAL = (ContextTooLong, NoLogprobs, NotJournalled, QuotaExceeded, Refused, Wor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a run is, told after every record. `left` is None before there is a guess.
+    """The progress of a run, reported after every record. `left` is None before there is an estimate.
 
     `done` counts the pairs that are settled; one that failed and is to be tried again is not.
     """
@@ -64,7 +64,8 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """What a run did: pairs answered, pairs that were done before, pairs that failed by a fault or a bug.
+    """The outcome of a run: pairs answered, pairs that were done before, pairs that failed by a fault or a
+    bug.
 
     `left` counts the pairs that were not tried, `waiting` those of each entrant; `stopped` says why when
     there are any. `retried` counts the faults that were tried again.
@@ -148,7 +149,7 @@ def run(
         with _interruptible() as interrupted:
             under_way = _Work(
                 journal=journal,
-                work=work or worked_here(_given(ask), judge),
+                work=work or work_here(_given(ask), judge),
                 manifest=manifest,
                 meter=meter,
                 progress=progress,
@@ -212,7 +213,7 @@ class _Work:
         return f"{self.in_a_row} faults in a row"
 
     def _is_over(self) -> bool:
-        """Return whether no further question is to be begun."""
+        """Return True if no further question is to be begun."""
         spent = self.meter is not None and bool(self.meter.stopped)
         return self.interrupted.is_set() or self.in_a_row >= PATIENCE or self.error is not None or spent
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _FILES = 256  # files in a task of reading, or
 _BYTES = 4_000_000  # so many bytes of them
 
-Came = tuple["Row", "NDArray[np.float32] | None"]
+RowVectors = tuple["Row", "NDArray[np.float32] | None"]
 """A row with the vectors of its passages, where they were embedded."""
 
 
@@ -78,19 +78,19 @@ def ingest_with_ray(
     files = find_all(paths, run, options)
     run.total = len(files)
 
-    def told(passages: int) -> None:
+    def report(passages: int) -> None:
         if progress is not None:
             progress(run.done, run.total, passages)
 
     own = index.embedder
-    with index.open_writer(told) as writer:
+    with index.open_writer(report) as writer:
         changed = []
         for path, folder in files:
             if _is_unchanged(writer, path, folder, options):
                 run.done += 1
             else:
                 changed.append((path, folder))
-        told(0)
+        report(0)
         if changed:
             make = None if own is None else embedder or _maker(own, threads)
             recipe = ray_worker.Recipe(
@@ -116,13 +116,13 @@ def ingest_with_ray(
                 ) as pool:
                     stream = BlockStream(tasks, pool, is_wanted if make is not None else None)
                     rows = itertools.chain.from_iterable(map(_rows_of, stream))
-                    _put(writer, changed, rows, run, lambda: told(writer.counts["passages"]))
+                    _put(writer, changed, rows, run, lambda: report(writer.counts["passages"]))
         writer.finish()
     return summary_of(writer.counts, start, run)
 
 
 def _is_unchanged(writer: Writer, path: Path, folder: str, options: ReadOptions) -> bool:
-    """Return whether a file is in already; one that is new is not looked at here, but by the worker."""
+    """Return True if a file is in already; a new one is not looked at here, but by the worker."""
     known = writer.fingerprints.get(file_key(path))
     if known is None:
         return False
@@ -133,7 +133,7 @@ def _is_unchanged(writer: Writer, path: Path, folder: str, options: ReadOptions)
     return True
 
 
-def _rows_of(block: Block) -> Iterator[Came]:
+def _rows_of(block: Block) -> Iterator[RowVectors]:
     """Yield the rows of a block, each with its part of the vectors."""
     at = 0
     for number, row in enumerate(ray_worker.rows_of(block.table)):
@@ -147,11 +147,11 @@ def _rows_of(block: Block) -> Iterator[Came]:
 def _put(
     writer: Writer,
     files: Sequence[tuple[Path, str]],
-    rows: Iterable[Came],
+    rows: Iterable[RowVectors],
     run: Run,
-    told: Callable[[], None],
+    report: Callable[[], None],
 ) -> None:
-    """Put what came of each file, in their order; `told` is called after each."""
+    """Put what came of each file, in their order; `report` is called after each."""
     for number, own_rows in itertools.groupby(rows, key=lambda came: came[0].number):
         file = file_key(files[number][0])
         end: list[Any] = []
@@ -162,10 +162,10 @@ def _put(
         except IngestError as error:
             run.refused.append(error)
         run.done += 1
-        told()
+        report()
 
 
-def _documents(rows: Iterator[Came], file: str, run: Run, end: list[Any]) -> Iterator[Prepared]:
+def _documents(rows: Iterator[RowVectors], file: str, run: Run, end: list[Any]) -> Iterator[Prepared]:
     """Yield the documents of one file; raises `IngestError` where the worker could not read on."""
     for row, vectors in rows:
         if row.kind == ray_worker.DOCUMENT:
@@ -201,8 +201,8 @@ def _tasks(files: Sequence[tuple[Path, str]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _maker(embedder: Embedder, threads: int) -> Callable[[], Embedder] | None:
-    """Return what opens an embedder on a worker, on so many threads; None for one that only this
-    process has.
+    """Return a function that opens the embedder on a worker, on so many threads; None if only this process
+    has it.
     """
     from disputatio.store.embed import OnnxEmbedder
 

@@ -109,7 +109,7 @@ def prepared_of(row: Row, file: str, vectors: NDArray[np.float32] | None = None)
 
 
 def texts_of(block: pa.Table) -> list[str]:
-    """Return what is embedded for the passages of a block, in their order."""
+    """Return the texts to embed for the passages of a block, in their order."""
     texts: list[str] = []
     for row in rows_of(block):
         if row.kind == DOCUMENT:

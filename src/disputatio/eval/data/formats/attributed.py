@@ -54,7 +54,7 @@ def datamorgana(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def _categories(row: Mapping[str, Any], place: Place) -> dict[str, str]:
-    """Return what kind of question it is, by columns, or by the lists that the generator itself returns."""
+    """Return the categories of a question, by columns, or by the lists that the generator itself returns."""
     strata = {name: string(row, field, place) for name, field in CATEGORIES.items() if row.get(field)}
     for key in ("question_categories", "user_categories"):
         for item in items(row, key, dict, place) if row.get(key) else []:

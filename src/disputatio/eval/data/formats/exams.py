@@ -96,9 +96,7 @@ def legalbench(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def task_of(rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]:
-    """Return what a task of LegalBench may answer by its file, in the order of the alphabet, and
-    how it asks.
-    """
+    """Return the possible answers of a LegalBench task by its file, in alphabetical order, and its prompt."""
     answers = sorted({str(row.get("answer") or "").strip() for row in rows} - {""})
     prompt = path.parent / PROMPT
     return {

@@ -1,4 +1,4 @@
-"""What a data set's format is: who reads its rows, what tells them from others, what is measured."""
+"""The format of a data set: its loader, the fields that identify its rows, and its metrics."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ class Format:
     beside: tuple[str, ...] = ()
 
     def knows(self, row: Mapping[str, Any]) -> int:
-        """Return how many fields of the variant that a row has all of; 0 where it has all of none."""
+        """Count the fields of the variant that a row has all of; 0 if it has all of none."""
         return max((len(keys) for keys in self.shapes if all(key in row for key in keys)), default=0)

@@ -83,7 +83,7 @@ def medmcqa(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def cop_base(rows: Sequence[Mapping[str, Any]], _path: Path) -> dict[str, Any]:
-    """Return whether the rows of a MedMCQA file count options from 0 or from 1; empty where no row tells.
+    """Return 0 or 1, from which the rows of a MedMCQA file count options; empty if no row tells.
 
     >>> cop_base([{"cop": 1}, {"cop": 4}], Path()), cop_base([{"cop": 2}, {"cop": 0}], Path())
     ({'base': 1}, {'base': 0})

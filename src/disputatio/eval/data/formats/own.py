@@ -60,7 +60,7 @@ def jsonl(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def _categories(row: Mapping[str, Any], place: Place) -> dict[str, str]:
-    """Return what kind of question it is, {"premise": "without", ...}: the tables tell kinds apart."""
+    """Return the categories of a question, {"premise": "without", ...}, for tables by category."""
     categories = row.get("categories") or {}
     if not isinstance(categories, dict) or not all(isinstance(value, str) for value in categories.values()):
         raise place.wrong("categories must be an object of texts")

@@ -1,4 +1,4 @@
-"""Whose rows these are: which loader would read a row that another could not."""
+"""Suggestions of the loader that would read a row that another could not."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from disputatio.eval.data.rows import Place
 
 
 def hint(row: object, path: Path, form: Format, *, above: int = 0) -> str:
-    """Return which other loader would read a row, or a file that is one JSON object, in words behind an
-    error.
+    """Suggest the loader that would read a row, or a file that is one JSON object, for an error message.
 
     Empty where none would that knows more of its fields than `above`.
     """
@@ -46,9 +45,7 @@ def _known(form: Format, source: Mapping[str, Any], path: Path) -> int:
 
 
 def _row(form: Format, source: Mapping[str, Any], path: Path) -> Mapping[str, Any] | None:
-    """Return what a format would take for its row: the object itself, its first row, or its cells
-    by column.
-    """
+    """Return the row that a format would take: the object itself, its first row, or its cells by column."""
     if form.knows(source):
         return source
     if form.columns and list(source) == [str(number) for number in range(len(form.columns))]:

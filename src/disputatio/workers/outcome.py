@@ -1,4 +1,4 @@
-"""What a function came to, as data that travels: its value, or its error in words of our own.
+"""The result of a function as data that travels: its value, or its error in words of our own.
 
 An exception of ours may not survive being sent from process to process (its parts are not its message), and
 one of another package may not be there on the other side. So an error travels as its kind, its message
@@ -18,7 +18,7 @@ _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Carried(Generic[_Value]):
+class Outcome(Generic[_Value]):
     """A value, or an error: `kind` is its class, `ours` whether that stands in `disputatio.errors`."""
 
     value: _Value | None = None
@@ -30,33 +30,33 @@ class Carried(Generic[_Value]):
     def get(self) -> _Value:
         """Return the value; raises the error where there was one."""
         if self.kind:
-            raise error_of(self)
+            raise rebuild_error(self)
         return self.value  # type: ignore[return-value]  # None is a value like others
 
 
-class _Elsewhere(Exception):
+class _RemoteTraceback(Exception):
     """The traceback of an error as its worker saw it."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
 
 
-def carried(work: Callable[[], _Value]) -> Carried[_Value]:
-    """Return what some work came to; a `SystemExit` of a strategy is an error like others.
+def capture(work: Callable[[], _Value]) -> Outcome[_Value]:
+    """Run some work and return its result as data; a `SystemExit` of a strategy is an error like others.
 
-    >>> carried(lambda: 1 // 0).kind
+    >>> capture(lambda: 1 // 0).kind
     'ZeroDivisionError'
     """
     try:
-        return Carried(value=work())
+        return Outcome(value=work())
     except (Exception, SystemExit) as error:  # noqa: BLE001 (it travels, and is raised again)
-        return failure(error)
+        return capture_error(error)
 
 
-def failure(error: BaseException) -> Carried[Any]:
+def capture_error(error: BaseException) -> Outcome[Any]:
     """Return an error as data."""
     kind = next((one for one in type(error).__mro__ if vars(errors).get(one.__name__) is one), None)
-    return Carried(
+    return Outcome(
         kind=type(error).__name__ if kind is None else kind.__name__,
         message=str(error),
         ours=kind is not None,
@@ -64,14 +64,14 @@ def failure(error: BaseException) -> Carried[Any]:
     )
 
 
-def error_of(one: Carried[Any]) -> Exception:
+def rebuild_error(outcome: Outcome[Any]) -> Exception:
     """Return the error again: of its own class where that is ours, else of a class of the same name.
 
-    >>> str(error_of(failure(errors.ServerFault("it failed", 503))))
+    >>> str(rebuild_error(capture_error(errors.ServerFault("it failed", 503))))
     'it failed'
     """
-    kind: Any = getattr(errors, one.kind) if one.ours else type(one.kind, (Exception,), {})
+    kind: Any = getattr(errors, outcome.kind) if outcome.ours else type(outcome.kind, (Exception,), {})
     error: Exception = kind.__new__(kind)
-    error.args = (one.message,)
-    error.__cause__ = _Elsewhere(one.traceback)
+    error.args = (outcome.message,)
+    error.__cause__ = _RemoteTraceback(outcome.traceback)
     return error
