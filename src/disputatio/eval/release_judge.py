@@ -108,9 +108,8 @@ def _grade(metric: str, system: str, task: str, kit: Kit, max_tokens: int) -> Gr
         (reasoning,) = kit.complete(judge_role(kit), [asked], Sampling(max_tokens=max_tokens))
         reasoned = Message(role="assistant", content=neutralise(reasoning.text))
         turns = Prompt(messages=(*asked.messages, reasoned, number))
-        (completion,) = kit.complete(
-            judge_role(kit), [turns], Sampling(max_tokens=NUMBER_TOKENS, schema=SCHEMA)
-        )
+        sampling = Sampling(max_tokens=NUMBER_TOKENS, schema=SCHEMA)
+        (completion,) = kit.complete(judge_role(kit), [turns], sampling)
     except ContextTooLong as error:
         return Grade(grade=None, reason=f"too long for the judge: {error}")
     try:
