@@ -1,1 +1,1 @@
-"""What is run from a checkout: set up, measure, build the page."""
+"""Scripts for a checkout: set up, measure, build the page."""

@@ -11,9 +11,9 @@ BENCH = Path(__file__).resolve().parent.parent / "bench"
 
 
 def first_line(script: Path) -> str:
-    """Return what a script says it measures: the first line of its docstring."""
+    """Return the first line of a script's docstring."""
     doc = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8")))
-    return doc.splitlines()[0] if doc else "(says nothing of itself)"
+    return doc.splitlines()[0] if doc else "(no docstring)"
 
 
 def is_measurement(script: Path) -> bool:

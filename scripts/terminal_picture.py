@@ -66,7 +66,7 @@ def on_a_terminal(words: list[str]) -> tuple[int, str]:
 
 
 def drawn(printed: str, title: str) -> str:
-    """Return what a terminal shows, as SVG."""
+    """Draw the screen of a terminal as SVG."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(printed.rstrip("\n")))
     picture = console.export_svg(title=title, theme=SVG_EXPORT_THEME, code_format=FRAME, unique_id="answer")

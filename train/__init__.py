@@ -1,1 +1,1 @@
-"""How the small encoder of this project is trained, exported and measured: no part of the package."""
+"""Training, export and measurement of the small encoder; no part of the package."""

@@ -292,7 +292,7 @@ def _beside(example: Example, random_source: random.Random) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mix:
-    """What an epoch is made of: the share of a set's questions, how often each is taken, words of a window.
+    """The mixture of an epoch: the share of a set's questions, how often each is taken, words of a window.
 
     The rest of the answer styles is kept rare: policies are answered by whole clauses, reviews and comments
     by turns of phrase.

@@ -247,7 +247,7 @@ def _fastest(device: str) -> str:
 
 
 class Stop:
-    """Whether the process was asked to end; the step under way is finished first."""
+    """A flag that is set when the process is asked to end; the step under way is finished first."""
 
     def __init__(self) -> None:
         self.wanted = False

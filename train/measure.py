@@ -1,4 +1,4 @@
-"""What an encoder is worth, on passages that nothing was trained, chosen or calibrated on."""
+"""Measure an encoder on passages that nothing was trained, chosen or calibrated on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the heads *entail* and *same* are worth, on pairs that nothing was trained, chosen or calibrated on."""
+"""Measure the heads *entail* and *same* on pairs that nothing was trained, chosen or calibrated on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What decides a training run."""
+"""The settings of a training run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEADS = ("read", "entail", "same")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Mix):
-    """What decides a run. The rate rises over `warm_up` steps, stays, and falls to 0 over the last share.
+    """The settings of a run. The rate rises over `warm_up` steps, stays, and falls to 0 over the last share.
 
     As the rate is level until `(1 - falling) * steps`, a run stopped before that may be resumed with
     another number of steps: it is then the same run as one planned so from its start.

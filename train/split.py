@@ -1,4 +1,4 @@
-"""Which examples are trained on, which are watched, and which calibrate the probabilities."""
+"""The split of examples: to train on, to watch, and to calibrate probabilities."""
 
 from __future__ import annotations
 

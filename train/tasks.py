@@ -1,4 +1,4 @@
-"""What is trained: for each head its epochs, its loss, and its scores on what is kept to watch."""
+"""The heads that are trained: for each its epochs, its loss, and its scores on what is kept to watch."""
 
 from __future__ import annotations
 

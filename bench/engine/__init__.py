@@ -1,1 +1,1 @@
-"""What the embedded engine, the embedder and the estimates cost in time and memory."""
+"""The embedded engine and the embedder: time and memory."""

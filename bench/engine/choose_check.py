@@ -1,4 +1,4 @@
-"""Whether `choose` gives the model's own log P: with and without the constraint, and against the sum of all.
+"""Check that `choose` gives the model's own log P: with and without the constraint, and against the sum of all.
 
 The embedded engine gives the log-probability of the token it generated. If it were taken after the
 constraint mask, an option forced by the mask would have log P = 0. Free generation, each option alone,

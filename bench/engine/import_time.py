@@ -1,4 +1,4 @@
-"""What `import disputatio` costs: time in the interpreter, and how many modules it loads."""
+"""Measure `import disputatio`: time in the interpreter and number of modules loaded."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What several measurements share; nothing here measures anything."""
+"""Code that several measurements share; nothing here is run by itself."""

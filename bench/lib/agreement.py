@@ -1,4 +1,4 @@
-"""How well scores separate true from false: area under the ROC curve, calibration in bins, bootstrap intervals."""
+"""Measures of scores against truth: area under the ROC curve, calibration in bins, bootstrap intervals."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ THREADS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a strategy answered, what that took, and the fault if there was one."""
+    """A strategy's answer, its trace, and the fault if there was one."""
 
     answer: Answer | None
     trace: Trace

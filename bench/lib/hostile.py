@@ -1,4 +1,4 @@
-"""Hostile versions of what an index says of itself: names and values that nothing honest would write."""
+"""Hostile manifests of an index: names and values that no writer of ours produces."""
 
 from __future__ import annotations
 

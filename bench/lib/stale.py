@@ -1,4 +1,4 @@
-"""Which pages of results were made with other prompts or code than those of today.
+"""Find and mark pages of results that were made with other prompts or code than today's.
 
     python -m bench.lib.stale                    # say which pages are stale, and mark them
     python -m bench.lib.stale papers/NAME.md     # a page was made anew: remember what it rests on, without a mark
@@ -29,7 +29,7 @@ MARK = "**Stale:** prompts or code that these figures rest on have changed since
 
 
 def read() -> dict[str, dict[str, Any]]:
-    """Return what each page rests on."""
+    """Read the strategies, modules and hash of each page."""
     return dict(json.loads(RECORD.read_text(encoding="utf-8")))
 
 
@@ -67,7 +67,7 @@ def is_marked(page: Path) -> bool:
 
 
 def line(about: Mapping[str, Any]) -> str:
-    """Return what a reader has to know of how a page's figures were made."""
+    """Write the line on how a page's figures were made."""
     return f"{MADE} {about['options']}. Order of passages: {about['order']}. Tuned on: {about['tuned']}."
 
 

@@ -27,7 +27,7 @@ NAMES = tuple(
 
 
 def question(name: str) -> str:
-    """Return what is asked of a ferry."""
+    """Word the question about a ferry."""
     return f"In what year did the {name} ferry first cross?"
 
 

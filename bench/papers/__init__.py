@@ -1,1 +1,1 @@
-"""What the papers claim, measured here: their tables, figures and baselines."""
+"""The papers' tables, figures and baselines, measured here."""

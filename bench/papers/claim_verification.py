@@ -1,4 +1,4 @@
-"""How well the judges of entailment tell claims that experts found supported from those they did not (ExpertQA).
+"""Measure how well judges of entailment separate claims that experts found supported from others (ExpertQA).
 
     python -m bench.papers.claim_verification claim_judgements.jsonl --claims 250 --journal runs/claims.sqlite \
         [--encoder] [--onnx FOLDER ...] > bench/results/papers/claim_verification.md

@@ -1,4 +1,4 @@
-"""What each strategy costs a question, from folders of `disputatio eval run`: what `disputatio strategies` shows.
+"""Collect what each strategy costs a question, from folders of `disputatio eval run`: what `disputatio strategies` shows.
 
 Run `python -m bench.papers.strategy_costs DIR...` with one or more `--out` folders. For each strategy, set of options,
 data set, model and engine it writes the mean calls, prompt tokens, cached tokens and completion tokens over the

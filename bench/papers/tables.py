@@ -77,7 +77,7 @@ class PaperTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folders:
-    """Where data sets are read and runs are kept."""
+    """The folders of the data sets and of the runs."""
 
     data: Path
     runs: Path

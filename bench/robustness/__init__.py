@@ -1,1 +1,1 @@
-"""What holds against fabricated passages, collusion, hostile input and kill -9."""
+"""Attacks, damaged files, full disks and kill -9."""

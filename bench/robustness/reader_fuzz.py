@@ -1,4 +1,4 @@
-"""Damaged files of every format read one after the other: does the parent live, is every refusal explained?
+"""Read damaged files of every format: the parent has to survive and every refusal to have a reason.
 
 Small valid files are made in code, then mutated with a seed: flipped bits, cut ends, spliced halves, repeated
 blocks, swapped heads, numbers at their extremes. Each is read by one reader, as `ingest` does.
@@ -212,7 +212,7 @@ def _inside(raw: bytes, other: bytes, draw: random.Random) -> bytes:
 
 @dataclass
 class Tally:
-    """What came of the files, by format."""
+    """Outcomes of the files, by format."""
 
     files: int = 0
     read: collections.Counter[str] = field(default_factory=collections.Counter)

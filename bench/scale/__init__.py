@@ -1,1 +1,1 @@
-"""How far one index on one machine goes."""
+"""Past one machine: very many sources, servers of indexes, Ray."""

@@ -36,7 +36,7 @@ GROWTH = (1_000, 10_000, 100_000)
 
 
 def world(sources: int, answers: int, each: int, seed: int) -> tuple[Any, Any, Any, Any, Any]:
-    """Question, source and label (0 is right) of each answer, the true p, and whom each source copies (-1: nobody)."""
+    """Question, source and label (0 is right) of each answer, the true p, and which source each copies (-1: none)."""
     dice = np.random.default_rng(seed)
     questions = max(answers // each, 1)
     p = dice.beta(6, 3, sources)

@@ -1,1 +1,1 @@
-"""How fast and how well passages are found, at what size on disk."""
+"""The index: speed and quality of search, size on disk."""

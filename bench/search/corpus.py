@@ -43,7 +43,7 @@ _KINDS = ("mixed", "planted", "mid", "mixed", "common", "planted", "mid", "mixed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What is asked: `terms` are numbers of posting lists of the corpus, `vector` a unit vector."""
+    """A query: `terms` are numbers of posting lists of the corpus, `vector` a unit vector."""
 
     text: str
     kind: str

@@ -32,7 +32,7 @@ Found = list[tuple[int, str]]
 
 
 class System:
-    """What a system can be asked. Rows are numbers of passages; a leg is sparse, dense or hybrid."""
+    """A search system. Rows are numbers of passages; a leg is sparse, dense or hybrid."""
 
     legs: ClassVar[tuple[str, ...]] = ("sparse", "dense", "hybrid")
     by_source: ClassVar[tuple[str, ...]] = ()
@@ -285,7 +285,7 @@ class Flat:
         ]
 
     def wanted(self, sources: list[str] | None) -> NDArray[np.bool_]:
-        """Return which sources are asked for, by number."""
+        """Return the numbers of the sources asked for."""
         chosen = np.zeros(SOURCES, dtype=np.bool_)
         chosen[[int(name[1:5]) for name in sources] if sources is not None else slice(None)] = True
         return chosen

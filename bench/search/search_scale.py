@@ -98,7 +98,7 @@ class Remote:
 
 
 def folder_of(options: argparse.Namespace, size: int, name: str) -> Path:
-    """Return where a system keeps its files."""
+    """Return the folder of a system's files."""
     return Path(options.work) / str(size) / "systems" / name.removesuffix("-grouped")
 
 
@@ -383,7 +383,7 @@ def measure(options: argparse.Namespace, size: int, systems: Sequence[str]) -> d
 
 
 def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
-    """Return what the command line says."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""How much memory the embedded engine's process takes as it answers more and more prompts, and where that ends.
+"""Measure the memory of the embedded engine's process while it answers more and more prompts.
 
     python -m bench.serve.engine_memory
 

@@ -279,7 +279,7 @@ def main(arguments: Sequence[str] | None = None) -> None:  # noqa: PLR0915 (one 
 {options.raw:,} raw requests in {raw_seconds:.0f} s, then schemathesis with up to {options.examples} examples an operation; the server answered {requests:,.0f} requests in all.
 Raw: {hangs} hangs; statuses {", ".join(f"{status}: {count:,}" for status, count in sorted(statuses.items()))} ("cut": refused without a response).
 Faults of the server (5xx) by route, all requests: {"; ".join(f"{label} {float(count):.0f}" for label, count in server_faults) or "none"}.
-Not typed, or of a kind that nobody foresaw: {len(bad)}. A question asked at the end: status {answered}.
+Not typed, or of an unexpected kind: {len(bad)}. A question asked at the end: status {answered}.
 
 {len(canaries)} canaries in the environment, the token, an address with a password and the names of files: {"none seen" if not leaks else f"SEEN: {leaks}"} in the raw responses, `/metrics`, standard error,
 the file of answers and the audit log.

@@ -1,4 +1,4 @@
-"""What asking over HTTP adds to the library's own calls: to a question, to a search, and until the first event.
+"""Measure what asking over HTTP adds to the library's own calls: to a question, to a search, and until the first event.
 
     python -m bench.serve.overhead
 

@@ -1,4 +1,4 @@
-"""Whether the server's memory, descriptors and threads stay flat over thousands of mixed requests, and no answer is lost.
+"""Check that memory, descriptors and threads of the server stay flat over thousands of mixed requests, and no answer is lost.
 
     python -m bench.serve.soak
 

@@ -1,1 +1,1 @@
-"""How `disputation` rules: corpora that disagree in different ways, weights fitted on some and tried on the others."""
+"""Benches of the verdict of `disputation`: corpora that disagree in different ways, weights fitted on some of them."""

@@ -1,4 +1,4 @@
-"""How sure a position may be: the map from what `disputation` weighs to how often such a position is right.
+"""Fit the probability of a position: the map from what `disputation` weighs to how often such a position is right.
 
     python -m bench.verdict.calibration --data ../shared/data --journal FILE
 

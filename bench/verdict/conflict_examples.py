@@ -255,7 +255,7 @@ class NewsRow:
 
     @property
     def bearing(self) -> int:
-        """How many of the real passages bear the right answer."""
+        """The number of real passages that bear the right answer."""
         return sum(bears_any(f"{p.title} {p.text}", self.example.gold) for p in self.example.passages)
 
 

@@ -1,4 +1,4 @@
-"""What `disputation` answers where sources disagree: right, attacked, open, abstained, and what it costs, by corpus.
+"""Measure what `disputation` answers where sources disagree: right, attacked, open, abstained, and what it costs, by corpus.
 
     python -m bench.verdict.figures --data ../shared/data --journal FILE
 
@@ -43,7 +43,7 @@ _OUT = RESULTS / "verdict" / "figures.json.gz"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of one question."""
+    """The outcome of one question."""
 
     row: int
     fault: str
@@ -183,7 +183,7 @@ def _calibration(cells: Sequence[Mapping[str, Any]], score: str) -> str:
 
 
 def _sure(cells: Sequence[Mapping[str, Any]]) -> str:
-    """Return what is right and attacked where less likely answers are withheld."""
+    """Return the shares right and attacked if less likely answers are withheld."""
     parts = []
     for least in SURE:
         kept = [cell["confidence"] is not None and cell["confidence"] >= least for cell in cells]

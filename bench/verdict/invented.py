@@ -20,7 +20,7 @@ _GIVEN = ("Marta", "Ivor", "Lena", "Otto", "Signe", "Paul", "Greta", "Anton", "R
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What is asked of an invented name, three ways to tell it, and how an answer is drawn."""
+    """A question on an invented name, three wordings of a passage, and a function that draws an answer."""
 
     question: str
     told: tuple[str, str, str]

@@ -128,7 +128,7 @@ def constants(model: Fit) -> dict[str, Any]:
 
 
 def told_by_others(name: str, rows: Mapping[str, Sequence[Sides]]) -> dict[str, Any]:
-    """Return how well the weights of all other corpora tell the sides of one."""
+    """Measure the weights fitted on all other corpora on the sides of one."""
     others = [row for other, some in rows.items() if family(other) != family(name) for row in some]
     model, own = fitted(others), rows[name]
     likely = [chance(model.log_odds(row.features)).tolist() for row in own]
@@ -183,7 +183,7 @@ def report(out: Mapping[str, Any]) -> str:
             "",
             "`python -m bench.verdict.weights --data DATA --journal FILE`",
             "",
-            f"Model {out['model']}, engine {out['engine']}, encoder {out['encoder']}, prompt of the witnesses {out['prompt']}; "
+            f"Model {out['model']}, engine {out['engine']}, encoder {out['encoder']}, prompt of the readers {out['prompt']}; "
             f"passages shuffled by their row; ridge {RIDGE:g} on standardised features. Odd rows alone were read (of RAMDocs 7, 15, ..., "
             f"which the encoder has not seen); {out['failed']} rows failed. Data (SHA-256): "
             + ", ".join(f"{name} {digest}" for name, digest in out["data"].items())
@@ -231,8 +231,8 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     for name in FITTED_ON:
         corpus = CORPORA[name](arguments.data)
         examples = corpus.to_fit()[: arguments.rows]
-        heard = over(examples, partial(sides, corpus=corpus, kit=kit), label=name)
-        rows[name] = [row for row in heard if row is not None]
+        read_rows = over(examples, partial(sides, corpus=corpus, kit=kit), label=name)
+        rows[name] = [row for row in read_rows if row is not None]
         failed += len(examples) - len(rows[name])
     model = fitted([row for some in rows.values() for row in some])
     out = {

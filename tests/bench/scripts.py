@@ -1,4 +1,4 @@
-"""How tests come by the measurements of `bench/`, whichever room they stand in."""
+"""Finds the measurements of `bench/` for tests, whatever their room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What training makes of data sets: windows, unanswerable twins, sides that never meet."""
+"""Training examples from data sets: windows, unanswerable twins, sides that never meet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured: each set's own shape, and figures that follow their definitions."""
+"""Measuring: each set keeps its own shape, and figures follow their definitions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Files that hide text from a reader, and files that look suspicious but hide nothing, for `test_visibility.py`.
 
-Each trick is a small file with SEEN words and words that nobody would see. It is found when the words are not in what is
+Each trick is a small file with SEEN words and words that no reader would see. It is found when the words are not in what is
 read and the document says how much was removed. A look is a file whose words are all seen, and must all be read.
 """
 

@@ -1,4 +1,4 @@
-"""What the kernel forbids the parsers' child: each attempt is made in a process that confined itself."""
+"""Confinement of the parsers' child by the kernel: each attempt is made in a process that confined itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents and passages say who gives their date: the document itself, only its file, or nobody knows."""
+"""Documents and passages record where their date is from: the document itself, its file, or unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person would not see is taken out of every format, and counted."""
+"""Text that a person would not see is removed from every format, and counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What addresses give lies in the index as files would."""
+"""Documents of web addresses are indexed as files are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is no document is left out of a folder and counted, unless it is named."""
+"""Files that are no documents are left out of a folder and counted, unless they are named."""
 
 from __future__ import annotations
 

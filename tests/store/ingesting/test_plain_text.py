@@ -1,4 +1,4 @@
-"""What is stored, and so what is quoted, is what a reader sees: no markup, no menus, no hidden text."""
+"""Stored text, which is quoted, is the text that a reader sees: no markup, no menus, no hidden text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader would see: each trick of the bench is found or a stated limit, each plain look is read."""
+"""Visible text: each trick is found or a stated limit, each file that hides nothing is read whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changes in a folder is ingested, what goes is removed, and no event is lost."""
+"""Changed files of a folder are ingested, deleted ones removed, and no event is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which web addresses may be fetched: URLs read strictly, hosts as what they are, addresses judged.
+"""Checks of web addresses before a fetch: strict parsing of URLs and hosts, and no private addresses.
 
 Nothing here opens a socket. `read_address` reads a URL as browsers do (WHATWG URL) and refuses what
 two readers could understand differently; `check_ip` judges one resolved address by IANA's registries
@@ -188,7 +188,7 @@ def check_ip(text: str, *, allow_private: bool = False) -> str:
     """Return why an address may not be connected to; empty when it may.
 
     IPv4 inside IPv6 is judged by the IPv4 address where traffic would reach it (mapped and NAT64)
-    and refused where nobody honest uses it any more (compatible, translated, 6to4, Teredo, ISATAP).
+    and refused where it is no longer in legitimate use (compatible, translated, 6to4, Teredo, ISATAP).
     `allow_private` opens loopback and private networks, never link-local or metadata addresses.
 
     >>> check_ip("93.184.216.34"), check_ip("::ffff:127.0.0.1")

@@ -1,4 +1,4 @@
-"""What the kernel can forbid the parsers' child: files by Landlock, system calls by seccomp.
+"""Confinement of the parsers' child by the kernel: files by Landlock, system calls by seccomp.
 
 Landlock leaves it the interpreter, its libraries and the files that those read; all else, to read or to
 write, is refused. The filter of system calls leaves it no socket, no new process, no signal to another
@@ -74,7 +74,7 @@ _REFUSED = (
 
 
 def fences() -> dict[str, int]:
-    """Return what the kernel can do: the version of `landlock` (0: none), and if it filters calls
+    """Look up what the kernel supports: the version of `landlock` (0: none), and if it filters calls
     (`seccomp`).
     """
     return {"landlock": max(_landlock_version(), 0), "seccomp": int(_can_filter())}

@@ -1,4 +1,4 @@
-"""What documents are put in, wherever they are kept, and how a caller's own are put there."""
+"""The writer of documents, whatever the backend, and the writing of a caller's own documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from disputatio.types import Passage
 
 
 class DocumentWriter(Protocol):
-    """What documents are put in: the writer of an index in a folder, or of one that a server keeps.
+    """Writes documents into an index in a folder, or into one on a server.
 
     `counts` has added, unchanged, replaced and removed documents, and passages; `fingerprints` how known
     files looked, by path.

@@ -1,4 +1,4 @@
-"""What readers give: documents, and the rows and files that were refused."""
+"""The output of readers: documents, and the rows and files that were refused."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MOST_FIELDS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """What was read from a file, or from one row of it (`row` is then its number, from 1).
+    """A document read from a file, or from one row of it (`row` is then its number, from 1).
 
     `text` is the text that is stored and that passages point into. `folder` is the top folder of
     the file under the path that was given. `date_origin` says who gives the `date`, as that of a passage
     does. `id` is given by the index from the content. `metadata`
-    may hold `hidden` (how many characters nobody would have seen were removed) and, for paged
+    may hold `hidden` (the number of characters removed because no reader would see them) and, for paged
     formats, `pages` (see `page_of`).
     """
 
@@ -45,7 +45,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What came of one file: the good documents, and the rows that were refused.
+    """The result of reading one file: the good documents, and the rows that were refused.
 
     `documents` is a tuple for a small file and an iterator for a large one, to be gone through once
     and before the next file is read; it raises `IngestError` when the file turns out broken or changed

@@ -66,7 +66,7 @@ _EARLIEST = "1990-01-01"  # the web is not older; servers without a date say 197
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """What a URL gave: `url` is where it was found after redirects, `asked` what was asked for.
+    """The document at a URL: `url` is where it was found after redirects, `asked` what was asked for.
 
     `suffix` is the ending of a file of its kind, `date` that of Last-Modified and `day` that of the
     fetch, both ISO days. `charset` is the encoding that the server states, empty when none.
@@ -132,7 +132,7 @@ def read_url(
     """Return the documents that a URL gives, read as a file of its kind by `read` (of `open_reader`).
 
     Where a document lies and what it is known by (`path`) is the URL that was asked for, so that a
-    second ingest replaces the first. What it says of itself is not believed beyond its own site: the
+    second ingest replaces the first. Its own statements are not believed beyond its own site: the
     url is the one that it states only where that is of the same registrable domain, and a source or
     owner that it states is kept as `stated_source` and `stated_owner` in its metadata. The day of
     the fetch is in `fetched`, and no part of a document's identity. A page's date is the one that it

@@ -1,4 +1,4 @@
-"""What tells an unchanged file without parsing it: its size, time and content, and how it was read."""
+"""Fingerprints that show an unchanged file without parsing it: size, time, content, and reading options."""
 
 from __future__ import annotations
 

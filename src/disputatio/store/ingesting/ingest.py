@@ -24,13 +24,13 @@ Progress = Callable[[int, int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestSummary:
-    """What an ingest did, in documents; `refused` holds (path or path:row, reason).
+    """The result of an ingest, in documents; `refused` holds (path or path:row, reason).
 
     `left_out` counts what was not read on purpose: files of `code` or `configuration` in folders, what was
     `excluded` by a pattern, and `hidden` sheets, rows and columns of workbooks.
 
     `removed` counts documents that their file no longer holds, beside those replaced; `hidden` the
-    characters of new documents that were left out since nobody would have seen them.
+    characters of new documents that were left out because no reader would see them.
     """
 
     added: int = 0
@@ -46,7 +46,7 @@ class IngestSummary:
 
 @dataclass(slots=True)
 class Run:
-    """One ingest under way: what it heard of so far. `unverified` says that the documents are strangers'."""
+    """The state of one ingest under way. `unverified` says that the documents are strangers'."""
 
     unverified: bool = False
     refused: list[IngestError] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Run:
 
 
 def find_all(paths: Sequence[str | Path], run: Run, options: ReadOptions = DEFAULT) -> list[tuple[Path, str]]:
-    """Return the files under all of the paths, each with its top folder; the run hears what is
+    """Return the files under all of the paths, each with its top folder; the run records what is
     passed over.
     """
     files: dict[Path, str] = {}

@@ -37,7 +37,7 @@ def ingest_urls(
     """Fetch addresses and put what they gave in; an address ingested again replaces what it gave before.
 
     The index is locked only while something is put, not while a server is waited for. What cannot be
-    fetched or read is listed in the summary, and the rest goes on. `progress(done, total)` hears of
+    fetched or read is listed in the summary, and the rest goes on. `progress(done, total)` is called for
     each address. The other parameters are those of `fetch`.
 
     Raises `InputError` for wrong `options`, `StoreError` as `Index.ingest` does.

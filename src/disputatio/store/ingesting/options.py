@@ -1,4 +1,4 @@
-"""How an ingest chooses files and reads them: which files are left out, which columns mean what."""
+"""Options of an ingest: the files that are left out, and the columns of tables that hold each field."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from disputatio.store.ingesting.documents import FIELDS
 from disputatio.store.ingesting.source import check_source_by
 
 CODE, CONFIGURATION, EXCLUDED, HIDDEN = "code", "configuration", "excluded", "hidden"
-"""Why something is left out: kinds of files in a folder, a pattern of the user, sheets and rows not shown."""
+"""Reasons to leave something out: kinds of files, a pattern of the user, sheets and rows not shown."""
 
 READING = 2
 """Grows when the readers make something else of the same file, so that files are read again."""
@@ -38,7 +38,7 @@ _CODE_FOLDERS = frozenset({"node_modules", "__pycache__"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """How files are chosen and read.
+    """Options of choosing and reading files.
 
     `source_by` is what tells sources apart (`source.with_source`). `columns` maps fields of a document
     (text, title, url, date, source, owner) to the columns of tables, or fields of JSON rows, that hold them;

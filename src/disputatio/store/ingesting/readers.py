@@ -253,7 +253,7 @@ def _from_stdin(file: BinaryIO, task: _Task) -> Iterator[Document]:
 
 
 class _Rest(io.RawIOBase):
-    """What was read of a stream already, and then the rest of it."""
+    """A stream that yields the part already read, and then the rest."""
 
     def __init__(self, head: bytes, rest: BinaryIO) -> None:
         super().__init__()

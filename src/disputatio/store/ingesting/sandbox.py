@@ -30,7 +30,7 @@ SECONDS = 20.0
 MEGABYTES = 512
 _LARGEST_ANSWER = 100_663_296  # bytes of one part: the longest text and its record
 _STARTING = 90.0  # seconds that the interpreter and its libraries may take to load, once for a child
-# What the child may know of the environment; the rest (keys, proxies) is none of its business.
+# Variables that the child gets; keys and proxies are kept from it.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "LD_LIBRARY_PATH", "TZ")
 _ALONE = {
     "MALLOC_ARENA_MAX": "1",  # so that address space is what is used, not what each thread reserves

@@ -1,4 +1,4 @@
-"""Which source a document belongs to: who published it, as far as the document tells."""
+"""The source of a document: its publisher, as far as the document states one."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from disputatio.store.ingesting.options import DEFAULT, ReadOptions
 if TYPE_CHECKING:
     from disputatio.store.contract import Index, IngestSummary
 
-_TICK = 0.25  # seconds at most until a stop is heard
+_TICK = 0.25  # seconds at most until a stop is noticed
 _WILD = frozenset("*?[")
 
 
@@ -40,7 +40,7 @@ def watch(
     """Ingest files, folders and patterns, and again whatever changes in them, until `stop` is set.
 
     A change waits until nothing has changed for `debounce` seconds, ten times that at most. While
-    another process writes to the index, it is tried again every `retry` seconds. `on_summary` hears
+    another process writes to the index, it is tried again every `retry` seconds. `on_summary` is called with
     of the first ingest and of every later one that did something; a refusal is told once, and again
     when its file has changed. Documents of a file that goes are removed; not so when a whole root
     goes, which may be a disk that was unplugged.

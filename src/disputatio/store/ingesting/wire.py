@@ -26,7 +26,7 @@ _AROUND = 1 << 20  # bytes of headers and of the framing of chunks, beside the b
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a fetch may take: bytes of body (as sent and as unpacked), redirects, seconds.
+    """The limits of a fetch: bytes of body (as sent and as unpacked), redirects, seconds.
 
     `connect` covers the name, the connection and TLS of one hop; `total` everything, redirects too.
     """

@@ -39,7 +39,7 @@ _MOST_ATTACHMENTS = 50
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     """Yield the message as one document, then each attachment of a known format as one of its own.
 
-    Its source is the sender's whole address: two writers in one firm are two witnesses, and a public
+    Its source is the sender's whole address: two writers in one firm are two sources, and a public
     mail service's domain says nothing of who wrote. `source_by="domain"` joins by domain.
     """
     message = BytesParser(policy=email.policy.default).parse(file)

@@ -32,7 +32,7 @@ _OFF = frozenset({"", "0", "false"})
 
 @dataclass(slots=True)
 class _Unseen:
-    """The rows and columns of a sheet that nobody sees, by number from 1."""
+    """The hidden rows and columns of a sheet, by number from 1."""
 
     rows: set[int] = field(default_factory=set)
     columns: set[int] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""What a reader would see of a page: colours, the cascade of its styles, where and how text is drawn.
+"""The visible part of a page: colours, the cascade of its styles, where and how text is drawn.
 
 Only the parsers' child imports it.
 """

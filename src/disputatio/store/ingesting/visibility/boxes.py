@@ -1,4 +1,4 @@
-"""What declarations alone hide, with all that is in it: no box, no size, clipped away, moved off the page."""
+"""Elements that declarations alone hide with all their content: no box, no size, clipped, moved away."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_ROOM = 1.0  # pixels of height or width in which nothing is read
 
 
 def hides(values: Mapping[str, str], font: float = 16.0) -> bool:
-    """Return whether the computed values of an element hide all that is in it, whatever it says of itself.
+    """Return whether the computed values of an element hide all that is in it, whatever it declares.
 
     >>> hides({"display": "none"}), hides({"opacity": "1%"}), hides({"left": "-5px", "position": "relative"})
     (True, True, False)

@@ -59,7 +59,7 @@ class _Painted:
 
 @dataclass(slots=True)
 class Follower:
-    """Hears of each operator before it is carried out (`visitor_operand_before` of pypdf)."""
+    """Called with each operator before it is carried out (`visitor_operand_before` of pypdf)."""
 
     page: Box
     resources: Any

@@ -1,4 +1,4 @@
-"""Which elements a selector of CSS means. Each pair of a selector's part and an element is asked once.
+"""The elements that a CSS selector matches. Each pair of a selector's part and an element is asked once.
 
 `cssselect2` reads the selectors; the matching is our own, since that of the library takes time that grows
 with a power of the document's depth, and compiles what strangers wrote to code.
@@ -140,7 +140,7 @@ class Matcher:
         return self._holders[id(relative)]
 
     def _state(self, name: str, element: _Element) -> bool:
-        """Return a pseudo-class of a page that nobody has touched yet: nothing is hovered over or visited."""
+        """Return a pseudo-class of an untouched page: nothing is hovered over or visited."""
         if name in _ATTRIBUTED:
             return any(element.get(attribute) is not None for attribute in _ATTRIBUTED[name])
         if name in ("enabled", "disabled"):

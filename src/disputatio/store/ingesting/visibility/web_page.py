@@ -43,7 +43,7 @@ _SIZES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Style:
-    """What holds for the text of an element, and for what is in it."""
+    """The state that the text of an element inherits."""
 
     font: float = 16.0
     scale: float = 1.0
@@ -60,7 +60,7 @@ class _Style:
 
     @property
     def is_read(self) -> bool:
-        """Whether the text that stands right in the element is seen."""
+        """True if text directly in the element is visible."""
         lost = not self.outlined and is_lost(self.ink, self.ground, self.opacity)
         return (
             self.visible
@@ -150,7 +150,7 @@ class _Walk:
         return " " if text and text != text.strip() else ""
 
     def _is_shut(self, element: Any, above: _Style) -> bool:
-        """Return whether an element is in a closed `details` that nobody can open, since its summary is
+        """Return whether an element is in a closed `details` that cannot be opened, since its summary is
         hidden.
         """
         parent = element.getparent()
