@@ -107,7 +107,7 @@ def _late_embedder(settings: Settings, say: Say, progress: catalogue.Progress | 
     """Return the embedder of the settings, opened by the first strategy that compares passages by meaning."""
     if settings.embedder == "none":
         return None
-    from disputatio.store.lazy_embedder import LazyEmbedder
+    from disputatio.store.embed import LazyEmbedder
 
     def opened() -> Embedder:
         name = settings.embedder

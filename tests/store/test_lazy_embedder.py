@@ -8,7 +8,7 @@ import pytest
 
 from disputatio.errors import InputError
 from disputatio.protocols import Embedder
-from disputatio.store.lazy_embedder import LazyEmbedder
+from disputatio.store.embed import LazyEmbedder
 from tests.store.hashing import HashEmbedder
 
 

@@ -10,19 +10,20 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from disputatio.errors import ConfigError, MissingDependency
+from disputatio.protocols import Embedder
 from disputatio.store.model_folder import EmbedderSettings, ModelFolder, read_folder
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["EmbedderSettings", "OnnxEmbedder"]
+__all__ = ["EmbedderSettings", "LazyEmbedder", "OnnxEmbedder"]
 
 _BATCH_TOKENS = 1024  # of a batch, padding included; see bench/results/engine/embed_speed.md
 _AT_ONCE = 2048  # texts tokenised at a time: their tokens are held together
@@ -182,6 +183,38 @@ class OnnxEmbedder:
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.settings.max_tokens)
         return tokenizer
+
+
+class LazyEmbedder:
+    """An `Embedder` that is opened, and fetched if need be, at its first use; thread-safe, opened once.
+
+    A kit has one for every question, and few strategies use it: the others neither wait nor download.
+    """
+
+    def __init__(self, opener: Callable[[], Embedder]) -> None:
+        self._open = opener
+        self._lock = threading.Lock()
+        self._embedder: Embedder | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self._opened().name
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return self._opened().dimension
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
+        """Return an array (len(texts), dimension) of unit rows; raises what opening the model raises."""
+        return self._opened().embed(texts, query=query)
+
+    def _opened(self) -> Embedder:
+        with self._lock:
+            if self._embedder is None:
+                self._embedder = self._open()
+            return self._embedder
 
 
 def batches_of(lengths: Sequence[int], tokens: int) -> list[list[int]]:
