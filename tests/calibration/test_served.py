@@ -17,9 +17,9 @@ from disputatio.llm.scripted import Scripted
 from disputatio.server.routers.sources import rows_of
 from disputatio.store.contract import Index
 from disputatio.store.opening import open_index
-from disputatio.store.remote.engine import Kept
+from disputatio.store.remote.engine import StoredRow
 from disputatio.store.remote.served_index import ServedIndex
-from disputatio.store.remote.vector_rows import log_rows, logged
+from disputatio.store.remote.vector_rows import join_log, log_rows
 from disputatio.types import Passage, Source
 from tests.calibration.towns import TOWNS, YEARS, kit, passage_on
 from tests.store.remote import served_milvus, served_postgres, served_qdrant
@@ -74,13 +74,13 @@ def _figures(index: Index) -> dict[str, Source]:
 def test_drawn_passages_are_of_the_sources_asked_for_and_the_same_for_a_salt(index: Index) -> None:
     held = index.source_passages()
     assert held is not None
-    drawn = held.drawn(["museum", "archive"], 3, 7)
+    drawn = held.draw(["museum", "archive"], 3, 7)
     assert [passage.source for passage in drawn] == ["museum"] * 3 + ["archive"] * 3
     assert len({passage.id for passage in drawn}) == 6
-    assert held.drawn(["museum", "archive"], 3, 7) == drawn
-    assert any(held.drawn(["museum", "archive"], 3, salt) != drawn for salt in (8, 9, 2**64 - 1))
-    assert held.drawn(["nobody"], 3, 7) == []
-    assert len(held.drawn(["museum"], 99, 7)) == len(TOWNS)
+    assert held.draw(["museum", "archive"], 3, 7) == drawn
+    assert any(held.draw(["museum", "archive"], 3, salt) != drawn for salt in (8, 9, 2**64 - 1))
+    assert held.draw(["nobody"], 3, 7) == []
+    assert len(held.draw(["museum"], 99, 7)) == len(TOWNS)
 
 
 def test_copied_texts_tie_their_sources(index: Index) -> None:
@@ -125,14 +125,14 @@ def test_a_long_entry_is_kept_whole_and_in_its_place(index: Index) -> None:
 def test_an_entry_that_a_kill_cut_short_is_not_there() -> None:
     whole, long = '{"kind": "anew"}', "x" * 25_000
     kept = [
-        [Kept(row.id, row.body, row.order) for row in log_rows(text, order)]
+        [StoredRow(row.id, row.body, row.order) for row in log_rows(text, order)]
         for order, text in enumerate((long, whole, long))
     ]
     assert [len(rows) for rows in kept] == [3, 1, 3]
-    assert logged([*kept[2], *kept[1], *kept[0]]) == [long, whole, long]
+    assert join_log([*kept[2], *kept[1], *kept[0]]) == [long, whole, long]
     for missing in range(3):
         cut_short = [row for number, row in enumerate(kept[2]) if number != missing]
-        assert logged([*kept[0], *kept[1], *cut_short]) == [long, whole]
+        assert join_log([*kept[0], *kept[1], *cut_short]) == [long, whole]
 
 
 def test_a_damaged_entry_is_named(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,7 +136,7 @@ def _draw_passages(passages: SourcePassages, names: list[str], count: int, seed:
     per_source = max(2, math.ceil(3 * count / max(len(names), 1)))
     most = max(4 * count, 64) // per_source
     chosen = sorted(names, key=lambda name: _random_number(seed, name))[: max(most, 1)]
-    return passages.drawn(chosen, per_source, _random_number(seed, "") | 1)
+    return passages.draw(chosen, per_source, _random_number(seed, "") | 1)
 
 
 def _random_number(seed: int, name: str) -> int:

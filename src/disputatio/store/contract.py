@@ -87,7 +87,7 @@ class SourcePassages(Protocol):
     def states(self) -> dict[str, str]:
         """Return one word a source that changes whenever one of its passages is added, changed or removed."""
 
-    def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
+    def draw(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
         """Draw up to `per_source` passages of each source at random, source by source; a salt fixes them."""
 
     def sketches(self, sources: Sequence[str]) -> Sketches:

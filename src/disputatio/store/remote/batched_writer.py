@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from disputatio.store.ingesting.fingerprint import Fingerprint
+    from disputatio.store.segments.terms import Counted
     from disputatio.types import Passage
 
 BATCH = 512  # passages that are put in at once, the last document's whole
@@ -74,11 +74,11 @@ class BatchedWriter(ABC):
         """Put in the queued documents, by file, and count."""
 
 
-def dropped(file: str, old: Collection[str], new: Collection[str], counts: Counter[str]) -> set[str]:
+def count_changes(file: str, old: Collection[str], new: Collection[str], counts: Counter[str]) -> set[str]:
     """Return the documents that a file no longer holds; the changes are counted.
 
     >>> counts = Counter()
-    >>> dropped("a.txt", ["d1", "d2"], ["d2", "d3"], counts), sorted(counts.items())
+    >>> count_changes("a.txt", ["d1", "d2"], ["d2", "d3"], counts), sorted(counts.items())
     ({'d1'}, [('added', 0), ('removed', 0), ('replaced', 1), ('unchanged', 1)])
     """
     fresh = len(set(new) - set(old))
@@ -90,17 +90,15 @@ def dropped(file: str, old: Collection[str], new: Collection[str], counts: Count
     return gone
 
 
-def counted_terms(
+def count_and_embed(
     passages: list[Passage], language: str, embedder: Embedder | None
-) -> tuple[list[NDArray[np.uint64]], NDArray[np.float32] | None]:
-    """Return the hashes of the terms of each passage, repeated as they are in it, and its vector."""
+) -> tuple[Counted, NDArray[np.float32] | None]:
+    """Count the terms of passages, and embed their texts."""
     from disputatio.store.segments.terms import count, searched_text
 
-    titles, texts = [each.title for each in passages], [each.text for each in passages]
+    titles, texts = [passage.title for passage in passages], [passage.text for passage in passages]
     counted = count(titles, texts, language)
-    spans = itertools.pairwise([0, *counted.ends.tolist()])
-    terms = [counted.hashes[counted.tokens[start:end]] for start, end in spans]
-    if embedder is None:
-        return terms, None
+    if embedder is None or not passages:
+        return counted, None
     searched = [searched_text(title, text) for title, text in zip(titles, texts, strict=True)]
-    return terms, embedder.embed(searched)
+    return counted, embedder.embed(searched)

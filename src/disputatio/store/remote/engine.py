@@ -154,7 +154,7 @@ class Row:
     vector: list[float] | None = None
 
 
-class Kept(NamedTuple):
+class StoredRow(NamedTuple):
     """A row as it is read back."""
 
     id: str
@@ -162,7 +162,7 @@ class Kept(NamedTuple):
     order: int
 
 
-class Scored(NamedTuple):
+class ScoredRow(NamedTuple):
     """A row that a scorer found: BM25, or the cosine."""
 
     id: str
@@ -204,7 +204,7 @@ class Engine(Protocol):
     def fetch(self, table: Table, ids: Sequence[str]) -> dict[str, str]:
         """Return the bodies of those of the ids that are there."""
 
-    def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[Kept]:
+    def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[StoredRow]:
         """Yield the rows that have one of the facts, or all rows."""
 
     def erase(self, table: Table, *, ids: Sequence[str] = (), facts: Sequence[str] = ()) -> None:
@@ -215,12 +215,12 @@ class Engine(Protocol):
 
     def best(
         self, scorer: Scorer, query: Query, condition: Condition, most: int, among: Sequence[str] = ()
-    ) -> list[Scored]:
+    ) -> list[ScoredRow]:
         """Return the best passages; those `among` some ids are compared exactly."""
 
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
-    ) -> list[Scored]:
+    ) -> list[ScoredRow]:
         """Return the best passages of every source, at least so many of each.
 
         Raises `InputError` for too many.

@@ -29,11 +29,11 @@ from disputatio.store.remote.engine import (
     AddressForm,
     CollectionAddress,
     Condition,
-    Kept,
     Query,
     Row,
-    Scored,
+    ScoredRow,
     Scorer,
+    StoredRow,
     Table,
     check_version,
     query_weights,
@@ -181,7 +181,7 @@ class Milvus:
             entities = self._connected().get(self._names[table], ids=list(ids), output_fields=["id", "body"])
         return {each["id"]: each["body"] for each in entities}
 
-    def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[Kept]:
+    def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[StoredRow]:
         """Yield the rows that have one of the facts, or all rows."""
         with self._reported("reading"):
             pages = self._connected().query_iterator(
@@ -193,7 +193,7 @@ class Milvus:
             try:
                 while page := pages.next():
                     for each in page:
-                        yield Kept(each["id"], each["body"], each["stamp"])
+                        yield StoredRow(each["id"], each["body"], each["stamp"])
             finally:
                 pages.close()
 
@@ -218,7 +218,7 @@ class Milvus:
     # --- searches -----------------------------------------------------------------------------------
     def best(
         self, scorer: Scorer, query: Query, condition: Condition, most: int, among: Sequence[str] = ()
-    ) -> list[Scored]:
+    ) -> list[ScoredRow]:
         """Return the best passages, at most 16,384; those `among` some ids are compared exactly."""
         if not (among and isinstance(query, list)):
             return self._searched(scorer, query, _filter(condition, among), limit=min(most, _MOST))
@@ -226,7 +226,7 @@ class Milvus:
         found = [each for page in pages for each in self._compared(query, _filter(condition, page))]
         return sorted(found, key=lambda each: -each.score)[:most]
 
-    def _compared(self, vector: list[float], only: str) -> list[Scored]:
+    def _compared(self, vector: list[float], only: str) -> list[ScoredRow]:
         """Return the exact cosine of every passage of a condition, past the approximate index."""
         import numpy as np
 
@@ -237,13 +237,13 @@ class Milvus:
         lengths = np.linalg.norm(kept, axis=1) * np.linalg.norm(vector)
         scores = (kept @ np.array(vector, dtype=np.float32) / np.maximum(lengths, 1e-12)).tolist()
         return [
-            Scored(row["id"], row["source"], row["stamp"], score)
+            ScoredRow(row["id"], row["source"], row["stamp"], score)
             for row, score in zip(rows, scores, strict=True)
         ]
 
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
-    ) -> list[Scored]:
+    ) -> list[ScoredRow]:
         """Return the best passages of every source: all that match, or of many the server's groups.
 
         Raises `InputError` for more than 10 of each source of many.
@@ -260,7 +260,7 @@ class Milvus:
         groups = {"group_by_field": "source", "group_size": _MOST_OF_A_GROUP}
         return self._searched(scorer, query, only, limit=_MOST_GROUPS, **groups)
 
-    def _searched(self, scorer: Scorer, query: Query, only: str, **how: Any) -> list[Scored]:
+    def _searched(self, scorer: Scorer, query: Query, only: str, **how: Any) -> list[ScoredRow]:
         vector = query if isinstance(query, list) else self._rare(query_weights(query))
         if not vector:
             return []
@@ -274,7 +274,7 @@ class Milvus:
                 **how,
             )[0]
         return [
-            Scored(each["id"], each["entity"]["source"], each["entity"]["stamp"], each["distance"])
+            ScoredRow(each["id"], each["entity"]["source"], each["entity"]["stamp"], each["distance"])
             for each in hits
         ]
 

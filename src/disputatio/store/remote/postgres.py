@@ -23,10 +23,15 @@ from disputatio.protocols import Embedder
 from disputatio.store.contract import SourceCount
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.remote import postgres_tables as tables
-from disputatio.store.remote.postgres_search import candidates_by_source, candidates_of, condition_of, weighed
+from disputatio.store.remote.postgres_search import (
+    candidates_by_source,
+    candidates_of,
+    condition_of,
+    weigh_terms,
+)
 from disputatio.store.remote.postgres_writer import PostgresWriter, remove, vector_text
-from disputatio.store.remote.served import ranked_rows
-from disputatio.store.remote.served_index import Asked, ServedIndex, stemming
+from disputatio.store.remote.served import rank_rows
+from disputatio.store.remote.served_index import ServedIndex, ServerQuery, stemming
 from disputatio.types import Hit, Passage
 
 GRAPH = 20_000  # passages from which the vectors have a graph; fewer are compared one by one
@@ -76,7 +81,7 @@ class PostgresIndex(ServedIndex):
         self._address = address
         self._local = threading.local()
         self._open: list[Any] = []
-        weakref.finalize(self, _closed, self._open)
+        weakref.finalize(self, _close_all, self._open)
 
     @classmethod
     def at(cls, path: str | Path, embedder: Embedder | None = None, language: str | None = None) -> Self:
@@ -88,7 +93,7 @@ class PostgresIndex(ServedIndex):
 
     def close(self) -> None:
         """Close the connections; the next call opens one anew."""
-        _closed(self._open)
+        _close_all(self._open)
 
     # --- writing ------------------------------------------------------------------------------------
     def delete(
@@ -144,14 +149,14 @@ class PostgresIndex(ServedIndex):
     def _migrate(self) -> None:
         tables.migrate(self._address, self._connection())
 
-    def _hits(self, asked: Asked) -> list[Hit]:
+    def _hits(self, asked: ServerQuery) -> list[Hit]:
         connection, search = self._connection(), asked.search
         vector = None if asked.vector is None else vector_text(asked.vector)
         collect = candidates_of if search.per_source is None else candidates_by_source
         with tables.reported(self._address, "searching"), self._snapshot(connection, asked.most):
-            terms = weighed(connection, asked.terms, search) if asked.terms else None
+            terms = weigh_terms(connection, asked.terms, search) if asked.terms else None
             found = collect(connection, terms, vector, condition_of(search), asked.most)
-            winners = ranked_rows(found.sources, found.bm25, found.cosine, search)
+            winners = rank_rows(found.sources, found.bm25, found.cosine, search)
             rows_of = [int(found.rows[place]) for place, _, _ in winners]
             passages = _passages_of(connection, "p.row = ANY(%s)", rows_of)
         return [
@@ -200,7 +205,7 @@ class PostgresIndex(ServedIndex):
             connection.execute("DELETE FROM estimates")
             connection.cursor().executemany("INSERT INTO estimates VALUES (%s, %s, %s)", rows)
 
-    def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
+    def draw(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
         """Draw the passages whose ids have the least hashes with this salt."""
         chosen = self._query(
             "SELECT source, array_agg(row ORDER BY place) FROM (SELECT source, row, row_number() OVER "
@@ -298,7 +303,7 @@ class PostgresIndex(ServedIndex):
             connection.execute("VACUUM (ANALYZE, SKIP_LOCKED) passages, postings")
 
 
-def _closed(connections: list[Any]) -> None:
+def _close_all(connections: list[Any]) -> None:
     while connections:
         connections.pop().close()
 

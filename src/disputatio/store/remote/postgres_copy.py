@@ -76,7 +76,7 @@ def numbers(columns: Sequence[NDArray[np.int64] | NDArray[np.int32]]) -> bytes:
     return rows.tobytes()
 
 
-def fetched(connection: Any, query: str, values: Sequence[Any], types: Sequence[str]) -> NDArray[Any]:
+def fetch_rows(connection: Any, query: str, values: Sequence[Any], types: Sequence[str]) -> NDArray[Any]:
     """Return the rows of a query as an array; `types` are numpy's of its columns, which are never NULL."""
     import numpy as np
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from disputatio.protocols import Search
 from disputatio.store.options import K1, B
-from disputatio.store.remote.postgres_copy import fetched
+from disputatio.store.remote.postgres_copy import fetch_rows
 from disputatio.store.remote.served import Candidate, fact, numbers_of
 from disputatio.store.segments.days import bounds
 
@@ -78,7 +78,7 @@ class Terms(NamedTuple):
         return f"sum(w.weight * o.frequency / (o.frequency + {norm}))"
 
 
-def weighed(connection: Any, terms: Mapping[int, int], search: Search) -> Terms | None:
+def weigh_terms(connection: Any, terms: Mapping[int, int], search: Search) -> Terms | None:
     """Return the terms with their rarity over all passages, None if no passage has any of them."""
     signed = {key - 2 * _SIGN if key >= _SIGN else key: times for key, times in terms.items()}
     counted = dict(
@@ -228,7 +228,7 @@ def candidates_by_source(
     if not tables:
         return Candidates(_NO_ROWS, _NO_ROWS, _NO_ROWS.astype(np.float32), None)
     types = ("i8", "i8", "f8", "f8")[: 3 if vector is None else 4]
-    candidate_rows = fetched(connection, f"WITH {', '.join(tables)} {query}", values, types)
+    candidate_rows = fetch_rows(connection, f"WITH {', '.join(tables)} {query}", values, types)
     candidate_rows = candidate_rows[np.argsort(candidate_rows["value0"], kind="stable")]
     return Candidates(
         candidate_rows["value0"].astype(np.int64),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from disputatio.errors import InputError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.prepare import Prepared, metadata_json
-from disputatio.store.remote.batched_writer import BatchedWriter, dropped
+from disputatio.store.remote.batched_writer import BatchedWriter, count_and_embed, count_changes
 from disputatio.store.remote.postgres_copy import numbers as copied
 from disputatio.store.remote.postgres_copy import put, row, text, texts, vector, whole
 from disputatio.store.remote.postgres_tables import Address, lock, reported
@@ -42,7 +42,7 @@ class PostgresWriter(BatchedWriter):
     def _commit(self, waiting: dict[str, list[Prepared]]) -> Counter[str]:
         every = {each.document.id: each for documents in waiting.values() for each in documents}
         with reported(self._address, "reading"):
-            known = self._held(list(every))
+            known = self._find_documents(list(every))
         batches = [self._rows([each for name, each in every.items() if name not in known])]
         counts: Counter[str] = Counter()
         try:
@@ -51,7 +51,7 @@ class PostgresWriter(BatchedWriter):
                 gone: set[str] = set()
                 for file, documents in waiting.items():
                     gone |= self._put_file(file, documents, counts)
-                stored = self._held(list(every))
+                stored = self._find_documents(list(every))
                 missing = [name for name in every if name in known and name not in stored]
                 if missing:  # another writer took them out since
                     batches.append(self._rows([every[name] for name in missing]))
@@ -64,7 +64,7 @@ class PostgresWriter(BatchedWriter):
         return counts
 
     # --- how it is done -----------------------------------------------------------------------------
-    def _held(self, documents: list[str]) -> set[str]:
+    def _find_documents(self, documents: list[str]) -> set[str]:
         stored = self._connection.execute("SELECT id FROM documents WHERE id = ANY(%s)", (documents,))
         return {name for (name,) in stored}
 
@@ -75,7 +75,7 @@ class PostgresWriter(BatchedWriter):
             name
             for (name,) in self._connection.execute("SELECT document FROM entries WHERE file = %s", (file,))
         }
-        gone = dropped(file, old, names, counts)
+        gone = count_changes(file, old, names, counts)
         if gone:
             self._connection.execute(
                 "DELETE FROM entries WHERE file = %s AND document = ANY(%s)", (file, list(gone))
@@ -141,15 +141,8 @@ class PostgresWriter(BatchedWriter):
 
     def _rows(self, documents: list[Prepared]) -> _Rows:
         """Return the passages of documents with their terms and vectors."""
-        from disputatio.store.segments.terms import count, searched_text
-
-        passages = [passage for each in documents for passage in each.passages]
-        titles, texts = [each.title for each in passages], [each.text for each in passages]
-        vectors = None
-        if self._embedder is not None and passages:
-            searched = [searched_text(title, text) for title, text in zip(titles, texts, strict=True)]
-            vectors = self._embedder.embed(searched)
-        return _Rows(documents, passages, count(titles, texts, self._language), vectors)
+        passages = [passage for document in documents for passage in document.passages]
+        return _Rows(documents, passages, *count_and_embed(passages, self._language, self._embedder))
 
 
 class _Rows:

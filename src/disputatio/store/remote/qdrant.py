@@ -20,11 +20,11 @@ from disputatio.store.remote.engine import (
     AddressForm,
     CollectionAddress,
     Condition,
-    Kept,
     Query,
     Row,
-    Scored,
+    ScoredRow,
     Scorer,
+    StoredRow,
     Table,
     check_version,
     query_weights,
@@ -141,7 +141,7 @@ class Qdrant:
             records = self._connected().retrieve(self._names[table], list(ids), with_payload=["body"])
         return {str(record.id): record.payload["body"] for record in records}
 
-    def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[Kept]:
+    def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[StoredRow]:
         """Yield the rows that have one of the facts, or all rows."""
         at: Any = None
         while True:
@@ -154,7 +154,7 @@ class Qdrant:
                     with_payload=["body", "order"],
                 )
             for record in records:
-                yield Kept(str(record.id), record.payload["body"], record.payload["order"])
+                yield StoredRow(str(record.id), record.payload["body"], record.payload["order"])
             if at is None:
                 return
 
@@ -182,7 +182,7 @@ class Qdrant:
     # --- searches -----------------------------------------------------------------------------------
     def best(
         self, scorer: Scorer, query: Query, condition: Condition, most: int, among: Sequence[str] = ()
-    ) -> list[Scored]:
+    ) -> list[ScoredRow]:
         """Return the best passages; those `among` some ids are compared exactly."""
         from qdrant_client import models
 
@@ -200,7 +200,7 @@ class Qdrant:
 
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
-    ) -> list[Scored]:
+    ) -> list[ScoredRow]:
         """Return the best passages of every source, from the server's groups."""
         only, name = _filter(condition), self._names[PASSAGES]
         with self._reported("searching"):
@@ -289,5 +289,5 @@ def _filter(condition: Condition, among: Sequence[str] = ()) -> Any:
     return models.Filter(must=must, must_not=without)
 
 
-def _scored(point: Any) -> Scored:
-    return Scored(str(point.id), point.payload["source"], point.payload["order"], point.score)
+def _scored(point: Any) -> ScoredRow:
+    return ScoredRow(str(point.id), point.payload["source"], point.payload["order"], point.score)

@@ -60,11 +60,11 @@ def ranked(candidates: Mapping[str, Candidate], search: Search, *, dense: bool) 
         for scorer in ("sparse", "dense")
     )
     sources = numbers_of([candidates[point_id].source for point_id in ids])
-    winners = ranked_rows(sources, bm25, cosine if dense else None, search)
+    winners = rank_rows(sources, bm25, cosine if dense else None, search)
     return [RankedPoint(ids[row], score, scores) for row, score, scores in winners]
 
 
-def ranked_rows(
+def rank_rows(
     sources: NDArray[np.int64], bm25: NDArray[np.float32], cosine: NDArray[np.float32] | None, search: Search
 ) -> list[tuple[int, float, dict[str, float]]]:
     """`ranked` for arrays with a number a candidate: the place of each winner, its score and `scores`."""
@@ -86,14 +86,14 @@ def ranked_rows(
     return winners
 
 
-def best_reranked(reranker: Reranker, query: str, hits: Sequence[Hit], search: Search) -> list[Hit]:
+def rerank_best(reranker: Reranker, query: str, hits: Sequence[Hit], search: Search) -> list[Hit]:
     """Return the best hits by the scores of a reranker; raises what `Searcher.search` does."""
     import numpy as np
 
     from disputatio.store.segments.search import best_per_group
-    from disputatio.store.segments.searcher import reranked
+    from disputatio.store.segments.searcher import rerank_hits
 
-    ordered = reranked(reranker, query, hits)[0]
+    ordered = rerank_hits(reranker, query, hits)[0]
     if search.per_source is None:
         return ordered[: DEFAULT_K if search.k is None else search.k]
     falling = -np.arange(len(ordered), dtype=np.float32)
@@ -101,7 +101,7 @@ def best_reranked(reranker: Reranker, query: str, hits: Sequence[Hit], search: S
     return [ordered[number] for number in best.tolist()]
 
 
-def with_duplicates_marked(
+def mark_duplicates(
     hits: Sequence[Hit], stemming: str, sketches: Mapping[str, bytes | None] | None = None
 ) -> list[Hit]:
     """Mark near duplicates of better hits, by the sketches of passages or by their texts."""

@@ -25,7 +25,7 @@ from disputatio.store.contract import (
 from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.options import DEFAULT_K, check_search, search_of
 from disputatio.store.reliabilities import reliable
-from disputatio.store.remote.served import best_reranked, sketches_of, with_duplicates_marked
+from disputatio.store.remote.served import mark_duplicates, rerank_best, sketches_of
 from disputatio.store.segments.terms import query_terms, stemmer
 from disputatio.types import Hit, Passage, Source
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _NOT_KEPT = ("name", "stale")
 
 
-class Asked(NamedTuple):
+class ServerQuery(NamedTuple):
     """A search as a server takes it: the query's terms and vector, the filters, how many to look at."""
 
     terms: Mapping[int, int]
@@ -141,10 +141,12 @@ class ServedIndex(Index, ABC):
         vector = None
         if self._embedder is not None and settings["dimension"]:
             vector = self._embedder.embed([query], query=True)[0]
-        hits = self._hits(Asked(query_terms(query, language), vector, pool, max(pool.k or k, CANDIDATES)))
+        hits = self._hits(
+            ServerQuery(query_terms(query, language), vector, pool, max(pool.k or k, CANDIDATES))
+        )
         if reranker is not None and hits:
-            hits = best_reranked(reranker, query, hits, replace(search, k=k))
-        return with_duplicates_marked(hits, language, self._sketches(hits) if len(hits) > 1 else {})
+            hits = rerank_best(reranker, query, hits, replace(search, k=k))
+        return mark_duplicates(hits, language, self._sketches(hits) if len(hits) > 1 else {})
 
     def _sketches(self, hits: Sequence[Hit]) -> Mapping[str, bytes | None]:
         """Return the sketches of these passages that the engine has, by id; the others are made anew."""
@@ -240,7 +242,7 @@ class ServedIndex(Index, ABC):
         return self._states()
 
     @abstractmethod
-    def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
+    def draw(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
         """Draw up to `per_source` passages of each source at random, source by source; a salt fixes them."""
 
     def sketches(self, sources: Sequence[str]) -> Sketches:
@@ -293,7 +295,7 @@ class ServedIndex(Index, ABC):
         """Build indexes once documents are in."""
 
     @abstractmethod
-    def _hits(self, asked: Asked) -> list[Hit]:
+    def _hits(self, asked: ServerQuery) -> list[Hit]:
         """Return the best passages by the fused score."""
 
     @abstractmethod

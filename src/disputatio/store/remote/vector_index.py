@@ -35,22 +35,22 @@ from disputatio.store.remote.engine import (
     CollectionAddress,
     Condition,
     Engine,
-    Kept,
     Query,
     Row,
-    Scored,
+    ScoredRow,
     Scorer,
+    StoredRow,
     condition_of,
     row_id,
 )
 from disputatio.store.remote.served import Candidate, fact, ranked
-from disputatio.store.remote.served_index import Asked, ServedIndex, stemming
+from disputatio.store.remote.served_index import ServedIndex, ServerQuery, stemming
 from disputatio.store.remote.vector_rows import ENTRY, Entry
 from disputatio.store.remote.vector_writer import (
     VectorWriter,
     drop,
     entries_with,
-    fetched,
+    fetch_bodies,
     put,
     take_out,
 )
@@ -197,7 +197,7 @@ class VectorIndex(ServedIndex):
     def _grow(self) -> None:
         """Do nothing: the server makes its own indexes."""
 
-    def _hits(self, asked: Asked) -> list[Hit]:
+    def _hits(self, asked: ServerQuery) -> list[Hit]:
         search = asked.search
         for name, settled in (("k1", K1), ("b", B)):
             wanted = getattr(search, name)
@@ -215,7 +215,7 @@ class VectorIndex(ServedIndex):
             return []
         candidates = self._candidates(queries, condition, asked.most, search.per_source)
         winners = ranked(candidates, search, dense=DENSE in queries)
-        bodies = fetched(self._engine, [winner.id for winner in winners])
+        bodies = fetch_bodies(self._engine, [winner.id for winner in winners])
         return [
             Hit(passage=rows.passage_in(bodies[winner.id]), score=winner.score, scores=winner.scores)
             for winner in winners
@@ -232,7 +232,7 @@ class VectorIndex(ServedIndex):
         """
         candidates: dict[str, Candidate] = {}
 
-        def keep(scorer: Scorer, found: Iterable[Scored]) -> None:
+        def keep(scorer: Scorer, found: Iterable[ScoredRow]) -> None:
             for each in found:
                 new = Candidate(each.source, each.order, {})
                 candidates.setdefault(each.id, new).scores[scorer] = each.score
@@ -263,7 +263,7 @@ class VectorIndex(ServedIndex):
     def _entries(self) -> list[Entry]:
         return entries_with(self._engine, [ENTRY])
 
-    def _texts(self) -> Iterable[Kept]:
+    def _texts(self) -> Iterable[StoredRow]:
         return self._engine.scan(DOCUMENTS, [rows.TEXT])
 
     def _sources(self) -> list[SourceCount]:
@@ -314,7 +314,7 @@ class VectorIndex(ServedIndex):
         if old is not None:
             self._engine.erase(DOCUMENTS, facts=[fact("estimates", json.loads(old)["run"])])
 
-    def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
+    def draw(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
         """Draw that many passages of that many documents drawn at random."""
         by_source = self._by_source()
         drawn: list[Passage] = []
@@ -332,7 +332,7 @@ class VectorIndex(ServedIndex):
             yield passage.source, None, passage.text
 
     def _logged(self) -> list[str]:
-        return rows.logged(self._engine.scan(DOCUMENTS, [rows.LOGGED]))
+        return rows.join_log(self._engine.scan(DOCUMENTS, [rows.LOGGED]))
 
     @contextmanager
     def _logging(self) -> Iterator[Callable[[str], None]]:

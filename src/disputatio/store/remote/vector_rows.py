@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 import uuid
@@ -14,8 +15,8 @@ from disputatio.errors import IngestError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.documents import Document, place
 from disputatio.store.ingesting.prepare import Prepared, entry_of
-from disputatio.store.remote.batched_writer import counted_terms
-from disputatio.store.remote.engine import Kept, Row, row_id
+from disputatio.store.remote.batched_writer import count_and_embed
+from disputatio.store.remote.engine import Row, StoredRow, row_id
 from disputatio.store.remote.served import fact, facts_of
 from disputatio.store.segments.days import first_day
 from disputatio.types import Passage
@@ -91,7 +92,9 @@ def passage_rows(prepared: Sequence[Prepared], embedder: Embedder | None, langua
     passages = [passage for each in prepared for passage in each.passages]
     if not passages:
         return []
-    terms, vectors = counted_terms(passages, language, embedder)
+    counted, vectors = count_and_embed(passages, language, embedder)
+    spans = itertools.pairwise([0, *counted.ends.tolist()])
+    terms = [counted.hashes[counted.tokens[start:end]] for start, end in spans]
     now = time.time_ns()
     return [
         Row(
@@ -140,7 +143,7 @@ def log_rows(entry: str, order: int) -> Iterator[Row]:
         yield Row(id=row_id("calibration", name, str(number)), facts=[LOGGED], body=_json(piece), order=order)
 
 
-def logged(kept: Iterable[Kept]) -> list[str]:
+def join_log(kept: Iterable[StoredRow]) -> list[str]:
     """Return the entries of the log of calibrations, in order; one that was cut short is not there."""
     pieces: dict[tuple[int, str, int], dict[int, str]] = {}
     for row in kept:

@@ -15,7 +15,7 @@ from disputatio.errors import InputError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.prepare import Prepared
 from disputatio.store.remote import vector_rows as rows
-from disputatio.store.remote.batched_writer import BATCH, BatchedWriter, dropped
+from disputatio.store.remote.batched_writer import BATCH, BatchedWriter, count_changes
 from disputatio.store.remote.engine import DOCUMENTS, PASSAGES, Engine, Row, Table, row_id
 from disputatio.store.remote.served import fact
 from disputatio.store.remote.vector_rows import Entry
@@ -40,9 +40,9 @@ class VectorWriter(BatchedWriter):
 
     def put(self, file: str, prepared: Iterable[Prepared]) -> int:
         """Put the documents of a file; raises `IngestError` for one that the engine cannot store."""
-        return super().put(file, self._kept(prepared))
+        return super().put(file, self._check_each(prepared))
 
-    def _kept(self, prepared: Iterable[Prepared]) -> Iterator[Prepared]:
+    def _check_each(self, prepared: Iterable[Prepared]) -> Iterator[Prepared]:
         for each in prepared:
             rows.check_sizes(each, self._engine.longest)
             yield each
@@ -59,7 +59,7 @@ class VectorWriter(BatchedWriter):
         for file, documents in waiting.items():
             old = {entry.document.id: entry for entry in entries if entry.file == file}
             names = [each.document.id for each in documents]
-            gone += [old[name] for name in dropped(file, old, names, counts)]
+            gone += [old[name] for name in count_changes(file, old, names, counts)]
         new = [each for name, each in every.items() if name not in listed]
         passages = rows.passage_rows(new, self._embedder, self._language)
         if not self._is_ready:
@@ -81,7 +81,7 @@ class VectorWriter(BatchedWriter):
         """Raise `InputError` where a passage's id stands for one of a document that stays."""
         owners = {row_id(each.id): each for document in new for each in document.passages}
         taken: dict[str, str] = {}
-        for row, body in fetched(self._engine, list(owners)).items():
+        for row, body in fetch_bodies(self._engine, list(owners)).items():
             document = rows.passage_in(body).document
             if document != owners[row].document:
                 taken[document] = owners[row].id
@@ -100,7 +100,7 @@ def entries_with(engine: Engine, facts: Collection[str]) -> list[Entry]:
     return list(entries.values())
 
 
-def fetched(engine: Engine, ids: list[str]) -> dict[str, str]:
+def fetch_bodies(engine: Engine, ids: list[str]) -> dict[str, str]:
     """Return the bodies of passages by the ids of their rows."""
     return {row: body for batch in _batches(ids) for row, body in engine.fetch(PASSAGES, batch).items()}
 

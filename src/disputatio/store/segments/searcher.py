@@ -138,7 +138,7 @@ class Searcher:
         ranked = self.rank(query, vector, pool)
         hits, rows = self.fetch(ranked), ranked.rows
         if reranker is not None and hits:
-            hits, order = reranked(reranker, query, hits)
+            hits, order = rerank_hits(reranker, query, hits)
             best = np.arange(min(k, len(hits)))
             if search.per_source is not None:
                 falling = -np.arange(len(hits), dtype=np.float32)
@@ -307,7 +307,7 @@ def _both(mask: Mask, other: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return other if mask is None else mask & other
 
 
-def reranked(reranker: Reranker, query: str, hits: Sequence[Hit]) -> tuple[list[Hit], NDArray[np.int64]]:
+def rerank_hits(reranker: Reranker, query: str, hits: Sequence[Hit]) -> tuple[list[Hit], NDArray[np.int64]]:
     """Return hits in the order of a reranker's scores, and that order; `scores["fused"]` keeps the fused
     score.
 

@@ -97,7 +97,7 @@ class View:
                     counts[name] = counts.get(name, 0) + count
         return counts
 
-    def drawn(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
+    def draw(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
         """Draw up to `per_source` passages of each source at random, source by source; a salt fixes them."""
         import numpy as np
 
