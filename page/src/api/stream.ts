@@ -2,13 +2,13 @@
 import { send } from "./client";
 import type { Event } from "./types";
 
-export interface Told {
+export interface Frame {
   number: number;
   event: Event;
 }
 
 /** The events of a response, in order, until it ends or `signal` aborts. */
-export async function* events(path: string, init: RequestInit): AsyncGenerator<Told> {
+export async function* events(path: string, init: RequestInit): AsyncGenerator<Frame> {
   const headers = { ...(init.headers as Record<string, string>), Accept: "text/event-stream" };
   const response = await send(path, { ...init, headers });
   if (!response.body) return;
@@ -31,7 +31,7 @@ export async function* events(path: string, init: RequestInit): AsyncGenerator<T
   }
 }
 
-function parse(block: string): Told | null {
+function parse(block: string): Frame | null {
   let number = 0;
   let name = "";
   let data = "";
