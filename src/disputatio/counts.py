@@ -11,7 +11,7 @@ from disputatio.serialisation import Serialisable
 class Certificate(Serialisable):
     """How many liars an answer survives: `owners` is the smallest number of owners whose lie would change it.
 
-    Counted exactly over the `voters` owners that were heard; `names` is one such set. `corrupted` is how
+    Counted exactly over the `voters` owners that were read; `names` is one such set. `corrupted` is how
     many passages may be corrupted without changing the answer, where that is provable. The `unread` owners,
     whose passages no reply could be used on, are counted as if they opposed the answer: with 0 `owners` they
     alone could change it.

@@ -220,7 +220,7 @@ class Reply(Serialisable):
 
     `answer` is empty when the agent abstained; `fault` then says why when the reply broke its
     contract rather than declined, and `raw` keeps what the model wrote. `subject` is what the passages are
-    about, `certainty` the mean log-probability of the answer's tokens, where an agent tells them.
+    about, `certainty` the mean log-probability of the answer's tokens, where it is known.
     """
 
     passages: tuple[str, ...]

@@ -43,8 +43,8 @@ def test_the_certificate_stands_below_the_positions(capsys: pytest.CaptureFixtur
     show_answer(VOTE, as_json=False)
     shown = capsys.readouterr().out
     assert "3 independent, 41 copies" in shown
-    assert "Holds: against a lie of any 1 of 4 voters; 2 together could change it" in shown
-    assert shown.index("Positions:") < shown.index("Holds:") < shown.index("Cost:")
+    assert "Robustness: 2 of 4 sources would have to lie to change this answer" in shown
+    assert shown.index("Positions:") < shown.index("Robustness:") < shown.index("Cost:")
 
 
 def test_an_answer_of_memory_alone_is_not_called_agreed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,7 +58,7 @@ def test_an_answer_of_memory_alone_is_not_called_agreed(capsys: pytest.CaptureFi
 
 def test_an_answer_without_one_shows_none(capsys: pytest.CaptureFixture[str]) -> None:
     show_answer(Answer(question="Who?", abstained="no_evidence"), as_json=False)
-    assert "Holds" not in capsys.readouterr().out
+    assert "Robustness" not in capsys.readouterr().out
 
 
 def test_the_certificate_is_in_the_json_and_null_where_there_is_none() -> None:

@@ -129,7 +129,7 @@ Positions: some passages contradict what was accepted
       by:  1 passage without a source
       why: stated in 1 passage; its own agent gave it up
 
-Holds: only if nobody lies: 1 of 2 voters could change it, as museum.example
+Robustness: one lying source of 2 could change this answer, such as museum.example
 Read: 2 passages of 1 source: museum.example
 Cost: disputation · local:m · 3 calls · 1,200 tokens read · 50 written · 2.5 s of the model's time"""
     )

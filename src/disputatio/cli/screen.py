@@ -62,7 +62,7 @@ def show_answer(answer: Answer, *, as_json: bool) -> None:
                 _show_position(out, position)
         if answer.certificate:
             out.print()
-            out.print(hanging("Holds: ", certified(answer.certificate)))
+            out.print(hanging("Robustness: ", certified(answer.certificate)))
         out.print()
         if answer.passages:
             out.print(hanging("Read: ", read_from(answer), "dim"))

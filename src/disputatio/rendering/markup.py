@@ -105,7 +105,7 @@ def _answer_parts(answer: Answer) -> Iterator[str]:
         yield f"<p><b>Positions</b>: {escaped(conflict_line(answer))}</p>"
         cards = "".join(_position(position, answer) for position in answer.conflict.positions)
         yield f'<div style="{_CARDS}">{cards}</div>'
-    facts = [("Holds", certified(answer.certificate))] if answer.certificate else []
+    facts = [("Robustness", certified(answer.certificate))] if answer.certificate else []
     facts += [("Read", read_from(answer))] if answer.passages else []
     facts += [("Looked further", further)] if (further := looked_for(answer)) else []
     for label, text in [*facts, ("Cost", cost(answer))]:

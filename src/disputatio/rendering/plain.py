@@ -61,7 +61,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
             yield from _position_lines(position)
     yield ""
     if answer.certificate:
-        yield _wrapped("Holds: ", certified(answer.certificate))
+        yield _wrapped("Robustness: ", certified(answer.certificate))
     if answer.passages:
         yield _wrapped("Read: ", read_from(answer))
     if further := looked_for(answer):

@@ -129,31 +129,35 @@ def sources_line(position: Position) -> str:
 
 
 def certified(certificate: Certificate) -> str:
-    """Return one line: how many lying owners the answer survives, and the fewest whose lie would change it.
+    """Return one line: how many sources would have to lie to change the answer (those of one owner are one).
 
     >>> certified(Certificate(owners=2, voters=5, names=("a.example", "b.example")))
-    'against a lie of any 1 of 5 voters; 2 together could change it, as a.example and b.example'
+    '2 of 5 sources would have to lie to change this answer, such as a.example and b.example'
     >>> certified(Certificate(owners=1, voters=2, names=("a.example",)))
-    'only if nobody lies: 1 of 2 voters could change it, as a.example'
+    'one lying source of 2 could change this answer, such as a.example'
     >>> certified(Certificate(owners=2, voters=3, names=("a", "b"), corrupted=1))
-    'against any 1 corrupted passage, so against a lie of any 1 of 3 voters'
+    'no single corrupted passage can change this answer; 2 of 3 sources would have to lie'
+    >>> certified(Certificate(owners=1, voters=2, unread=1))
+    'one lying source of 2 could change this answer (1 more could not be read, and counts as opposed)'
     """
-    fewest, voters = certificate.owners, count(certificate.voters, "voter")
-    if certificate.unread:
-        unread = f"{certificate.unread:,} that could not be read"
-        if not fewest:
-            return f"only if nobody unread disagrees: the {unread} could change it alone"
-        return f"{certified(replace(certificate, unread=0))} (the {unread} are counted as opponents)"
-    names = " and ".join(certificate.names)
-    survived = f"against a lie of any {fewest - 1} of {voters}"
-    if certificate.corrupted is not None:
-        if certificate.corrupted == 0:
-            return "against no corrupted passage that can be proven"
-        proven = f"against any {count(certificate.corrupted, 'corrupted passage')}"
-        return f"{proven}, so {survived}" if fewest > 1 else proven
+    fewest, corrupted, unread = certificate.owners, certificate.corrupted, certificate.unread
+    if unread and not fewest:
+        return f"what {count(unread, 'source')} say that could not be read could change this answer"
+    if unread:
+        counts = "counts" if unread == 1 else "count"
+        note = f"({unread:,} more could not be read, and {counts} as opposed)"
+        return f"{certified(replace(certificate, unread=0))} {note}"
+    such = f", such as {' and '.join(certificate.names)}" if certificate.names else ""
+    liars = f"{fewest} of {count(certificate.voters, 'source')} would have to lie"
+    if corrupted == 0:
+        return "one corrupted passage could change this answer"
+    if corrupted is not None:
+        most = "single corrupted passage" if corrupted == 1 else f"{corrupted:,} corrupted passages"
+        proven = f"no {most} can change this answer"
+        return f"{proven}; {liars}" if fewest > 1 else proven
     if fewest == 1:
-        return f"only if nobody lies: 1 of {voters} could change it" + (f", as {names}" if names else "")
-    return f"{survived}; {fewest} together could change it" + (f", as {names}" if names else "")
+        return f"one lying source of {certificate.voters:,} could change this answer{such}"
+    return f"{liars} to change this answer{such}"
 
 
 def looked_for(answer: Answer) -> str:
