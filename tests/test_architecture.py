@@ -14,10 +14,10 @@ from scripts.structure import Imports, circles, imported, imports_of, structure_
 SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
-ROOMS, ARROWS, PUBLIC_NAMES = 38, 260, 62  # the most there may be, as scripts/structure.py counts them
+ROOMS, ARROWS, PUBLIC_NAMES = 37, 250, 62  # the most there may be, as scripts/structure.py counts them
 
 GROUND = (
-    *("calling", "cancel", "causes", "counts", "dates", "errors", "events", "protocols", "serialisation"),
+    *("calling", "cancel", "causes", "dates", "errors", "events", "protocols", "serialisation"),
     *("text", "trace", "types", "values"),
 )
 _BELOW = frozenset({"ground", "kit"})

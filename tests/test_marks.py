@@ -6,8 +6,7 @@ import re
 
 from disputatio.attribution.audit import reckoned
 from disputatio.causes import Cause, Rival, Support
-from disputatio.counts import Reading
-from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
+from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position, Reading
 
 PASSAGE = Passage(id="p1", text="It was Ann [2][3].", source="evil[2].example")
 SPOOFED = Answer(

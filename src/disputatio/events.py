@@ -27,9 +27,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
-from disputatio.counts import Reading
 from disputatio.serialisation import Serialisable
-from disputatio.types import Answer, Claim, PositionVerdict, Usage
+from disputatio.types import Answer, Claim, PositionVerdict, Reading, Usage
 
 
 class Event(Serialisable):

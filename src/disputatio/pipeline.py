@@ -21,12 +21,11 @@ from typing import Any, Literal
 from disputatio.attribution.audit import ClaimCheck, audit, reading_of, reckoned
 from disputatio.attribution.confidence import confidently
 from disputatio.attribution.verification import verified
-from disputatio.counts import Unsearched
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.events import AgentFault, Concluded, IndexUnsearched, Started
 from disputatio.kit import Kit
 from disputatio.trace import Trace
-from disputatio.types import Answer, Basis, PastCall, PastSearch
+from disputatio.types import Answer, Basis, PastCall, PastSearch, Unsearched
 
 Strategy = Callable[..., Answer]
 

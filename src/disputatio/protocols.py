@@ -11,9 +11,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, Unpack, runtime_checkable
 
-from disputatio.counts import Unsearched
 from disputatio.errors import NoLogprobs
-from disputatio.types import Capabilities, Choice, Completion, Extraction, Hit, Passage, Prompt, Sampling
+from disputatio.types import (
+    Capabilities,
+    Choice,
+    Completion,
+    Extraction,
+    Hit,
+    Passage,
+    Prompt,
+    Sampling,
+    Unsearched,
+)
 
 if TYPE_CHECKING:
     import numpy as np

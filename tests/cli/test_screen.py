@@ -9,9 +9,8 @@ import pytest
 
 from disputatio.causes import Cause, Rival, Support
 from disputatio.cli.screen import Waiting, show_answer
-from disputatio.counts import Certificate
 from disputatio.events import Stale, Unestimated
-from disputatio.types import Answer, Citation, CitationVerdict, Claim, Conflict, Position
+from disputatio.types import Answer, Certificate, Citation, CitationVerdict, Claim, Conflict, Position
 from tests.rendering.answers import FERRY
 
 VOTE = Answer(

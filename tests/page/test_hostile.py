@@ -8,10 +8,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from disputatio.causes import Cause
-from disputatio.counts import Certificate
 from disputatio.types import (
     Answer,
     Basis,
+    Certificate,
     Citation,
     Claim,
     Conflict,

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from disputatio import types
 from disputatio.causes import Cause, Support
-from disputatio.counts import Certificate
-from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position, Reply, Usage
+from disputatio.types import Answer, Certificate, Citation, Claim, Conflict, Passage, Position, Reply, Usage
 
 TEXT = "The ferry first crossed in 1887, as the museum says."
 OTHER = "They say that the ferry first crossed in 1901."

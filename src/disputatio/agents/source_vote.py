@@ -16,13 +16,12 @@ from disputatio.agents.replies import why_none
 from disputatio.attribution.clusters import Clusters
 from disputatio.attribution.compared_votes import lost_vote, won_vote
 from disputatio.causes import Cause, Rival, Support
-from disputatio.counts import Certificate
 from disputatio.events import Uncertified
 from disputatio.kit import Kit
 from disputatio.reliability.certificate import certify
 from disputatio.reliability.owner_votes import rule
 from disputatio.reliability.weighted_vote import weighted_vote
-from disputatio.types import Answer, Conflict, ConflictKind, Position, PositionVerdict
+from disputatio.types import Answer, Certificate, Conflict, ConflictKind, Position, PositionVerdict
 from disputatio.values import is_yes_or_no
 
 

@@ -23,6 +23,8 @@ from disputatio.store.own_passages import PassageLike, RetrieverLike
 from disputatio.trace import Trace
 from disputatio.types import Answer
 
+# One kit for the same settings: a process opens its call cache and loads its models once, however many
+# questions it asks. They stay for the life of the process, as loading a model takes seconds.
 _KITS: dict[tuple[str, ...], Kit] = {}
 _ENDPOINT = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
 _NO_MODEL = "scripted:"  # the model of a kit that gets an object in its place: it needs nothing installed

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from disputatio.config import read_settings
-from disputatio.counts import Unsearched
 from disputatio.parts import embedder_for
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.rendering.markup import table
@@ -21,7 +20,7 @@ from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.opening import open_index, require_folder
 from disputatio.store.record.compacting import Planned
-from disputatio.types import Hit, Passage, Source
+from disputatio.types import Hit, Passage, Source, Unsearched
 
 
 class Index(contract.Index):

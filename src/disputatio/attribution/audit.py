@@ -14,12 +14,11 @@ from disputatio.attribution.citations import cite, escape_marks, render, renumbe
 from disputatio.attribution.positions import conflict_of, last_replies
 from disputatio.attribution.statements import statements
 from disputatio.attribution.verification import FAILED, resolved, strictly, verified
-from disputatio.counts import Reading
 from disputatio.errors import NoLogprobs
 from disputatio.events import Unchecked
 from disputatio.kit import Kit
 from disputatio.text import bare_words, find_quote, sentences
-from disputatio.types import Answer, Claim, Conflict, Passage, Position, Reply
+from disputatio.types import Answer, Claim, Conflict, Passage, Position, Reading, Reply
 from disputatio.values import states
 
 _REPORTED = re.compile(

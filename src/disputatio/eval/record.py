@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from disputatio.counts import Reading
-from disputatio.types import Abstention, Usage
+from disputatio.types import Abstention, Reading, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

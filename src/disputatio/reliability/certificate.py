@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from disputatio.counts import Certificate
 from disputatio.errors import InputError
+from disputatio.types import Certificate
 
 
 def certify(

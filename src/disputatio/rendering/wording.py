@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from disputatio.attribution.citations import escape_marks
-from disputatio.counts import Certificate
 from disputatio.types import (
     Abstention,
     Answer,
+    Certificate,
     Citation,
     CitationVerdict,
     Claim,
@@ -62,7 +62,7 @@ def unread_line(answer: Answer) -> str:
     """Return one line: how many passages were put to agents and could not be read; empty where there are
     none.
 
-    >>> from disputatio.counts import Reading
+    >>> from disputatio.types import Reading
     >>> unread_line(Answer(question="?", read=Reading(found=9, read=1, failed=2, set_aside=6)))
     '2 of 3 passages could not be read'
     """

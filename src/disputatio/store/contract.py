@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Unpack, runtime_checkable
 
-from disputatio.counts import Unsearched
 from disputatio.protocols import Reranker, Search, SearchOptions
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
 from disputatio.store.ingesting.document_writer import DocumentWriter, put_items
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
 from disputatio.store.ingesting.options import ReadOptions, check_options
-from disputatio.types import Hit, Passage, Source
+from disputatio.types import Hit, Passage, Source, Unsearched
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,9 +9,8 @@ from disputatio.protocols import PartialRetriever
 from disputatio.store.segments.days import bounds
 
 if TYPE_CHECKING:
-    from disputatio.counts import Unsearched
     from disputatio.protocols import Retriever, SearchOptions
-    from disputatio.types import Hit, Source
+    from disputatio.types import Hit, Source, Unsearched
 
 
 class Filtered:

@@ -13,7 +13,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from disputatio.counts import Unsearched
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store import calibration_file
@@ -31,7 +30,7 @@ from disputatio.store.record.writer import Writer
 from disputatio.store.reliabilities import read_states, reliable, write_estimates
 from disputatio.store.segments.terms import stemmer
 from disputatio.store.segments.view import View
-from disputatio.types import Hit, Passage, Source
+from disputatio.types import Hit, Passage, Source, Unsearched
 
 if TYPE_CHECKING:
     from disputatio.store.record.transaction import Transaction

@@ -13,13 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from disputatio.counts import Unsearched
 from disputatio.errors import InputError, StoreError
 from disputatio.store.record.manifest import Manifest, TableVersion
 from disputatio.store.record.tables import Pinned, read_note
 from disputatio.store.reliabilities import changed_at, compared, pooled, read_reliabilities
 from disputatio.store.segments.view import View, open_view
-from disputatio.types import Source
+from disputatio.types import Source, Unsearched
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,7 +18,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from disputatio.counts import Reading
 from disputatio.errors import InputError
 from disputatio.eval.record import Record
 from disputatio.eval.running import digests, kept_passages
@@ -34,7 +33,7 @@ from disputatio.eval.running.run_log_file import (
     version_of,
 )
 from disputatio.text import content_id
-from disputatio.types import Answer, Example, Usage
+from disputatio.types import Answer, Example, Reading, Usage
 
 _SHOWN = 4  # differences of one mapping that are spelt out
 

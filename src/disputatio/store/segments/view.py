@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from disputatio.counts import Unsearched
 from disputatio.errors import InputError, StoreError
 from disputatio.store.contract import Sketches, nearest
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.manifest import SEGMENTS, Manifest
+from disputatio.types import Unsearched
 
 if TYPE_CHECKING:
     import numpy as np

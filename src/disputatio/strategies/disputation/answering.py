@@ -9,7 +9,6 @@ from typing import Any
 from disputatio.agents.replies import why_none
 from disputatio.attribution.alignment import statement, turned
 from disputatio.attribution.citations import cite
-from disputatio.counts import Certificate
 from disputatio.reliability.certificate import certify
 from disputatio.strategies.disputation.details import WiderSearch
 from disputatio.strategies.disputation.reading import PassageReading
@@ -22,7 +21,7 @@ from disputatio.strategies.disputation.resolve import (
 )
 from disputatio.strategies.disputation.sides import Side, votes_by_owner
 from disputatio.text import one_line
-from disputatio.types import Answer, Claim
+from disputatio.types import Answer, Certificate, Claim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,13 +22,12 @@ from disputatio.agents.options import Logprobs, MaxTokens, PassageCount
 from disputatio.agents.reader import read
 from disputatio.agents.replies import shown, why_none
 from disputatio.agents.single_prompt import ask_answers
-from disputatio.counts import Certificate
 from disputatio.errors import InputError
 from disputatio.events import KeywordsKept
 from disputatio.kit import Kit, chat
 from disputatio.strategies.robust_rag.keywords import kept, keywords, survives
 from disputatio.text import fence, find_quote, one_line
-from disputatio.types import Answer, Passage, Reply
+from disputatio.types import Answer, Certificate, Passage, Reply
 from disputatio.values import distinct, same_answer
 
 LOGPROBS = Logprobs("needed", only_with="aggregation=decoding")
