@@ -41,7 +41,8 @@ def build_kit(
     """Return the kit that settings describe; models are opened at their first use.
 
     `model`, `roles` and `embedder` are objects that stand in place of those that the settings name. `say`
-    hears what a user should know while waiting, `progress` how far a download is. Nothing is loaded. Raises
+    is called with what a user should know while waiting, `progress` with how far a download is. Nothing is
+    loaded. Raises
     `ConfigError` for a model that cannot be, `UnknownName` with the nearest one.
     """
     journal = open_journal(settings)

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import PrivateAttr
 
 from disputatio.adapters.chat_function import ChatFunction
-from disputatio.adapters.parts import Asking, fields_of, search_options, searchable
+from disputatio.adapters.parts import Asker, fields_of, search_options, searchable
 from disputatio.errors import InputError, MissingDependency
 from disputatio.protocols import Retriever
 from disputatio.store.own_passages import RetrieverLike
@@ -82,7 +82,7 @@ class DisputatioRunnable(Runnable[str | Mapping[str, Any] | PromptValue, dict[st
 
     def __init__(self, **arguments: Any) -> None:
         """Raise what is wrong with the arguments."""
-        self._asking = Asking(arguments)
+        self._asker = Asker(arguments)
 
     def invoke(
         self,
@@ -92,7 +92,7 @@ class DisputatioRunnable(Runnable[str | Mapping[str, Any] | PromptValue, dict[st
     ) -> dict[str, Any]:
         """Return the answer to one question; raises what `disputatio.ask` raises."""
         return self._call_with_config(
-            lambda each: output_of(self._asking.ask(question_of(each))), input, config, **kwargs
+            lambda each: output_of(self._asker.ask(question_of(each))), input, config, **kwargs
         )
 
     async def ainvoke(
@@ -104,7 +104,7 @@ class DisputatioRunnable(Runnable[str | Mapping[str, Any] | PromptValue, dict[st
         """Return the answer, awaited: a cancelled task ends its model calls."""
 
         async def answer(each: str | Mapping[str, Any] | PromptValue) -> dict[str, Any]:
-            return output_of(await self._asking.aask(question_of(each)))
+            return output_of(await self._asker.aask(question_of(each)))
 
         return await self._acall_with_config(answer, input, config, **kwargs)
 
@@ -157,9 +157,9 @@ def as_model(chat: BaseChatModel, **options: Any) -> ChatFunction:
 
 
 def reply_of(message: AIMessage) -> dict[str, Any]:
-    """Return a message of LangChain's in OpenAI's form; where no reason to finish is told, it finished."""
-    told = message.response_metadata
-    reasons = (told.get(name) for name in ("finish_reason", "stop_reason", "done_reason"))
+    """Return a message of LangChain's in OpenAI's form; without a reason to finish, it finished."""
+    metadata = message.response_metadata
+    reasons = (metadata.get(name) for name in ("finish_reason", "stop_reason", "done_reason"))
     usage: Mapping[str, Any] = message.usage_metadata or {}
     cached = (usage.get("input_token_details") or {}).get("cache_read")
     return {
@@ -167,7 +167,7 @@ def reply_of(message: AIMessage) -> dict[str, Any]:
             {
                 "message": {"content": message.text},
                 "finish_reason": next((reason for reason in reasons if reason), "stop"),
-                "logprobs": told.get("logprobs"),
+                "logprobs": metadata.get("logprobs"),
             }
         ],
         "usage": {

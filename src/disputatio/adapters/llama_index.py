@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.adapters.chat_function import ChatFunction
-from disputatio.adapters.parts import Asking, fields_of, search_options, searchable
+from disputatio.adapters.parts import Asker, fields_of, search_options, searchable
 from disputatio.errors import MissingDependency
 from disputatio.store.own_passages import RetrieverLike
 from disputatio.types import Answer, Passage
@@ -68,13 +68,13 @@ class DisputatioQueryEngine(BaseQueryEngine):
     def __init__(self, *, callback_manager: CallbackManager | None = None, **arguments: Any) -> None:
         """Raise what is wrong with the arguments."""
         super().__init__(callback_manager=callback_manager)
-        self._asking = Asking(arguments)
+        self._asker = Asker(arguments)
 
     def _query(self, query_bundle: QueryBundle) -> Response:
-        return response_of(self._asking.ask(query_bundle.query_str))
+        return response_of(self._asker.ask(query_bundle.query_str))
 
     async def _aquery(self, query_bundle: QueryBundle) -> Response:
-        return response_of(await self._asking.aask(query_bundle.query_str))
+        return response_of(await self._asker.aask(query_bundle.query_str))
 
     def _get_prompt_modules(self) -> PromptMixinType:
         return {}

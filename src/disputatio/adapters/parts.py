@@ -49,7 +49,7 @@ def fields_of(passage: Passage) -> dict[str, str]:
     return {**passage.metadata, **{name: value for name, value in own.items() if value}}
 
 
-class Asking:
+class Asker:
     """Questions with the same arguments, those of `disputatio.ask`; index and model are opened once."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:

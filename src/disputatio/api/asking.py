@@ -168,7 +168,7 @@ def kit_of(settings: Settings) -> Kit:
 def in_thread(work: Callable[[], _Result], name: str) -> Future[_Result]:
     """Return the result of some work, which is done in a thread of its own that no exit waits for."""
     future: Future[_Result] = Future()
-    future.set_running_or_notify_cancel()  # so that nobody can cancel it
+    future.set_running_or_notify_cancel()  # so that it cannot be cancelled
     context = copy_context()
 
     def run() -> None:

@@ -155,7 +155,7 @@ def ask(
             unwritten = _write_trace(log, trace, text=trace_text)
             if answer is None and unwritten is not None:
                 waiting.say(f"--trace {trace}: {unwritten.strerror}")
-        if answer is None:  # nobody reads the stream any more
+        if answer is None:  # stdout was closed by its reader
             raise typer.Exit(0)
         waiting.review(settings.role)
     if stream and not as_json:
