@@ -179,11 +179,11 @@ def test_a_trace_has_hashes_and_on_request_the_words(capsys: Capture) -> None:
     assert not Path("trace.jsonl.part").exists()
 
 
-def test_a_role_that_nobody_plays_is_told(capsys: Capture) -> None:
+def test_a_role_that_no_model_call_has_is_reported(capsys: Capture) -> None:
     done = ask(capsys, "--role", "reeder=scripted:", "--role", "judge=scripted:", "--json")
     assert done.code == 0
     assert done.json["answers"] == ["1887"]
-    message = "--role reeder: nothing was asked of it; the models played aggregator, judge, reader\n"
+    message = "--role reeder: no model call has this role; the roles called were aggregator, judge, reader\n"
     assert done.err == message
 
 
