@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disputatio.errors import InputError
-from disputatio.reliability.grouping import groups_of, shared_votes, tied_by_text, united, wording
+from disputatio.reliability.grouping import groups_of, tied_by_text, united, wording
 from disputatio.store.segments.minhash import pairs, sketch
 from disputatio.store.segments.terms import count
 
@@ -36,11 +36,6 @@ def test_groups_are_the_connected_components(case: tuple[int, list[tuple[int, in
 def test_a_group_votes_like_most_of_its_members() -> None:
     votes = np.array([[1, 0, 0, 2], [0, 1, -1, 2], [-1, -1, -1, 0]], dtype=np.int32)
     assert united(votes, [0, 0, 0, 1]).tolist() == [[0, 2], [0, 2], [-1, 0]]
-
-
-def test_votes_of_a_group_for_one_cluster_count_as_one() -> None:
-    votes = np.array([[0, 0, 0, 1]], dtype=np.int32)
-    assert shared_votes([0, 0, 1, 1], votes).tolist() == [[0.5, 0.5, 1.0, 1.0]]
 
 
 def test_copied_text_ties_sources_and_dates_show_the_origin() -> None:

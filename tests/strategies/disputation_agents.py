@@ -31,19 +31,19 @@ from disputatio.types import (
 )
 from tests.strategies.sources import rated
 
-# A word of the question, and how a passage of the court's town says what it asks for.
+# A word of the question, and how a passage of the town states the answer.
 _TOLD = {"design": r"by (\w+ \w+)", "open": r"(?:in|on) ((?:\d+ \w+ )?\d{4})"}
 _BELIEF = "You know many things."
 _EXPLAIN = "You explain"
 
 
 def word(answer: str, subject: str = "") -> str:
-    """Return a witness's reply."""
+    """Return a reader's reply."""
     return json.dumps({"subject": subject, "answer": answer})
 
 
 def sure(answer: str, logprob: float) -> Completion:
-    """Return a witness's reply with one token of this log-probability for its answer, and others without
+    """Return a reader's reply with one token of this log-probability for its answer, and others without
     doubt.
     """
     head = '{"subject": "", "answer": "'
@@ -60,10 +60,10 @@ def reads(question: str, passage: str) -> Line:
 
 
 class Agents(Scripted):
-    """`reads` gives a witness's reply of question and passage.
+    """`reads` gives a reader's reply of question and passage.
 
     `parts` are those the question is divided into. `believed` has how likely the model itself holds answers,
-    `kept` how likely an advocate is to keep one; 0.5 where they are silent. `knows` is P(it knows the
+    `kept` how likely its agent is to keep one; 0.5 where they are silent. `knows` is P(it knows the
     answer), which is then `known`. `batches` has the role and size of every batch.
     """
 

@@ -1,4 +1,4 @@
-"""The disputation: witnesses heard alone, decided between in code; models argue over what is left open."""
+"""The disputation: passages read alone, answers decided in code; models debate what is left open."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from tests.strategies.disputation_agents import (
 )
 
 
-# --- hearing and resolving ----------------------------------------------------------------------
+# --- reading and resolving ----------------------------------------------------------------------
 def test_the_better_told_answer_stands_and_the_other_is_rejected_with_a_reason() -> None:
     answer = answered(Agents(), titled(GUILD, INN, HARBOUR), belief=False)
     assert answer.answers == (TRUE,)
@@ -55,7 +55,7 @@ def test_the_better_told_answer_stands_and_the_other_is_rejected_with_a_reason()
     assert "against 2 passages" in answer.conflict.positions[1].reason
 
 
-def test_every_passage_is_heard_in_one_batch_and_what_is_settled_costs_no_other_call() -> None:
+def test_every_passage_is_read_in_one_batch_and_what_is_settled_costs_no_other_call() -> None:
     model = Agents()
     answer = answered(model, [GUILD, INN, GOATS])
     assert model.batches == [("reader", 3)]
@@ -65,7 +65,7 @@ def test_every_passage_is_heard_in_one_batch_and_what_is_settled_costs_no_other_
     assert [one.id for one in answer.passages] == ["guild", "inn", "goats"]
 
 
-def test_an_answer_that_is_not_in_its_passage_has_no_voice() -> None:
+def test_an_answer_that_is_not_in_its_passage_has_no_vote() -> None:
     answer = answered(Agents(reads=lambda *_: word("Somebody Else")), [GUILD, INN])
     assert (answer.answers, answer.abstained, answer.confidence) == ((), "no_evidence", None)
     assert answer.conflict.positions == ()
@@ -86,7 +86,7 @@ def test_no_passage_gives_nothing_and_asks_nobody() -> None:
     assert (answer.answers, answer.abstained, model.calls) == ((), "no_evidence", [])
 
 
-def test_k_is_how_many_passages_are_heard() -> None:
+def test_k_is_how_many_passages_are_read() -> None:
     model = Agents()
     answered(model, [GUILD, INN, HARBOUR], k=2)
     assert model.batches[0] == ("reader", 2)
@@ -311,7 +311,7 @@ def test_a_belief_is_not_asked_where_one_answer_stands() -> None:
     assert model.roles() == ["reader"]
 
 
-def test_advocates_settle_what_the_weights_leave_open() -> None:
+def test_a_debate_settles_what_the_weights_leave_open() -> None:
     open_ = answered(Agents(), EQUALS, order=False, belief=False, debate=0)
     assert set(verdicts(open_).values()) == {"unresolved"}
     model = Agents(kept={TRUE: 0.2, LIE: 0.9})
@@ -323,7 +323,7 @@ def test_advocates_settle_what_the_weights_leave_open() -> None:
     assert note["kept"][LIE] > 0 > note["kept"][TRUE]
 
 
-def test_an_answer_that_its_advocate_gives_up_is_rejected_for_that() -> None:
+def test_an_answer_that_its_agent_gives_up_is_rejected_for_that() -> None:
     model = Agents(kept={TRUE: 0.01, LIE: 0.99})
     answer = answered(model, EQUALS, order=False, belief=False)
     assert verdicts(answer) == {LIE: "accepted", TRUE: "rejected"}
@@ -342,7 +342,7 @@ def test_a_debate_ends_with_what_it_settles_or_after_its_rounds() -> None:
 
 
 @pytest.mark.parametrize("town", [titled(GUILD, INN, HARBOUR), [GUILD, LINKS], [GOATS]])
-def test_nobody_pleads_where_nothing_is_open(town: list[Passage]) -> None:
+def test_there_is_no_debate_where_nothing_is_open(town: list[Passage]) -> None:
     model = Agents()
     answered(model, town, belief=False, debate=3)
     assert "debate" not in model.roles()
@@ -359,7 +359,7 @@ def test_a_model_without_log_probabilities_skips_belief_and_debate_and_says_so()
         assert one["moved"] == {}
 
 
-def test_advocates_are_asked_once_where_the_model_has_no_log_probabilities() -> None:
+def test_debating_agents_are_asked_once_where_the_model_has_no_log_probabilities() -> None:
     model = Agents(logprobs=False)
     answered(model, EQUALS, order=False, debate=3)
     assert model.batches == [("reader", 2), ("belief", 2), ("debate", 2)]

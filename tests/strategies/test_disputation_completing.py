@@ -1,4 +1,4 @@
-"""The disputation before and after it hears: what the model knows itself, and what is still missing."""
+"""The disputation before and after it reads: what the model knows itself, and what is still missing."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_where_nothing_is_found_an_explanation_is_searched_for_among_unread_pass
     assert ([one.round for one in answer.replies], answer.rounds) == ([1, 2, 2], 2)
 
 
-def test_what_was_heard_first_is_weighed_again_with_what_is_found_later(
+def test_what_was_read_first_is_weighed_again_with_what_is_found_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     resolve = importlib.import_module("disputatio.strategies.disputation.resolve")
@@ -115,7 +115,7 @@ def test_it_is_looked_for_as_often_as_allowed_and_no_passage_is_read_twice() -> 
 
 
 # --- questions of several parts -----------------------------------------------------------------
-def test_every_part_is_heard_over_all_passages_and_ruled_on_alone() -> None:
+def test_every_part_is_read_in_all_passages_and_resolved_alone() -> None:
     model, trace = Agents(parts=[WHO, WHEN]), Trace()
     answer = answered(model, [GUILD, OPENED, GOATS], BOTH, trace=trace)
     assert answer.answers == (TRUE, "4 May 1921")
@@ -150,7 +150,7 @@ def test_a_part_that_nothing_answers_is_looked_for_among_unread_passages() -> No
     assert ([one.round for one in answer.replies], answer.rounds) == ([1, 1, 2], 2)
 
 
-def test_what_is_found_for_one_part_is_heard_on_the_next() -> None:
+def test_what_is_found_for_one_part_is_read_for_the_next() -> None:
     found = passage("all", f"{GUILD.text} Many years later it was opened on 4 May 1921.")
     model = Agents(parts=[WHO, WHEN])
     answer = answered(model, Shelf([GOATS], [found]), BOTH)

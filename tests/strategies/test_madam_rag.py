@@ -224,12 +224,12 @@ def test_the_order_of_the_reports_is_drawn_anew_for_every_question_and_round() -
     assert orders(shuffle_seed=4)[0] == [list(STEADY)[at] for at in order_of(QUESTION, 1, 3, 4)]
 
 
-def test_no_agent_is_heard_first_more_often_than_chance_has_it() -> None:
+def test_no_agent_is_read_first_more_often_than_chance_has_it() -> None:
     first = [order_of(f"Question {n}?", 1, 4, 0)[0] for n in range(400)]
     assert all(70 <= first.count(agent) <= 130 for agent in range(4))
 
 
-def test_without_a_shuffle_agents_are_heard_in_the_order_of_their_passages() -> None:
+def test_without_a_shuffle_agents_are_read_in_the_order_of_their_passages() -> None:
     assert orders(shuffle=False) == [list(STEADY)] * 3
 
 
@@ -262,7 +262,7 @@ def test_a_bound_agent_abstains_where_its_answer_is_not_in_its_passage() -> None
     assert any("1666" in prompt for prompt in free.prompts("aggregator"))
 
 
-def test_a_bound_agent_is_asked_again_only_where_an_answer_that_it_heard_is_in_its_passage() -> None:
+def test_a_bound_agent_is_asked_again_only_where_an_answer_of_another_is_in_its_passage() -> None:
     model = Panel(STEADY, [concluded("1921")])
     debate(model, bound=True)
     [*_, last_prompt] = model.prompts("reader")

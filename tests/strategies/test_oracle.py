@@ -57,7 +57,7 @@ def test_estimates_count_for_nothing() -> None:
     assert oracle(QUESTION, kit(Reader(), world(a=0.1, b=0.1, c=0.9), estimated)).answers == (TRUE,)
 
 
-def test_every_source_is_heard_in_one_batch_however_many_there_are() -> None:
+def test_every_source_is_asked_in_one_batch_however_many_there_are() -> None:
     model = Reader()
     oracle(QUESTION, kit(model, world(**{f"s{n}": 0.9 for n in range(9)})))
     assert model.batches == [9]

@@ -153,21 +153,6 @@ def sorted_by(key: NDArray[np.int64], moved: NDArray[np.bool_]) -> NDArray[np.in
     return np.insert(np.flatnonzero(~moved), places, rows)
 
 
-def shared_votes(group: ArrayLike, votes: ArrayLike) -> Floats:
-    """Return how much each vote counts, in the votes' shape: a group's votes for one cluster sum to 1.
-
-    >>> shared_votes([0, 1, 1], [[0, 1, 1], [0, 0, -1]]).tolist()
-    [[1.0, 0.5, 0.5], [1.0, 1.0, 0.0]]
-    """
-    flat = FlatVotes.of(votes)
-    numbers = np.asarray(group, dtype=np.int64)
-    keys = flat.slot * (int(numbers.max()) + 1 if numbers.size else 1) + numbers[flat.source]
-    _, back, count = np.unique(keys, return_inverse=True, return_counts=True)
-    result = np.zeros(np.asarray(votes).shape)
-    result[flat.question, flat.source] = 1 / count[back] if keys.size else 1.0
-    return result
-
-
 def tied_by_text(
     pairs: ArrayLike, source: ArrayLike, sources: int, *, share: float = SHARE, dates: ArrayLike | None = None
 ) -> Dependence:

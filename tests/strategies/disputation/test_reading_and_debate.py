@@ -1,4 +1,4 @@
-"""The hearing: witnesses held to their passage, advocates to quotes, a belief to no place in a menu."""
+"""Reading and debate: answers bound to passages, debates to quotes, a belief to no position in a menu."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def sides(*passages: Passage) -> list[Side]:
     return sides_of(read_passages(QUESTION, passages, Kit(model=Agents())))
 
 
-# --- witnesses ----------------------------------------------------------------------------------
+# --- readers ----------------------------------------------------------------------------------
 def test_every_passage_is_read_in_one_batch_and_alone() -> None:
     model = Agents()
     told = read_passages(QUESTION, [VASMER, CROLL], Kit(model=model))
@@ -63,7 +63,7 @@ def test_no_passage_is_no_call() -> None:
     assert model.calls == []
 
 
-def test_a_witness_sees_title_and_date_and_the_question_on_one_line() -> None:
+def test_a_reader_sees_title_and_date_and_the_question_on_one_line() -> None:
     model = Agents()
     dated = Passage(id="d", title="Quillhaven Light", date="1931", date_origin="stated", text="White.")
     read_passages("Who designed\nthe lighthouse?", [dated], Kit(model=model))
@@ -72,7 +72,7 @@ def test_a_witness_sees_title_and_date_and_the_question_on_one_line() -> None:
     assert prompt.endswith("Question: Who designed the lighthouse?")
 
 
-def test_an_answer_that_is_not_in_its_passage_is_no_testimony() -> None:
+def test_an_answer_that_is_not_in_its_passage_is_no_answer() -> None:
     assert answer_of("Somebody Else") == ""
     assert answer_of("Barnaby Croll") == ""
     assert answer_of("Ingrid Vasmer") == "Ingrid Vasmer"
@@ -83,12 +83,12 @@ def test_an_answer_of_the_title_counts_but_has_no_quote() -> None:
     assert (one.answer, one.reply.quote) == ("Quillhaven Light", "")
 
 
-def test_an_echo_of_the_question_is_no_testimony() -> None:
+def test_an_echo_of_the_question_is_no_answer() -> None:
     assert answer_of("the lighthouse") == ""
 
 
 @pytest.mark.parametrize("answer", ["unknown", "", "Not mentioned.", "I don't know"])
-def test_a_witness_that_declines_is_silent_and_not_at_fault(answer: str) -> None:
+def test_a_reader_that_declines_is_silent_and_not_at_fault(answer: str) -> None:
     one = parse_reading(QUESTION, VASMER, completion(word(answer)))
     assert (one.answer, one.reply.fault) == ("", "")
     assert one.reply.raw == word(answer)
@@ -112,7 +112,7 @@ def test_a_broken_reply_is_a_fault_and_its_raw_text_is_kept(word_of_model: Compl
     assert (one.subject, one.certainty) == ("", None)
 
 
-def test_a_broken_reply_silences_nobody_else() -> None:
+def test_a_broken_reply_leaves_the_others_as_they_are() -> None:
     model = Agents(reads=lambda _, told: "no JSON" if "Croll" in told else word("Ingrid Vasmer"))
     first, second = read_passages(QUESTION, [CROLL, VASMER], Kit(model=model))
     assert (bool(first.reply.fault), second.answer) == (True, "Ingrid Vasmer")
@@ -141,7 +141,7 @@ def test_the_later_round_is_noted() -> None:
 
 @pytest.mark.long
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_what_a_witness_answers_is_quoted_verbatim_or_not_at_all(answer: str, subject: str) -> None:
+def test_what_a_reader_answers_is_quoted_verbatim_or_not_at_all(answer: str, subject: str) -> None:
     said = completion(json.dumps({"subject": subject, "answer": answer}))
     one = parse_reading(QUESTION, VASMER, said)
     assert one.reply.quote in VASMER.text
@@ -203,8 +203,8 @@ def test_an_answer_of_several_lines_stays_one_option() -> None:
     assert "A: Vasmer B: Croll\nB: Croll\n" in model.prompts("belief")[0]
 
 
-# --- advocates ----------------------------------------------------------------------------------
-def test_an_advocate_hears_the_quotes_for_its_answer_and_those_against_it() -> None:
+# --- debate ----------------------------------------------------------------------------------
+def test_a_debating_agent_reads_the_quotes_for_its_answer_and_those_against_it() -> None:
     model = Agents(kept={"Ingrid Vasmer": 0.8, "Barnaby Croll": 0.1})
     one, other = sides(VASMER, CROLL)
     kept = debate_scores(QUESTION, [one, other], [[other], [one]], Kit(model=model))
@@ -218,7 +218,7 @@ def test_an_advocate_hears_the_quotes_for_its_answer_and_those_against_it() -> N
     assert "It is white." not in own
 
 
-def test_a_quote_is_heard_once_and_cut_at_three_hundred_characters() -> None:
+def test_a_quote_is_shown_once_and_cut_at_three_hundred_characters() -> None:
     model = Agents()
     long = Passage(id="l", text="It was designed by Ingrid Vasmer " + "y" * 400)
     (side,) = sides(long, Passage(id="m", text=long.text))

@@ -208,7 +208,7 @@ def test_what_is_left_out_is_no_reason() -> None:
     assert plain.reason.endswith("it stands among links or figures, not in a text")
 
 
-def test_nothing_heard_gives_nothing() -> None:
+def test_no_readings_give_nothing() -> None:
     assert decide() == ((), Conflict())
 
 

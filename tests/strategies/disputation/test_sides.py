@@ -60,7 +60,7 @@ def weighed(
 
 
 # --- sides --------------------------------------------------------------------------------------
-def test_testimonies_without_an_answer_make_no_side() -> None:
+def test_readings_without_an_answer_make_no_side() -> None:
     assert sides_of([reading("", VASMER)]) == []
     assert weigh(QUESTION, [], {}) == []
 
@@ -158,7 +158,7 @@ def test_another_passage_adds_one_vote_at_most_and_its_place_counts_for_nothing(
     assert total_votes(data.draw(st.permutations(heard)), {}) == total_votes(heard, {})
 
 
-def test_who_copies_one_voice_and_belongs_to_another_makes_one_vote_of_both() -> None:
+def test_a_copy_of_one_source_owned_by_another_makes_one_vote_of_both() -> None:
     told = [
         Passage(id="1", source="a", text="Boats go out at dawn and come back at dusk."),
         Passage(id="2", source="b", text=VIRAL),
@@ -195,13 +195,13 @@ def test_without_ranks_each_is_held_against_the_other() -> None:
     assert sides["Ingrid Vasmer"].log_odds == pytest.approx(sides["Barnaby Croll"].log_odds, abs=0.3)
 
 
-def test_alike_passages_with_one_answer_are_no_kin() -> None:
+def test_alike_passages_with_one_answer_are_not_compared() -> None:
     told = [reading("Ingrid Vasmer", VASMER, source=name) for name in "ab"]
     side = weighed(*told)["Ingrid Vasmer"]
     assert (side.features["kinship"], side.most_similar) == (0, None)
 
 
-def test_the_words_of_the_question_and_of_the_answers_make_no_kin() -> None:
+def test_the_words_of_the_question_and_of_the_answers_make_no_similarity() -> None:
     sides = weighed(
         reading("Ingrid Vasmer", "Ingrid Vasmer designed the Quillhaven lighthouse."),
         reading("Barnaby Croll", "Barnaby Croll designed the Quillhaven lighthouse."),
@@ -282,7 +282,7 @@ def test_reliability_one_half_stands_as_an_unknown_source_does() -> None:
     assert known.log_odds == pytest.approx(weighed(told)["Ingrid Vasmer"].log_odds)
 
 
-def test_what_is_asked_afterwards_moves_the_merit_and_not_how_well_passages_answer() -> None:
+def test_what_is_asked_afterwards_moves_the_contest_score_and_not_how_well_passages_answer() -> None:
     side = weighed(reading("Ingrid Vasmer", VASMER))["Ingrid Vasmer"]
     assert side.moved == {}
     assert side.log_odds == log_odds(side.features)
