@@ -150,7 +150,7 @@ def make(address: Address, connection: Any, *, embedder: str, dimension: int, la
     """Make the tables in one transaction, unless another writer has; raises `StoreError`."""
     with reported(address, "making the index"), connection.transaction():
         lock(connection, address)
-        # ServerQuery of the catalogue: what a name stands for is remembered from before the lock was had.
+        # Ask the catalogue: the connection may have cached the name before it had the lock.
         if connection.execute(
             "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'disputatio_index'",
             (address.schema,),
