@@ -84,8 +84,8 @@ print(d.Answer.from_dict(answer.to_dict()) == answer, "<mark>" in answer._repr_h
 INSTALL_LINES = {
     "d.ask('Who?', passages=PASSAGES)": ("openvino-genai", "local"),
     "d.ask('Who?', passages=PASSAGES, model='openai:gpt-x')": ("openai", "openai"),
-    "d.Index.open('x', embedder='none').ingest('.')": ("lancedb", "store"),
-    "d.Index.open('x', embedder='none').add([d.Passage(text='a')])": ("lancedb", "store"),
+    "d.Index.open('x', embedder='none').ingest('.')": ("PyStemmer", "store"),
+    "d.Index.open('x', embedder='none').add([d.Passage(text='a')])": ("PyStemmer", "store"),
     "d.Index.open('x').add([d.Passage(text='a')])": ("openvino", "local"),
     "d.Index.open('x', embedder='openai:e').add([d.Passage(text='a')])": ("openai", "openai"),
 }
@@ -107,7 +107,6 @@ def test_an_index_that_is_there_names_what_reading_it_needs(folder: Path) -> Non
 index = d.Index.open("made", embedder="none", create=False)
 told(lambda: index.search("ferry"))
 told(lambda: d.ask("When did it cross?", index="made", model=Model()))
-told(lambda: d.calibrate("made", model=Model()))
 told(lambda: index.ingest("."))
 """
     needs = "is not installed: run pip install 'disputatio[store]'"
@@ -115,7 +114,7 @@ told(lambda: index.ingest("."))
 
 
 COMMANDS = (
-    (["ingest", "a.txt", "--index", "x", "--embedder", "none"], "lancedb is not installed"),
+    (["ingest", "a.txt", "--index", "x", "--embedder", "none"], "PyStemmer is not installed"),
     (["ask", "Who?", "--passages", "p.jsonl"], "openvino-genai is not installed"),
     (["ask", "Who?", "--passages", "p.jsonl", "--model", "openai:m"], "openai is not installed"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,6 @@ def hostile(
                 if isinstance(here, dict) and draw.random() < 0.3:
                     here[str(draw.choice(values))] = here.pop(key)
                 else:
-                    here[key] = draw.choice(values)
+                    here[key] = copy.deepcopy(draw.choice(values))
                 break
         yield changed

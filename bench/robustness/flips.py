@@ -145,10 +145,11 @@ def attacks(path: Path, count: int, draw: random.Random) -> Counter[str]:
     spare = path.parent.parent / "spare"
     shutil.copytree(path, spare)
     for changed, _ in zip(hostile(fields, draw, VALUES), range(count), strict=False):
-        signed = {**changed, "checksum": manifests._checksum(changed, manifests.FORMAT)}
+        signed = {**changed, "checksum": manifests.checksum_of(changed)}
         raw = json.dumps({manifests._KEY: manifests.FORMAT, **signed}).encode()
-        for name in (manifests.NAME, manifests.COPY):
-            (path / name).write_bytes(raw)
+        (path / manifests.NAME).write_bytes(raw)
+        with closing(sqlite3.connect(path / manifests.RECORD)) as database, database:
+            database.execute("UPDATE manifest SET body = ?", (raw,))
         uses: tuple[Callable[[], object], ...] = (
             lambda: found(path), lambda: sync(path, target), lambda: check(path)
         )  # fmt: skip

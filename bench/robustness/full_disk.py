@@ -110,7 +110,6 @@ Look = Callable[[Path], Any]
 
 def measured(work: Path, chosen: Sequence[str], most: int, draw: random.Random) -> dict[str, Any]:
     """Return what came of each operation."""
-    import lancedb  # noqa: F401 - loaded before the forks, and not used before them
 
     import disputatio.eval.evaluate
     import disputatio.store.record.check

@@ -31,7 +31,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import lancedb  # noqa: F401 - loaded before the forks, and not used before them
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,7 +40,7 @@ from disputatio.store.ingesting.prepare import prepare, prepare_item
 from disputatio.store.ingesting.split import split
 from disputatio.store.record import transaction, writer
 from disputatio.store.record.check import check
-from disputatio.store.record.tables import Pinned
+from disputatio.store.record.database import reading
 from disputatio.store.segments import segment
 from disputatio.store.segments.searcher import Searcher
 from disputatio.types import Passage
@@ -197,7 +196,8 @@ def whole(index: FolderIndex, wrong: list[str]) -> State:
         wrong.append("a passage is there twice")
     documents = {document.id: document for document in index.documents()}
     expected = {made.id for document in documents.values() for made in prepare(document).passages}
-    ids_in_table = Pinned(index.path, view.manifest).columns("passages", ["id"])["id"].to_pylist()
+    with reading(index.path) as record:
+        ids_in_table = [name for _, name in record.ids("passages")]
     if not (ids == expected == set(ids_in_table) and len(ids_in_table) == len(ids)):
         wrong.append(
             f"{len(ids)} passages in segments, {len(ids_in_table)} on record, {len(expected)} of documents"

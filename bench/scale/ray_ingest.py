@@ -41,10 +41,7 @@ from disputatio.store.ingesting.ray_ingest import ingest_with_ray
 from disputatio.workers.cluster import cluster
 
 FIGURES = RESULTS / "scale" / "ray_ingest.json.gz"
-_COLUMNS = {
-    "passages": ["id", "document", "text", "source", "owner", "title", "url", "date", "metadata", "start", "end"],
-    "documents": ["id", "path", "row", "text", "title", "url", "date", "source", "owner", "metadata"],
-}  # fmt: skip
+_TABLES = ("documents", "passages")
 
 
 class Waiting:
@@ -218,7 +215,7 @@ def check(arguments: argparse.Namespace, work: Path) -> None:
     local.ingest(documents)
     ingest_with_ray(by_workers, [documents], address="local", workers=2)
     figures: dict[str, Any] = {}
-    for table in _COLUMNS:
+    for table in _TABLES:
         first, second = rows_of(local, table), rows_of(by_workers, table)
         unequal = sum(a != b for a, b in zip(first, second, strict=False)) + abs(len(first) - len(second))
         figures[table] = {"rows": len(first), "unequal": unequal}
@@ -228,14 +225,22 @@ def check(arguments: argparse.Namespace, work: Path) -> None:
     keep("check", figures)
 
 
-def rows_of(index: FolderIndex, table: str) -> list[dict[str, Any]]:
-    """Return every row of a table, in its order, but for the vectors."""
-    return [row for batch in index._rows(table, _COLUMNS[table]) for row in batch]
+def rows_of(index: FolderIndex, table: str) -> list[Any]:
+    """Return every document or passage, in the order of the record."""
+    if table == "documents":
+        return [row for record in index._folders.records() for row in record.documents()]
+    return [
+        passage
+        for record in index._folders.records()
+        for batch in record.passages()
+        for passage in batch.passages
+    ]
 
 
 def vectors_of(index: FolderIndex) -> NDArray[np.float32]:
     """Return the vectors of all passages, in the order of their rows."""
-    return np.array([row["vector"] for batch in index._rows("passages", ["vector"]) for row in batch])
+    batches = [batch.vectors for record in index._folders.records() for batch in record.passages()]
+    return np.concatenate([vectors for vectors in batches if vectors is not None])
 
 
 def keep(name: str, figures: Any) -> None:

@@ -11,7 +11,6 @@ DisputatioError
 │   └── IngestError        a document could not be read
 ├── StoreError             the index is damaged or cannot be read or written (exit 2)
 │   ├── BucketFault        a bucket cannot be reached, is full, or fails (exit 3)
-│   │   └── LeaseHeld      another writer has it, and until when (exit 3)
 │   ├── IndexBusy          another process is writing to it
 │   ├── IndexServerFault   the server that keeps it cannot be reached, or refuses (exit 3)
 │   └── IndexVersion       it is of a version that this program does not read
@@ -107,10 +106,6 @@ class BucketFault(StoreError):
     """A bucket cannot be reached, is full, or fails."""
 
     exit_code = 3
-
-
-class LeaseHeld(BucketFault):
-    """Another writer has the lease of a bucket; the message says who, and until when."""
 
 
 class IndexBusy(StoreError):

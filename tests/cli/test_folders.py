@@ -85,7 +85,7 @@ def test_what_reads_takes_several(capsys: Capture) -> None:
         ("ask", "When?", "--learn", "--model", "none"),
         ("sources", "--remove", "buzz.example"),
         ("serve", "--allow-writing", "--port", "0"),
-        *(("index", name) for name in ("compact", "check", "migrate")),
+        *(("index", name) for name in ("compact", "check")),
         ("index", "delete", "--source", "buzz.example"),
         ("index", "reembed", "none"),
         ("index", "export", "out.jsonl"),

@@ -198,8 +198,9 @@ def test_a_copy_is_not_laid_over_another_index(workspace: Path, capsys: Capture)
     assert "y.index: is an index of its own, not a copy; choose an empty place" in done.err
 
 
-def test_an_index_of_this_version_needs_no_migration(workspace: Path, capsys: Capture) -> None:
-    assert "already" in run(capsys, "index", "migrate", "--index", "x.index").out
+def test_an_index_of_this_version_is_not_converted(workspace: Path, capsys: Capture) -> None:
+    done = run(capsys, "index", "convert", "x.index")
+    assert (done.code, done.err) == (2, "disputatio: x.index: has the present format already\n")
 
 
 def test_an_ingest_that_is_run_again_changes_nothing(workspace: Path, capsys: Capture) -> None:

@@ -47,7 +47,7 @@ def _batches(path: Path) -> Iterator[Iterator[pa.RecordBatch]]:
         import pyarrow as pa
         import pyarrow.dataset as ds
     except ImportError as error:
-        raise MissingDependency("pyarrow", "store") from error
+        raise MissingDependency("pyarrow", "arrow") from error
     if path.suffix.lower() not in _FORMATS:
         raise InputError(f"{path}: a table of answers is one of {', '.join(_FORMATS)}")
     if not path.is_file():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from disputatio.cli.messages import say
-from disputatio.cli.opening import index_folder, named_index, open_named
+from disputatio.cli.opening import named_index, open_named
 from disputatio.cli.options import Indexes, IndexFolder, Json
 from disputatio.errors import InputError
 
@@ -97,12 +97,13 @@ def sync(
         str, typer.Argument(metavar="SOURCE", help="Folder or bucket (s3://, gs://) of the index.")
     ],
     target: Annotated[str, typer.Argument(metavar="TARGET", help="Folder or bucket of the copy.")],
-    tables: Annotated[bool, typer.Option(help="Copy the tables of the documents, too.")] = True,
+    tables: Annotated[bool, typer.Option(help="Copy the record of the documents, too.")] = True,
     as_json: Json = False,
 ) -> None:
     """Bring a copy of an index up to date, to be read elsewhere.
 
-    Only what is new is copied. A search needs no tables of documents.
+    Segments that the copy has are not copied again; the record of the documents is copied whole, and a
+    search does not need it.
     """
     from dataclasses import asdict
 
@@ -116,8 +117,6 @@ def sync(
         return
     files = count(copied.files, "file")
     write(f"{_shown(target)}: at commit {copied.commit}; {files}, {copied.bytes:,} bytes copied\n")
-    if copied.lease == "advisory":
-        typer.echo("this bucket's writes have no conditions here: let one machine sync to it", err=True)
 
 
 @app.command()
@@ -191,14 +190,19 @@ def reembed(
 
 
 @app.command()
-def migrate(index: IndexFolder = None) -> None:
-    """Convert an index of an older format to the present one."""
+def convert(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="Index of the last version.")],
+    new: Annotated[
+        Path | None, typer.Argument(metavar="[NEW]", help="New folder for the result; in place without it.")
+    ] = None,
+) -> None:
+    """Convert an index of the last version, whose record is in LanceDB, to the present format."""
     from disputatio.cli.screen import write
-    from disputatio.store.record.migrate import migrate as migrate_index
+    from disputatio.rendering.wording import count
+    from disputatio.store.record.convert import convert as convert_index
 
-    folder = index_folder(index)
-    steps = migrate_index(folder)
-    write(f"{_shown(folder)}: {'; '.join(steps) or 'has the present format already'}\n")
+    manifest = convert_index(old, new)
+    write(f"{_shown(new or old)}: {count(manifest.passages, 'passage')} converted\n")
 
 
 def _planned(plan: CompactionPlan) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 from disputatio.errors import StoreError
 from disputatio.store.addresses import require_one
 from disputatio.store.calibration_log import CalibrationLog, Outcomes, outcomes_of
-from disputatio.store.record.layout import LARGEST_CHECKSUMS, read_note, refuse_links
+from disputatio.store.record.layout import LARGEST_LOG, read_bytes, refuse_links
 from disputatio.store.record.manifest import reported, sync_folder
 
 NAME = "calibration.jsonl"
@@ -65,7 +65,7 @@ def open_log(path: Path) -> Iterator[CalibrationLog]:
         with reported(path, "opening the calibration"):
             fresh = not file.exists()
             if not fresh:
-                raw = read_note(file, LARGEST_CHECKSUMS)
+                raw = read_bytes(file, LARGEST_LOG)
                 if not raw.endswith(b"\n") and not _has_lost_its_end(raw):  # a kill cut the last line short
                     os.truncate(file, raw.rfind(b"\n") + 1)
             out = file.open("ab", buffering=0)
@@ -91,7 +91,7 @@ def _append(path: Path, out: RawIOBase, entry: Mapping[str, Any]) -> None:
 def _raw(path: Path) -> Iterator[tuple[int, bytes]]:
     with reported(path, "reading the calibration"):
         try:
-            raw = read_note(path / NAME, LARGEST_CHECKSUMS)
+            raw = read_bytes(path / NAME, LARGEST_LOG)
         except (FileNotFoundError, NotADirectoryError):
             return
     *lines, rest = raw.split(b"\n")

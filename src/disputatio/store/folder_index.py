@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
@@ -25,7 +23,6 @@ from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.compacting import Planned, compact
 from disputatio.store.record.layout import MERGE_MEMORY
-from disputatio.store.record.tables import quoted, read_note
 from disputatio.store.record.writer import Writer
 from disputatio.store.reliabilities import read_states, reliable, write_estimates
 from disputatio.store.segments.terms import stemmer
@@ -34,8 +31,6 @@ from disputatio.types import Hit, Passage, Source, Unsearched
 
 if TYPE_CHECKING:
     from disputatio.store.record.transaction import Transaction
-
-_ABOUT = ("id", "path", "row", "title", "url", "date", "date_origin", "source", "owner", "metadata")
 
 
 class FolderIndex(Index):
@@ -82,7 +77,7 @@ class FolderIndex(Index):
                 f"{path}: was made with {other}, not with {embedder.name}; open it with its own, give every "
                 "passage a new vector with: disputatio index reembed, or ingest into a new folder"
             )
-        if len(index.paths) > 1 or (note is not None and not manifests.is_first(index.path)):
+        if len(index.paths) > 1 or note is not None:
             index._folders.view()
         return index
 
@@ -99,17 +94,16 @@ class FolderIndex(Index):
         documents: Collection[str] = (),
     ) -> int:
         """Delete documents, as every index does (`Index.delete`)."""
-        clauses = [f"source IN ({quoted(sources)})"] if sources else []
-        if documents:
-            clauses.append(f"id IN ({quoted(documents)})")
+        conditions: list[tuple[str, str]] = [("d.source = ?", name) for name in sources]
+        conditions += [("d.id = ?", identity) for identity in documents]
         for path in map(str, paths):
             for name in {path, str(Path(path).resolve())}:
-                clauses.append(f"path = {quoted([name])} OR file = {quoted([name])}")
-                clauses.append(f"starts_with(file, {quoted([name.rstrip('/') + '/'])})")
-        if not clauses or read_note(require_one(self.path)) is None:
+                conditions.append(("?1 IN (e.path, e.file)", name))
+                conditions.append(("substr(e.file, 1, length(?1)) = ?1", name.rstrip("/") + "/"))
+        if not conditions or manifests.read_note(require_one(self.path)) is None:
             return 0
         with self.open_writer(adding=False) as writer:
-            count = sum(writer.remove(clause) for clause in clauses)
+            count = sum(writer.remove(condition, [value]) for condition, value in conditions)
             writer.finish()
         return count
 
@@ -124,18 +118,18 @@ class FolderIndex(Index):
         from disputatio.store.record.reembed import reembed
 
         with self.open_writer(adding=False) as writer:
-            count = reembed(writer.transaction, embedder, progress)
+            count = reembed(writer.transaction, embedder, progress or (lambda *_: None))
         self.embedder = embedder
         return count
 
-    def compact(self, *, keep: float = 300.0, planned: Planned = lambda _: None) -> None:
-        """Merge all segments into one, and drop what was replaced more than `keep` seconds ago.
+    def compact(self, *, keep: float = 300.0, planned: Planned = lambda _: None) -> None:  # noqa: ARG002
+        """Merge all segments into one, and write the record without what was deleted, however lately.
 
         `planned` is called first, with the disk and memory that it takes.
         Raises `StoreError` where the disk has less, or fails.
         """
-        if read_note(require_one(self.path)) is not None:
-            compact(self.path, lambda: self._ensure(False), timedelta(seconds=max(keep, 1.0)), planned)
+        if manifests.read_note(require_one(self.path)) is not None:
+            compact(self.path, lambda: self._ensure(False), planned)
 
     def open_writer(
         self, on_commit: Callable[[int], None] = lambda _: None, *, adding: bool = True
@@ -148,11 +142,9 @@ class FolderIndex(Index):
         return Writer(require_one(self.path), self.embedder, lambda: self._ensure(adding), on_commit)
 
     def _ensure(self, adding: bool) -> Transaction:
-        """Return the index open for writing, made or brought to this version where that is needed."""
-        from disputatio.store.record.migrate import migrate_locked
+        """Return the index open for writing, made where there is none."""
         from disputatio.store.record.transaction import Transaction
 
-        migrate_locked(self.path)
         manifest = manifests.read(self.path)
         if manifest is None:
             return Transaction.make(
@@ -212,13 +204,10 @@ class FolderIndex(Index):
 
     def documents(self, *, text: bool = True) -> list[Document]:
         """Return every document, by path and row; `text=False` leaves the texts on disk."""
-        columns = [*_ABOUT, "text"] if text else list(_ABOUT)
-        rows = [row for batch in self._rows("documents", columns) for row in batch]
-        for row in rows:
-            row["metadata"] = json.loads(row["metadata"])
-            row.setdefault("text", "")
+        rows = [row for record in self._folders.records() for row in record.documents(text=text)]
         return sorted(
-            (Document(**row) for row in rows), key=lambda document: (document.path, document.row, document.id)
+            (Document(**{"text": "", **row}) for row in rows),
+            key=lambda document: (document.path, document.row, document.id),
         )
 
     def sources(self) -> list[SourceCount]:
@@ -226,12 +215,11 @@ class FolderIndex(Index):
         owners: dict[str, str] = {}
         documents: dict[str, set[str]] = {}
         passages: dict[str, int] = {}
-        for batch in self._rows("passages", ["source", "owner", "document"]):
-            for row in batch:
-                name = row["source"]
-                owners[name] = owners.get(name) or row["owner"]
-                documents.setdefault(name, set()).add(row["document"])
-                passages[name] = passages.get(name, 0) + 1
+        for record in self._folders.records():
+            for name, owner, document, count in record.sources():
+                owners[name] = owners.get(name) or owner
+                documents.setdefault(name, set()).add(document)
+                passages[name] = passages.get(name, 0) + count
         return [
             SourceCount(name=name, owner=owners[name], documents=len(ids), passages=passages[name])
             for name, ids in sorted(documents.items())
@@ -243,11 +231,11 @@ class FolderIndex(Index):
         manifest = None if view is None else view.manifest
         return IndexInfo(
             path=str(self.path),
-            format=manifests.FORMAT if manifest is None else manifest.format,
+            format=manifests.FORMAT,
             embedder="" if manifest is None else manifest.embedder,
             dimension=0 if manifest is None else manifest.dimension,
             language=(self._language or DEFAULT_LANGUAGE) if manifest is None else manifest.language,
-            documents=0 if manifest is None else manifest.documents.rows,
+            documents=0 if manifest is None else manifest.documents,
             passages=0 if manifest is None else manifest.live,
             sources=0 if view is None else len(view.counts()),
             segments=0 if manifest is None else len(manifest.segments),
@@ -296,7 +284,3 @@ class FolderIndex(Index):
     def view(self) -> View | None:
         """Return the newest state, compared with its hashes (`View.check`); None where there is no index."""
         return self._folders.checked()
-
-    def _rows(self, table: str, columns: list[str]) -> Iterable[list[dict[str, Any]]]:
-        """Return the rows of a table, in batches."""
-        return self._folders.rows(table, columns)

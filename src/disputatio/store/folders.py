@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError, StoreError
-from disputatio.store.record.manifest import Manifest, TableVersion
-from disputatio.store.record.tables import Pinned, read_note
+from disputatio.store.record.database import Record, reading
+from disputatio.store.record.manifest import Manifest, read_note
 from disputatio.store.reliabilities import changed_at, compared, pooled, read_reliabilities
 from disputatio.store.segments.view import View, open_view
 from disputatio.types import Source, Unsearched
@@ -91,12 +91,12 @@ class Folders:
             else:
                 return view
 
-    def rows(self, table: str, columns: list[str]) -> Iterator[list[dict[str, Any]]]:
-        """Yield the rows of a table, in batches."""
+    def records(self) -> Iterator[Record]:
+        """Yield the record of each folder, open for reading; raises `StoreError` where one is damaged."""
         view = self.view()
         for part in () if view is None else view.parts or (view,):
-            for batch in Pinned(part.path, part.manifest).batches(table, columns):
-                yield batch.to_pylist()
+            with reading(part.path) as record:
+                yield record
 
     def estimates(self) -> dict[str, Source]:
         """Return the estimates of each source (`reliabilities.compared`), pooled over several folders."""
@@ -179,17 +179,13 @@ def _join(path: Path, parts: list[View], unsearched: tuple[Unsearched, ...]) -> 
 
 
 def _summed(manifests: list[Manifest]) -> Manifest:
-    """Add several manifests up, for figures; the sum names no table that could be opened."""
-
-    def rows(table: str) -> TableVersion:
-        return TableVersion(name=table, version=0, rows=sum(getattr(each, table).rows for each in manifests))
-
+    """Add up several manifests, for figures."""
     return replace(
         manifests[0],
         number=sum(each.number for each in manifests),
-        documents=rows("documents"),
-        passages=rows("passages"),
-        files=rows("files"),
+        documents=sum(each.documents for each in manifests),
+        passages=sum(each.passages for each in manifests),
+        files=sum(each.files for each in manifests),
         segments=tuple(entry for each in manifests for entry in each.segments),
     )
 

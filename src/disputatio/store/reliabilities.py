@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError, StoreError
-from disputatio.store.record.layout import read_note
+from disputatio.store.record.layout import read_bytes
 from disputatio.store.record.manifest import replace_file, reported
 from disputatio.types import Source
 
@@ -140,7 +140,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     file = path / NAME
     with reported(path, "reading the index"):
         try:
-            raw = read_note(file)
+            raw = read_bytes(file)
         except (FileNotFoundError, NotADirectoryError):
             return {}
     try:

@@ -58,8 +58,8 @@ def cluster(address: str, workers: int | None) -> Iterator[int]:
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False, "configure_logging": False}
     with contextlib.ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
-        # Of Ray about itself; and of lancedb about children that become Ray's programs at once.
-        warnings.filterwarnings("ignore", module=r"ray\.|lancedb\.")
+        # Of Ray about itself.
+        warnings.filterwarnings("ignore", module=r"ray\.")
         count = workers or os.cpu_count() or 1
         if not ray.is_initialized():
             settings: dict[str, Any] = {"address": address}

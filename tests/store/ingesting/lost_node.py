@@ -81,7 +81,14 @@ def main(work: Path) -> None:
     local = FolderIndex.open(work / "local", embedder=HashEmbedder())
     local.ingest(work / "rows.jsonl")
     ours, theirs = (
-        [row for batch in one._rows("passages", ["id", "text", "vector"]) for row in batch]
+        [
+            (passage.id, passage.text, vector.tolist())
+            for record in one._folders.records()
+            for batch in record.passages()
+            for passage, vector in zip(
+                batch.passages, () if batch.vectors is None else batch.vectors, strict=True
+            )
+        ]
         for one in (index, local)
     )
     embedded = sum(int(line) for file in log.glob("*.txt") for line in file.read_text().split())

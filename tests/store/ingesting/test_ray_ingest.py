@@ -92,35 +92,17 @@ def documents(tmp_path: Path) -> Path:
     return root
 
 
-def rows_of(index: FolderIndex, table: str) -> list[dict[str, Any]]:
-    """Return every row of a table of the index, in order, without its vectors."""
-    columns = {
-        "passages": [
-            "id",
-            "document",
-            "text",
-            "source",
-            "owner",
-            "title",
-            "url",
-            "date",
-            "metadata",
-            "start",
-            "end",
-        ],
-        "documents": ["id", "path", "row", "text", "title", "url", "date", "source", "owner", "metadata"],
-    }
-    return [row for batch in index._rows(table, columns[table]) for row in batch]
-
-
 def assert_same(one: FolderIndex, other: FolderIndex) -> None:
-    for table in ("passages", "documents"):
-        assert rows_of(one, table) == rows_of(other, table)
-    if one.info().dimension:
-        first, second = (
-            [row["vector"] for b in i._rows("passages", ["vector"]) for row in b] for i in (one, other)
-        )
-        assert np.abs(np.array(first) - np.array(second)).max() <= 1e-6
+    ours, theirs = (
+        [batch for r in index._folders.records() for batch in r.passages()] for index in (one, other)
+    )
+    assert [batch.passages for batch in ours] == [batch.passages for batch in theirs]
+    assert one.documents() == other.documents()
+    for first, second in zip(ours, theirs, strict=True):
+        if first.vectors is not None:
+            assert second.vectors is not None
+            assert np.abs(first.vectors - second.vectors).max() <= 1e-6
+        assert (first.vectors is None) == (second.vectors is None) == (not one.info().dimension)
 
 
 @slow

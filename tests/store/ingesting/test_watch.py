@@ -16,7 +16,7 @@ from disputatio.store.contract import IngestSummary
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.readers import find_files
 from disputatio.store.ingesting.watch import watch
-from disputatio.store.record.tables import writing
+from disputatio.store.record.manifest import writing
 
 pytestmark = pytest.mark.slow  # each waits for the file system to tell of a change
 

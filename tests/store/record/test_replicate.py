@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,8 +9,12 @@ import pytest
 
 from disputatio.errors import InputError, StoreError
 from disputatio.store.folder_index import FolderIndex
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.prepare import prepare
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record import places, replicate
+from disputatio.store.record.check import check
+from disputatio.store.record.manifest import RECORD
 from disputatio.store.record.replicate import sync
 from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
@@ -68,12 +71,36 @@ def test_only_what_is_new_is_copied_and_deletions_arrive(source: FolderIndex, tm
     assert {hit.passage.id for hit in reader.search("zebra", k=100)} == expected
 
 
-def test_a_copy_without_tables_is_searched_all_the_same(source: FolderIndex, tmp_path: Path) -> None:
-    sync(source.path, tmp_path / "copy", tables=False)
-    assert not list((tmp_path / "copy").glob("*.lance/*"))
-    assert found(tmp_path / "copy") == names(0, 30)
-    with pytest.raises(StoreError):
-        index_at(tmp_path / "copy").documents()
+def test_a_copy_without_its_record_is_searched_all_the_same(source: FolderIndex, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    for tables in (False, True, False):
+        sync(source.path, copy, tables=tables)
+        assert (copy / RECORD).exists() == tables
+        assert found(copy) == names(0, 30)
+        assert check(copy).damaged == ()
+    for use in (index_at(copy).documents, lambda: fill(index_at(copy), 30, 31)):
+        with pytest.raises(StoreError, match="record"):
+            use()
+
+
+def test_a_record_is_copied_as_it_is_at_one_commit(source: FolderIndex, tmp_path: Path) -> None:
+    with source.open_writer() as writer:
+        writer.put("", [prepare(Document(text="A zebra that is not committed.", source="s"))])
+        writer._write_queued()
+        sync(source.path, tmp_path / "copy")
+        writer.finish()
+    assert len(index_at(tmp_path / "copy").documents()) == 30
+    assert check(tmp_path / "copy").damaged == ()
+    assert len(source.documents()) == 31
+
+
+def test_a_damaged_record_is_not_passed_on(source: FolderIndex, tmp_path: Path) -> None:
+    file = source.path / RECORD
+    file.write_bytes(file.read_bytes().replace(b"zebra number 7", b"zebra number 8"))
+    for target in (tmp_path / "copy", f"file://{tmp_path / 'bucket'}"):
+        with pytest.raises(StoreError, match=r"record\.sqlite is damaged at the source"):
+            sync(source.path, target)
+        sync(source.path, target, tables=False)
 
 
 @pytest.mark.long
@@ -83,7 +110,7 @@ def test_an_index_travels_through_a_bucket(source: FolderIndex, tmp_path: Path) 
     sync(bucket, tmp_path / "copy")
     assert found(tmp_path / "copy") == names(0, 30)
     fill(source, 30, 40)
-    source.compact(keep=1)
+    source.compact()
     sync(source.path, bucket)
     sync(bucket, tmp_path / "copy")
     assert found(tmp_path / "copy") == names(0, 40)
@@ -102,7 +129,7 @@ def test_a_sync_cut_short_anywhere_leaves_a_whole_state_and_is_taken_up_again(
     target: str | Path = tmp_path / "copy" if whole == "folder" else f"file://{tmp_path / 'copy'}"
     sync(source.path, target, tables=False)
     fill(source, 30, 40)
-    source.compact(keep=1)
+    source.compact()
     kind = places.Folder if whole == "folder" else places.Bucket
     # A bucket's switch is a put and a move: cut at any of them.
     put: Callable[..., int] = kind.put
@@ -176,7 +203,7 @@ def test_segments_merged_away_meanwhile_are_no_fault(
     def late(self: places.Folder, name: str) -> object:
         if name.startswith("segments/") and not merged:
             merged.append(name)
-            source.compact(keep=1)
+            source.compact()
         return read(self, name)
 
     monkeypatch.setattr(places.Folder, "read", late)
@@ -190,26 +217,9 @@ def test_segments_that_two_states_ago_was_named_are_removed(source: FolderIndex,
     copy = tmp_path / "copy"
     for step in range(3):
         fill(source, 30 + step, 31 + step)
-        source.compact(keep=1)
+        source.compact()
         sync(source.path, copy, tables=False)
     assert len(list((copy / "segments").iterdir())) == 2
-
-
-@pytest.mark.slow
-def test_files_of_the_tables_that_compaction_dropped_are_removed(source: FolderIndex, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    sync(source.path, copy)
-    before = set(copy.rglob("*.lance/data/*"))
-    for step in range(3):  # the files of the state before are kept for those who read it
-        fill(source, 30 + step, 31 + step)
-        source.compact(keep=1)
-        time.sleep(1.1)
-        sync(source.path, copy)
-    source.compact(keep=1)
-    sync(source.path, copy)
-    sync(source.path, copy)
-    assert not before & set(copy.rglob("*.lance/data/*"))
-    assert index_at(copy).documents() == source.documents()
 
 
 def test_a_copy_of_a_copy_without_tables_is_whole(source: FolderIndex, tmp_path: Path) -> None:

@@ -243,7 +243,7 @@ def _parquet(path: Path) -> Iterator[Row]:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError as error:
-        raise MissingDependency("pyarrow", "store") from error
+        raise MissingDependency("pyarrow", "arrow") from error
     number = 0
     try:
         with parquet.ParquetFile(path) as file:

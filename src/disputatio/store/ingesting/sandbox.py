@@ -79,7 +79,7 @@ class Sandbox:
         """
         for package, distribution in formats()[kind].packages.items():
             if importlib.util.find_spec(package) is None:
-                raise MissingDependency(distribution, "store")
+                raise MissingDependency(distribution, "arrow" if package == "pyarrow" else "store")
         where = where or name
         if self._parts_open is not None:
             self._parts_open.close()  # with its child, which is still at the other file

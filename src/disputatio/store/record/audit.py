@@ -1,8 +1,8 @@
-"""What is stored compared with its hashes: files first, then rows. Nothing is changed here."""
+"""The damage of an index: all that is stored compared with its checksums. Nothing is changed here."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,22 +11,17 @@ from disputatio.errors import IndexVersion, StoreError
 from disputatio.store.calibration_file import NAME as CALIBRATION
 from disputatio.store.calibration_file import damaged_lines
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.checksums import Entry, hash_file, immutable_files, read_checksums
-from disputatio.store.record.layout import read_note
+from disputatio.store.record.database import reading
 from disputatio.store.record.manifest import (
-    CHECKSUMS,
-    COPIES,
-    COPY,
+    MARK,
     NAME,
+    RECORD,
     SEGMENTS,
     Manifest,
     SegmentEntry,
+    hash_file,
     reported,
 )
-from disputatio.store.record.replicate import MARK
-from disputatio.store.record.report import Damage
-from disputatio.store.record.salvage import row_is_good
-from disputatio.store.record.tables import NAMES, Pinned
 from disputatio.store.record.transaction import read_dead
 from disputatio.store.reliabilities import NAME as RELIABILITY
 from disputatio.store.reliabilities import read_reliabilities
@@ -40,31 +35,81 @@ if TYPE_CHECKING:
 CHANGED, MISSING = "its bytes have changed", "is missing"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """A file of the index that is not what was written; `action` is empty where nothing was done about it."""
+
+    file: str
+    problem: str
+    action: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostDocument:
+    """A document that was taken out of what is searched; ingest its file again to bring it back.
+
+    `document` is its id and `path` its file; one of them may not be known.
+    """
+
+    reason: str
+    document: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport:
+    """A check in figures: files compared with their hashes, rows with their checksums."""
+
+    path: str
+    files: int
+    documents: int
+    passages: int
+    damaged: tuple[Damage, ...] = ()
+    lost: tuple[LostDocument, ...] = ()
+    repaired: bool = False
+    replica: bool = False
+
+    def text(self) -> str:
+        """Return the report as a person reads it, one line a finding."""
+        lines = [
+            f"{self.path}: {self.files:,} files, {self.documents:,} documents and {self.passages:,} passages "
+            f"checked; {len(self.damaged) or 'nothing'} damaged"
+        ]
+        lines += [
+            f"damaged {damage.file}: {damage.problem}; {damage.action or 'left as it is'}"
+            for damage in self.damaged
+        ]
+        lines += [
+            f"lost {document.path or f'document {document.document}'}: {document.reason}"
+            for document in self.lost
+        ]
+        if self.lost:
+            lines.append("ingest the files of lost documents again to bring them back")
+        elif self.damaged and self.replica:
+            lines.append("it is a copy: make another with disputatio index sync, into an empty folder")
+        elif self.damaged and not self.repaired:
+            lines.append(f"repair it with: {manifests.check_command(Path(self.path))}")
+        return "\n".join(lines)
+
+
 @dataclass(slots=True, kw_only=True)
 class Findings:
-    """What is wrong with an index; names of files are relative to its folder.
+    """The damage of an index; names of files are relative to its folder.
 
-    `tables` are those that may have bad rows (documents, passages, files), `segments` the damaged ones
-    by name, `restorable` files of the tables that have a good copy, `useless` those that nothing needs,
-    `copies` damaged copies of sound files. `documents` and `passages` count the rows that were read.
-    `replica`: it is a copy that another index feeds; `recorded`: it has tables (a replica may lack them).
+    `segments` are the damaged ones by name. `readable`: the record's manifest can be read. `recorded`: the
+    index has a record (a copy may lack it), `replica`: it is a copy.
     """
 
     manifest: Manifest
-    replica: bool = False
-    recorded: bool = True
+    readable: bool
+    replica: bool
+    recorded: bool
     damaged: list[Damage] = field(default_factory=list)
     files: int = 0
-    documents: int = 0
-    passages: int = 0
-    tables: set[str] = field(default_factory=set)
     segments: set[str] = field(default_factory=set)
-    restorable: set[str] = field(default_factory=set)
-    useless: set[str] = field(default_factory=set)
-    copies: set[str] = field(default_factory=set)
 
     def note(self, file: str, problem: str) -> None:
-        """One more damaged file."""
+        """Add a damaged file."""
         self.damaged.append(Damage(file=file, problem=problem))
 
     def has(self, file: str) -> bool:
@@ -73,60 +118,55 @@ class Findings:
 
 
 def find_manifest(path: Path) -> Findings:
-    """Return the manifest to check against: the one in force, or its copy where that is damaged.
+    """Return the manifest to check against: the record's, or `manifest.json` where that cannot be read.
 
     Raises `StoreError` when there is no index, or both are damaged; `IndexVersion` when it is of
     another version.
     """
-    findings = _find_manifest(path)
-    findings.replica = (path / MARK).exists()
-    findings.recorded = not findings.replica or (path / CHECKSUMS).exists()
-    return findings
-
-
-def _find_manifest(path: Path) -> Findings:
-    copy = _copy_of_manifest(path)
+    replica = (path / MARK).exists()
+    file, committed, fault = None, None, None
     try:
-        manifest = manifests.read(path)
+        file = manifests.read(path)
     except IndexVersion:
         raise
     except StoreError as error:
-        if not any((path / name).exists() for name in (NAME, COPY)):
+        if not any((path / name).exists() for name in (NAME, RECORD)):
             raise
-        if copy is None:
-            raise StoreError(
-                f"{path}: {NAME} and its copy are damaged; ingest the documents into a new folder"
-            ) from error
-        findings = Findings(manifest=copy)
-        findings.note(NAME, CHANGED if (path / NAME).exists() else MISSING)
-        return findings
-    if manifest is None:
+        fault = error
+    if file is None and fault is None:
         raise StoreError(f"{path}: there is no index here; make one with: disputatio ingest PATH")
-    findings = Findings(manifest=manifest)
-    if copy is None and (path / COPY).exists():
-        findings.note(COPY, CHANGED)
+    recorded = not replica or (path / RECORD).exists()
+    if recorded:
+        try:
+            with reading(path) as record:
+                committed = record.manifest()
+        except IndexVersion:
+            raise
+        except StoreError:
+            pass  # the audit finds out what is wrong with it
+    if committed is not None and (file is None or committed.number >= file.number):
+        findings = Findings(manifest=committed, readable=True, replica=replica, recorded=recorded)
+        if fault is not None:
+            findings.note(NAME, CHANGED if (path / NAME).exists() else MISSING)
+        return findings
+    if file is None:
+        raise StoreError(
+            f"{path}: {NAME} and {RECORD} are damaged; ingest the documents into a new folder"
+        ) from fault
+    findings = Findings(manifest=file, readable=False, replica=replica, recorded=recorded)
+    if committed is not None:
+        findings.note(RECORD, f"is at commit {committed.number}, and the index at {file.number}")
     return findings
 
 
-def _copy_of_manifest(path: Path) -> Manifest | None:
-    """Return the manifest's copy; None where it is missing or damaged."""
-    try:
-        return manifests.parse(read_note(path / COPY), path / COPY)
-    except (OSError, StoreError):
-        return None
-
-
-# --- files ------------------------------------------------------------------------------------------
-def audit_files(path: Path, findings: Findings) -> None:
-    """Compare every file with its hash, and note what differs or is missing."""
+def audit(path: Path, findings: Findings) -> None:
+    """Compare the files of the segments, the rows of the record and the small files with their checksums."""
     with reported(path, "checking the index"):
-        if findings.recorded:
-            _audit_tables(path, findings)
         for entry in findings.manifest.segments:
             wanted = dict(entry.files) | ({entry.dead: entry.dead_hash} if entry.dead else {})
             for name, digest in wanted.items():
                 findings.files += 1
-                problem = differs(path / SEGMENTS / entry.name / name, digest)
+                problem = _differs(path / SEGMENTS / entry.name / name, digest)
                 if problem:
                     findings.segments.add(entry.name)
                     findings.note(f"{SEGMENTS}/{entry.name}/{name}", problem)
@@ -136,9 +176,26 @@ def audit_files(path: Path, findings: Findings) -> None:
         findings.note(RELIABILITY, CHANGED)
     if lines := damaged_lines(path):
         findings.note(CALIBRATION, f"{len(lines)} of its lines have changed")
+    if not findings.recorded or findings.has(RECORD):
+        return
+    findings.files += 1
+    if not (path / RECORD).exists():
+        findings.note(RECORD, MISSING)
+        return
+    try:
+        with reading(path) as record:
+            if problems := record.problems():
+                findings.note(RECORD, problems[0])
+            elif not findings.segments and not _agree(path, findings, record.passage_ids()):
+                findings.note(SEGMENTS, "do not hold the passages that are on record")
+                findings.segments = {entry.name for entry in findings.manifest.segments}
+    except StoreError as error:
+        findings.note(
+            RECORD, f"cannot be read ({str(error).rpartition('failed: ')[2].partition(';')[0][:100]})"
+        )
 
 
-def differs(file: Path, digest: str) -> str:
+def _differs(file: Path, digest: str) -> str:
     """Return what is wrong with a file that ought to have a hash; empty when nothing is."""
     try:
         return "" if hash_file(file) == digest else CHANGED
@@ -146,125 +203,12 @@ def differs(file: Path, digest: str) -> str:
         return MISSING
 
 
-def _audit_tables(path: Path, findings: Findings) -> None:
-    manifest = findings.manifest
-    named = {getattr(manifest, name).name: name for name in NAMES}
-    known, lines = read_checksums(path)
-    if lines:
-        findings.note(CHECKSUMS, f"{lines} of its lines have changed")
-    elif not (path / CHECKSUMS).exists():
-        findings.note(CHECKSUMS, MISSING)
-    for table, name in named.items():
-        version = f"{table}.lance/_versions/{_version_file(manifest, name)}"
-        if not (path / f"{table}.lance").is_dir():
-            findings.tables.add(name)
-            findings.note(f"{table}.lance", MISSING)
-        elif not (path / version).exists():
-            _note_file(path, findings, name, known.get(version), version, MISSING)
-        elif version not in known and not findings.has(CHECKSUMS):
-            findings.note(CHECKSUMS, "does not know all files of the tables")
-    for file in immutable_files(path, named):
-        findings.files += 1
-        entry = known.get(file)
-        if entry is None or not differs(path / file, entry.hash):
-            continue  # a file without an entry was left by a kill before its commit
-        table, kind, base = file.split("/")
-        name = named[table.removesuffix(".lance")]
-        if kind == "_transactions" or (kind == "_versions" and base != _version_file(manifest, name)):
-            findings.useless.add(file)
-            findings.note(file, CHANGED)
-        else:
-            _note_file(path, findings, name, entry, file, CHANGED)
-    for name in NAMES:
-        _audit_missing(path, findings, name, known.values())
-    _audit_copies(path, findings, known)
-
-
-def _audit_copies(path: Path, findings: Findings, known: Mapping[str, Entry]) -> None:
-    for copy in sorted(file for file in (path / COPIES).rglob("*") if file.is_file()):
-        file = str(copy.relative_to(path / COPIES))
-        if file in known and file not in findings.restorable and differs(copy, known[file].hash):
-            findings.copies.add(file)
-            findings.note(f"{COPIES}/{file}", CHANGED)
-
-
-def _note_file(
-    path: Path, findings: Findings, name: str, entry: Entry | None, file: str, problem: str
-) -> None:
-    """Note a file that the table `name` needs: it comes back from its copy, or the table is suspect."""
-    findings.note(file, problem)
-    if entry is not None and not differs(path / COPIES / file, entry.hash):
-        findings.restorable.add(file)
-    else:
-        findings.tables.add(name)
-
-
-def _audit_missing(path: Path, findings: Findings, name: str, known: Collection[Entry]) -> None:
-    """Note files of a table that are gone, where the table cannot be read without them.
-
-    The checksums may name files for a while that are gone rightly: a kill may fall between the two.
-    """
-    table = getattr(findings.manifest, name).name
-    kinds = tuple(f"{table}.lance/{kind}/" for kind in ("data", "_deletions"))
-    gone = [entry for entry in known if entry.file.startswith(kinds) and not (path / entry.file).exists()]
-    if gone and name not in findings.tables and not _waits(findings, table):
-        try:
-            for _ in Pinned(path, findings.manifest, [name]).batches(name, _FIRST[name]):
-                pass
-        except StoreError:
-            for entry in gone:
-                _note_file(path, findings, name, entry, entry.file, MISSING)
-
-
-_FIRST = {"documents": ["id"], "passages": ["id"], "files": ["path"]}
-
-
-def _waits(findings: Findings, table: str) -> bool:
-    """Return whether a table cannot be read before some of its files are restored."""
-    return any(file.startswith(f"{table}.lance/") for file in findings.restorable)
-
-
-def _version_file(manifest: Manifest, name: str) -> str:
-    """Return how the engine names the file of a version: so that the newest comes first."""
-    return f"{2**64 - 1 - getattr(manifest, name).version:020d}.manifest"
-
-
-# --- rows -------------------------------------------------------------------------------------------
-def audit_rows(path: Path, findings: Findings) -> None:
-    """Compare every row with its checksum, in the tables whose files are sound or have been restored."""
-    findings.documents = findings.passages = 0
-    for name in NAMES if findings.recorded else ():
-        table = getattr(findings.manifest, name)
-        if name in findings.tables or _waits(findings, table.name):
-            continue
-        count, good = 0, True
-        try:
-            pinned = Pinned(path, findings.manifest, [name])
-            for batch in pinned.batches(name, pinned.table(name).schema.names):
-                count += batch.num_rows
-                good = all(map(row_is_good, batch.to_pylist())) and good
-        except StoreError as error:
-            reason = str(error).rpartition("failed: ")[2][:120]
-            findings.note(f"{table.name}.lance", f"cannot be read ({reason})")
-            findings.tables.add(name)
-            continue
-        if not good or count != table.rows:
-            problem = (
-                f"has {count} rows, not {table.rows}" if good else "has rows that are not what was written"
-            )
-            findings.note(f"{table.name}.lance", problem)
-            findings.tables.add(name)
-        if name == "documents":
-            findings.documents = count
-        elif name == "passages":
-            findings.passages = count
-
-
+# --- segments and rows ------------------------------------------------------------------------------
 Opened = tuple[SegmentEntry, "Segment", "NDArray[np.bool_] | None"]
 
 
 def sound_segments(path: Path, findings: Findings) -> list[Opened]:
-    """Return each sound segment with its entry and its dead rows."""
+    """Open each sound segment, with its entry and its dead rows."""
     from disputatio.store.segments.segment import Segment
 
     sound = [entry for entry in findings.manifest.segments if entry.name not in findings.segments]
@@ -274,21 +218,18 @@ def sound_segments(path: Path, findings: Findings) -> list[Opened]:
     ]
 
 
-def agree(path: Path, findings: Findings) -> bool:
+def _agree(path: Path, findings: Findings, ids: Iterator[list[str]]) -> bool:
     """Return whether the segments find every passage on record, and no other; all of them are sound."""
-    if not findings.recorded:
-        return True
     opened = sound_segments(path, findings)
     count = 0
-    for batch in Pinned(path, findings.manifest, ["passages"]).batches("passages", ["id"]):
-        present = found_in(opened, list(map(str, batch.column("id").to_pylist())))
-        if not present.all():
+    for batch in ids:
+        if not find_live(opened, batch).all():
             return False
-        count += len(present)
+        count += len(batch)
     return count == findings.manifest.live
 
 
-def found_in(opened: Sequence[Opened], ids: Sequence[str]) -> NDArray[np.bool_]:
+def find_live(opened: Sequence[Opened], ids: Sequence[str]) -> NDArray[np.bool_]:
     """Return which passages are live in some segments."""
     import numpy as np
 

@@ -1,17 +1,16 @@
-"""Compaction of a whole index: what it takes of the disk is known, and refused, before it begins."""
+"""Compaction of a whole index, refused before it begins where the disk has too little room."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from disputatio.errors import StoreError
-from disputatio.store.record.manifest import SEGMENTS, reported
-from disputatio.store.record.tables import writing
+from disputatio.store.record.manifest import RECORD, SEGMENTS, reported, writing
 
 if TYPE_CHECKING:
     from disputatio.store.record.transaction import Transaction
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionPlan:
-    """What a compaction merges and needs: `disk` more bytes at most while it runs, of which `free` are there.
+    """A compaction in figures: it takes at most `disk` more bytes while it runs; `free` are there.
 
-    What is replaced goes once the new is in force, or when the last reader has left it. `memory` bounds the
-    bytes that merging holds.
+    The old files go once the new ones are committed, or when the last reader has left them. `memory` bounds
+    the bytes that merging holds.
     """
 
     segments: int
@@ -38,15 +37,13 @@ Planned = Callable[[CompactionPlan], None]
 def compact(
     path: Path,
     ensure: Callable[[], Transaction],
-    keep: timedelta,
     planned: Planned = lambda _: None,
 ) -> None:
-    """Merge an index's segments and its tables' files; `planned` hears the plan before anything is written.
+    """Merge an index's segments and vacuum its record; `planned` gets the plan before anything is written.
 
     Raises `StoreError` when the disk has not as much as that takes, or the index cannot be written to.
     """
-    with writing(path):
-        transaction = ensure()
+    with writing(path), closing(ensure()) as transaction:
         plan = plan_of(transaction)
         planned(plan)
         if plan.disk > plan.free:
@@ -54,13 +51,11 @@ def compact(
                 f"{path}: compacting needs up to {gigabytes(plan.disk)} of the disk while it runs, and "
                 f"{gigabytes(plan.free)} are free; make room and run it again"
             )
-        transaction.compact(keep)
+        transaction.compact()
 
 
 def plan_of(transaction: Transaction) -> CompactionPlan:
-    """Return what compacting an index takes: one copy of its segments, and of the tables that have small
-    files.
-    """
+    """Return what compacting takes: a copy of the segments, and two of the record where rows were deleted."""
     path, manifest = transaction.path, transaction.manifest
     entries = manifest.segments
     merges = len(entries) > 1 or any(entry.dead_rows for entry in entries)
@@ -71,8 +66,8 @@ def plan_of(transaction: Transaction) -> CompactionPlan:
             for entry in entries:
                 size = sum(file.stat().st_size for file in (path / SEGMENTS / entry.name).iterdir())
                 disk += size * entry.live // max(entry.rows, 1) + signs * entry.live
-        for name in transaction.tables.in_pieces():
-            disk += sum(file.stat().st_size for file in (path / f"{name}.lance" / "data").iterdir())
+        if free_pages := transaction.record.free():
+            disk += 2 * max((path / RECORD).stat().st_size - free_pages, 0)
         free = shutil.disk_usage(path).free
     return CompactionPlan(
         segments=len(entries), passages=manifest.live, disk=disk, free=free, memory=transaction.memory

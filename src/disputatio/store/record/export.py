@@ -5,23 +5,27 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from disputatio.errors import InputError, StoreError
+from disputatio.errors import InputError, MissingDependency, StoreError
 from disputatio.store.addresses import require_one
-from disputatio.store.record.manifest import reported, sync_folder
-from disputatio.store.record.tables import DOCUMENT_COLUMNS, PASSAGE_COLUMNS, Pinned
+from disputatio.store.ingesting.prepare import metadata_json
+from disputatio.store.record.database import ABOUT, Record, reading
+from disputatio.store.record.manifest import check_command, reported, sync_folder
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch
-
     from disputatio.store.folder_index import FolderIndex
 
+Rows = Iterator[list[dict[str, Any]]]
+
 _BATCH = 4096
-_INNER = ("entry", "file")  # of no meaning outside of the index
+DOCUMENT_COLUMNS = ("id", "path", "text", *ABOUT, "row")
+PASSAGE_COLUMNS = ("id", "document", "text", *ABOUT, "start", "end")
+_NUMBERS = ("row", "start", "end")
 
 
 def export(index: FolderIndex, file: str | Path, *, documents: bool = False, vectors: bool = False) -> int:
@@ -30,40 +34,54 @@ def export(index: FolderIndex, file: str | Path, *, documents: bool = False, vec
     The ending of the file chooses the format: `.parquet`, or `.jsonl` whose rows `--passages` and
     `ingest` read. With `vectors` passages have theirs. The rows are those of one commit, whatever is
     written meanwhile. Raises `InputError` for another ending, `StoreError` when there is no index or
-    the file cannot be written.
+    the file cannot be written, `MissingDependency` for `.parquet` without pyarrow.
     """
     file = Path(file)
     write = {".parquet": _parquet, ".jsonl": _json_lines, ".ndjson": _json_lines}.get(file.suffix.lower())
     if write is None:
         raise InputError(f"{file}: an export ends in .parquet or .jsonl")
-    require_one(index.path)
-    view = index.view()
-    if view is None:
+    if index.view() is None:
         raise StoreError(f"{index.path}: there is no index here; make one with: disputatio ingest PATH")
-    columns = [*(column for column in DOCUMENT_COLUMNS if column not in _INNER), "row"]
-    if not documents:
-        columns = [
-            *PASSAGE_COLUMNS,
-            "start",
-            "end",
-            *(["vector"] if vectors and view.manifest.dimension else []),
-        ]
     table = "documents" if documents else "passages"
-    pinned = Pinned(index.path, view.manifest)
-    expected = getattr(view.manifest, table).rows
-    with _whole(file) as part:
-        done = write(part, lambda: pinned.batches(table, columns, size=_BATCH))
+    with reading(require_one(index.path)) as record, _whole(file) as part:
+        manifest = record.manifest()
+        dimension = manifest.dimension if vectors and not documents else 0
+        done = write(part, _documents(record) if documents else _passages(record, bool(dimension)), dimension)
+        expected = manifest.documents if documents else manifest.passages
         if done != expected:
             raise StoreError(
                 f"{index.path}: {expected} {table} are on record and {done} could be read; "
-                f"run: disputatio index check --index {index.path}"
+                f"run: {check_command(index.path)}"
             )
     return done
 
 
+def _documents(record: Record) -> Rows:
+    batch: list[dict[str, Any]] = []
+    for row in record.documents():
+        batch.append({name: row[name] for name in DOCUMENT_COLUMNS})
+        if len(batch) >= _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _passages(record: Record, vectors: bool) -> Rows:
+    for passages, numbers in record.passages(_BATCH):
+        rows = []
+        for at, passage in enumerate(passages):
+            fields = asdict(passage)
+            row = {name: fields[name] for name in PASSAGE_COLUMNS}
+            if vectors and numbers is not None:
+                row["vector"] = numbers[at].tolist()
+            rows.append(row)
+        yield rows
+
+
 @contextmanager
 def _whole(file: Path) -> Iterator[Path]:
-    """A name to write to, which becomes the file when all has been written."""
+    """Give a name to write to, which becomes the file when all has been written."""
     part = file.with_name(file.name + ".part")
     try:
         with reported(file, "writing the export"):
@@ -80,35 +98,40 @@ def _whole(file: Path) -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
-def _parquet(part: Path, batches: Callable[[], Iterator[RecordBatch]]) -> int:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    done = 0
-    writer = None
+def _parquet(part: Path, batches: Rows, dimension: int) -> int:
     try:
-        for batch in batches():
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingDependency("pyarrow", "arrow") from error
+
+    def schema(names: list[str]) -> pa.Schema:
+        kinds: dict[str, Any] = {"vector": pa.list_(pa.float32(), dimension)} if dimension else {}
+        kinds |= dict.fromkeys(_NUMBERS, pa.int64())
+        return pa.schema([(name, kinds.get(name, pa.string())) for name in names])
+
+    done, writer = 0, None
+    try:
+        for rows in batches:
+            for row in rows:
+                row["metadata"] = metadata_json(row["metadata"])
+            table = pa.Table.from_pylist(rows, schema=schema(list(rows[0])))
             if writer is None:
-                writer = parquet.ParquetWriter(part, batch.schema, compression="zstd")
-            writer.write_batch(batch)
-            done += batch.num_rows
+                writer = parquet.ParquetWriter(part, table.schema, compression="zstd")
+            writer.write_table(table)
+            done += len(rows)
         if writer is None:
-            parquet.write_table(
-                pa.table({"id": pa.array([], pa.string()), "text": pa.array([], pa.string())}), part
-            )
+            parquet.write_table(pa.Table.from_pylist([], schema=schema(["id", "text"])), part)
     finally:
         if writer is not None:
             writer.close()
     return done
 
 
-def _json_lines(part: Path, batches: Callable[[], Iterator[RecordBatch]]) -> int:
+def _json_lines(part: Path, batches: Rows, _dimension: int) -> int:
     done = 0
     with part.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as out:
-        for batch in batches():
-            rows: list[dict[str, Any]] = batch.to_pylist()
-            for row in rows:
-                row["metadata"] = json.loads(row["metadata"])
-                out.write(json.dumps(row, ensure_ascii=False) + "\n")
+        for rows in batches:
+            out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
             done += len(rows)
     return done

@@ -1,4 +1,4 @@
-"""What lies in an index's folder, and what its own records may name there.
+"""The files of an index's folder, and the names that its manifest may hold.
 
 An index may come from a stranger, so what its manifest says is data: every name has one of the forms that
 this program writes, every count is in bounds, and nothing in the folder is a link. A path made of such names
@@ -17,7 +17,7 @@ from pathlib import Path
 from disputatio.errors import StoreError
 
 LARGEST_NOTE = 67_108_864  # bytes of a manifest, a note of a segment, or estimates
-LARGEST_CHECKSUMS = 1_073_741_824
+LARGEST_LOG = 1_073_741_824  # bytes of the log of calibrations
 MERGE_MEMORY = 1 << 30  # bytes that a merge of segments may hold, where nothing else is set
 MOST_ROWS = 2**31 - 1  # a row's number is an int32
 _MOST_SEGMENTS = 65_536
@@ -25,16 +25,11 @@ _MOST_FILES = 256  # of one segment
 _WIDEST = 65_536  # dimensions of a vector
 _LONGEST_NAME = 1_000
 
-_TABLE = re.compile(r"(documents|passages|files)(?:-[0-9]{1,9})?")
 _SEGMENT = re.compile(r"[0-9]{8,19}-[0-9a-f]{8}")
 _ARRAY = re.compile(r"[a-z][a-z_]{0,62}\.npy|segment\.json")
 _DEAD = re.compile(r"dead-[0-9]{8,19}\.npy")
 _HASH = re.compile(r"[0-9a-f]{32}")
 _LANGUAGE = re.compile(r"[a-z_]{1,32}")
-_TABLE_FILE = re.compile(
-    r"(?:documents|passages|files)(?:-[0-9]{1,9})?\.lance/"
-    r"(?:data|_versions|_deletions|_transactions|_indices)(?:/[0-9A-Za-z][0-9A-Za-z._-]{0,254}){1,4}"
-)
 
 
 def check_manifest(fields: Mapping[str, object]) -> None:
@@ -45,12 +40,8 @@ def check_manifest(fields: Mapping[str, object]) -> None:
     if not isinstance(embedder, str) or len(embedder) > _LONGEST_NAME or not embedder.isprintable():
         raise ValueError("no name of an embedder")
     _matching(fields["language"], _LANGUAGE)
-    for kind in ("documents", "passages", "files"):
-        table = _mapping(fields[kind], {"name", "version", "rows"})
-        if _matching(table["name"], _TABLE)[1] != kind:
-            raise ValueError(f"a table of another kind than {kind}")
-        _number(table["version"], 0, 2**63)
-        _number(table["rows"], 0, 2**48)
+    for table in ("documents", "passages", "files"):
+        _number(fields[table], 0, 2**48)
     segments = fields["segments"]
     if not isinstance(segments, list) or len(segments) > _MOST_SEGMENTS:
         raise ValueError("no list of segments")
@@ -60,7 +51,7 @@ def check_manifest(fields: Mapping[str, object]) -> None:
 
 
 def _check_segment(entry: object) -> str:
-    """Return the name of a segment whose entry is in order."""
+    """Return the name of a segment; raises `ValueError` unless its entry is one that we write."""
     fields = _mapping(entry, {"name", "rows", "files", "dead", "dead_rows", "dead_hash"})
     rows = _number(fields["rows"], 0, MOST_ROWS)
     files = fields["files"]
@@ -76,15 +67,6 @@ def _check_segment(entry: object) -> str:
     elif fields["dead"] != "" or fields["dead_hash"] != "":
         raise ValueError("no name of dead rows")
     return _matching(fields["name"], _SEGMENT)[0]
-
-
-def is_table_file(name: str) -> bool:
-    """Return whether a name is that of a file of the tables, relative to the index.
-
-    >>> is_table_file("passages-2.lance/data/0a1b.lance"), is_table_file("passages.lance/data/../../../x")
-    (True, False)
-    """
-    return _TABLE_FILE.fullmatch(name) is not None
 
 
 def _mapping(value: object, names: set[str]) -> Mapping[str, object]:
@@ -108,9 +90,9 @@ def _matching(value: object, form: re.Pattern[str]) -> re.Match[str]:
 
 # --- files ------------------------------------------------------------------------------------------
 def open_plain(file: Path) -> BufferedReader:
-    """Return a file of an index, open for reading.
+    """Open a file of an index for reading.
 
-    Raises `OSError` as the disk does, `StoreError` when it is a link or no plain file.
+    Raises `OSError` for a fault of the disk, `StoreError` when it is a link or no plain file.
     """
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -124,10 +106,11 @@ def open_plain(file: Path) -> BufferedReader:
     return os.fdopen(handle, "rb")
 
 
-def read_note(file: Path, largest: int = LARGEST_NOTE) -> bytes:
-    """Return the bytes of a small file of an index.
+def read_bytes(file: Path, largest: int = LARGEST_NOTE) -> bytes:
+    """Read a small file of an index.
 
-    Raises `FileNotFoundError` as the disk does, `StoreError` when it is a link, no plain file, or too large.
+    Raises `FileNotFoundError` where there is none, `StoreError` when it is a link, no
+    plain file, or too large.
     """
     with open_plain(file) as raw:
         content = raw.read(largest + 1)
@@ -139,7 +122,7 @@ def read_note(file: Path, largest: int = LARGEST_NOTE) -> bytes:
 def refuse_links(folder: Path, *, passed: Callable[[str], bool] = lambda _: False) -> None:
     """Raise `StoreError` for the first link or special file anywhere below a folder.
 
-    Entries of the folder itself that `passed` says are none of the index's are not looked into.
+    Entries of the folder itself for which `passed` is true are not looked into.
     """
     waiting = [folder]
     while waiting:

@@ -1,17 +1,20 @@
-"""The manifest: the one file that says what an index holds, and whose replacement is the commit.
+"""The manifest: what an index holds, as a small file for readers.
 
-It is written aside, flushed to the disk and renamed, so that a reader finds the old one or the new
-one. It names versions of the tables, segments and files of dead rows, none of which ever changes
-once it is named; it carries a checksum of itself. A copy lies beside it for `check` to restore.
+The record (`database`) holds the manifest too, and the commit is the record's: rows and manifest change in
+one transaction. `manifest.json` follows: it is written aside, flushed to the disk and renamed, so that a
+reader finds the old one or the new one, and needs no database. A commit is acknowledged once both are on the
+disk; a writer that finds the file behind the record brings it forward. What a manifest names (segments, files
+of dead rows) never changes, and it carries a checksum of itself.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
-import re
+import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -19,34 +22,26 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from disputatio.errors import IndexVersion, StoreError
-from disputatio.store.record.layout import check_manifest, read_note, refuse_link
+from disputatio.errors import IndexBusy, IndexVersion, StoreError
+from disputatio.store.record.layout import check_manifest, read_bytes, refuse_link, refuse_links
 
-FORMAT = 3
-READABLE = (2, FORMAT)
-"""Formats whose segments are searched as they are; what writes brings an index to `FORMAT` first."""
+FORMAT = 4
+LANCE = (2, 3)
+"""Formats whose record was tables of LanceDB: `convert` reads the last of them."""
 NAME = "manifest.json"
-COPY = "manifest.copy.json"
-FIRST_NOTE = "disputatio.json"  # what format 1 had in the manifest's place
+RECORD = "record.sqlite"
+MARK = "replica.json"
+"""Lies in a copy and names its source: an index without it is an original, and nothing is copied over it."""
+FIRST_NOTE = "disputatio.json"  # in the manifest's place in format 1
 SEGMENTS = "segments"
 LOCK = "writer.lock"
-CHECKSUMS = "ledger.jsonl"
-COPIES = "copies"
 _KEY = "disputatio index"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableVersion:
-    """A table of the system of record: its name (`documents`), its version and how many rows that has."""
-
-    name: str
-    version: int
-    rows: int
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentEntry:
-    """A segment that is in force. `files` maps the names of its files to their BLAKE2b-128, in hex.
+    """A segment of an index. `files` maps the names of its files to their BLAKE2b-128, in hex.
 
     `dead` names the file of dead rows in its folder, empty where none is dead; `dead_rows` counts them.
     """
@@ -66,21 +61,20 @@ class SegmentEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What an index holds. `number` grows by one with each commit; `format` is that of its files.
+    """The state of an index. `number` grows by one with each commit.
 
-    `embedder` is empty (and `dimension` 0) where passages have no vectors; `language` is that of
-    stemming, or `none`.
+    `documents`, `passages` and `files` count the rows of the record. `embedder` is empty (and `dimension` 0)
+    where passages have no vectors; `language` is that of stemming, or `none`.
     """
 
     number: int
-    documents: TableVersion
-    passages: TableVersion
-    files: TableVersion
+    documents: int = 0
+    passages: int = 0
+    files: int = 0
     embedder: str = ""
     dimension: int = 0
     language: str = "english"
     segments: tuple[SegmentEntry, ...] = field(default=())
-    format: int = FORMAT
 
     @property
     def live(self) -> int:
@@ -88,113 +82,106 @@ class Manifest:
         return sum(segment.live for segment in self.segments)
 
 
-_BUILT_AT = re.compile(r",? ?/[^\s,;:]*+(?<=\.rs)(?::\d++)*+")
-
-
 @contextmanager
 def reported(path: Path, doing: str) -> Iterator[None]:
-    """Faults of the disk and of the tables' engine as a `StoreError` of one line."""
+    """Raise faults of the disk and of the database as a `StoreError` of one line."""
     try:
         yield
-    except (OSError, RuntimeError, ValueError) as error:
+    except (OSError, ValueError, sqlite3.Error) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        text = str(error)
         number = getattr(error, "errno", None)
-        # Where the engine was built is of no use to anyone, and none of the user's files.
-        reason = _BUILT_AT.sub("", lines[0][:2_000])[:200]
-        if number in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text:
+        code = getattr(error, "sqlite_errorname", "")
+        reason = lines[0][:200]
+        if number in (errno.ENOSPC, errno.EDQUOT) or code == "SQLITE_FULL":
             reason = "the disk is full; make room and run it again"
-        elif number == errno.EFBIG or "File too large" in text:
+        elif number == errno.EFBIG:
             reason = (
                 "a file would be larger than may be written (ulimit -f); raise the limit and run it again"
             )
-        elif number in (errno.EROFS, errno.EACCES, errno.EPERM) or "Read-only file system" in text:
+        elif code.startswith("SQLITE_IOERR"):
+            reason = f"the disk refuses it, or a file would be larger than may be written ({reason})"
+        elif number in (errno.EROFS, errno.EACCES, errno.EPERM) or code.startswith("SQLITE_READONLY"):
             reason = "the folder cannot be written to; make it writable, or work on a copy of it"
-        elif "lance" in text.lower() or text.startswith("Table '"):
-            lost = "a file of its tables is missing" if "ot found" in text else reason
-            reason = f"{lost}; copy the whole index again, or repair it with: {_check_command(path)}"
+        elif isinstance(error, sqlite3.Error):
+            reason = (
+                f"{RECORD}: {reason}; copy the whole index again, or repair it with: {check_command(path)}"
+            )
         raise StoreError(f"{path}: {doing} failed: {reason}") from error
 
 
-def _check_command(path: Path) -> str:
+def check_command(path: Path) -> str:
+    """Return the command that repairs the index at a path."""
     return f"disputatio index check --index {path}"
 
 
-def parse(raw: bytes, file: Path, *, older: bool = False) -> Manifest:
-    """Return the manifest that the bytes of `file` hold; with `older`, also one of an older format that is
-    readable.
+def parse(raw: bytes, file: Path) -> Manifest:
+    """Return the manifest that the bytes of `file` hold.
 
     Raises `StoreError` when it is damaged, `IndexVersion` when it is of another version.
     """
-    damaged = StoreError(f"{file}: is damaged; repair it with: {_check_command(file.parent)}")
+    damaged = StoreError(f"{file}: is damaged; repair it with: {check_command(file.parent)}")
     try:
         fields = json.loads(raw)
         version = fields.pop(_KEY)
-        checksum = _checksum(fields, FORMAT if version not in READABLE else version)
+        checksum = checksum_of(fields)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise damaged from error
+    if version in LANCE and type(version) is int:
+        raise old_version(file.parent, version)
     # A version of another program is not ours to verify: its checksum may be another.
     if isinstance(version, int) and version > FORMAT and fields.get("checksum") != checksum:
         raise IndexVersion(
             f"{file.parent}: is an index of version {version}, this program reads version {FORMAT}; "
             "use the program that wrote it, or ingest the documents into a new folder"
         )
-    if version not in READABLE or fields.pop("checksum", None) != checksum:
+    if version != FORMAT or fields.pop("checksum", None) != checksum:
         raise damaged
-    if version != FORMAT and not older:
-        raise IndexVersion(_old(file.parent, version))
     try:
         check_manifest(fields)  # a right checksum says only that whoever wrote it knows how to make one
-        names = ("documents", "passages", "files")
-        parts: dict[str, Any] = {name: TableVersion(**fields.pop(name)) for name in names}
-        parts["segments"] = tuple(SegmentEntry(**entry) for entry in fields.pop("segments"))
-        return Manifest(**parts, **fields, format=version)
+        segments = tuple(SegmentEntry(**entry) for entry in fields.pop("segments"))
+        return Manifest(segments=segments, **fields)
     except (KeyError, TypeError, ValueError) as error:
         raise damaged from error
 
 
 def written(manifest: Manifest) -> bytes:
     """Return the bytes of a manifest, its checksum included."""
-    fields = {name: value for name, value in asdict(manifest).items() if name != "format"}
-    return json.dumps({_KEY: FORMAT, **fields, "checksum": _checksum(fields, FORMAT)}, indent=1).encode()
+    fields = asdict(manifest)
+    return json.dumps({_KEY: FORMAT, **fields, "checksum": checksum_of(fields)}, indent=1).encode()
 
 
-def _checksum(fields: Mapping[str, Any], version: int) -> str:
+def checksum_of(fields: Mapping[str, Any]) -> str:
+    """Return the checksum of a manifest's fields."""
     rest = {name: value for name, value in fields.items() if name != "checksum"}
-    text = json.dumps([version, rest], sort_keys=True, separators=(",", ":"))
+    text = json.dumps([FORMAT, rest], sort_keys=True, separators=(",", ":"))
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def read(path: Path, *, older: bool = False) -> Manifest | None:
-    """Return the manifest of the index at `path` (`older` as in `parse`); None where there is no index yet.
+def read(path: Path) -> Manifest | None:
+    """Return the manifest of the index at `path`; None where there is no index yet.
 
     Raises `StoreError` when something else is there, when it is damaged, or of another version.
     """
     file = path / NAME
     with reported(path, "opening the index"):
         try:
-            raw = read_note(file)
+            raw = read_bytes(file)
         except (FileNotFoundError, NotADirectoryError):
             raw = None
         if raw is not None:
-            return parse(raw, file, older=older)
+            return parse(raw, file)
         if path.is_dir():
             names = [entry.name for entry in path.iterdir()]
             if FIRST_NOTE in names:
-                raise IndexVersion(_old(path, 1))
-            if COPY in names:
-                raise StoreError(
-                    f"{path}: has lost its {NAME}; copy the whole index again, "
-                    f"or repair it with: {_check_command(path)}"
-                )
+                raise old_version(path, 1)
             begun = LOCK in names and all(
-                name.endswith((".lance", ".part", ".lock")) or name in (CHECKSUMS, SEGMENTS, COPIES)
+                name.startswith(RECORD) or name.endswith((".part", ".lock")) or name == SEGMENTS
                 for name in names
             )
-            if begun and any([*path.glob(f"{SEGMENTS}/*"), *path.glob("*.lance/data/*")]):
+            if (begun and any(path.glob(f"{SEGMENTS}/*"))) or (RECORD in names and not begun):
                 raise StoreError(
-                    f"{path}: has lost its {NAME} and the copy of that; copy the whole index again, "
-                    "or ingest the documents into a new folder"
+                    f"{path}: has lost its {NAME}; copy the whole index again, "
+                    f"or repair it with: {check_command(path)}"
                 )
             if names and not begun:
                 raise StoreError(f"{path}: is not an index; choose a new or an empty folder for one")
@@ -203,20 +190,24 @@ def read(path: Path, *, older: bool = False) -> Manifest | None:
     return None
 
 
-def _old(path: Path, version: int) -> str:
-    return (
-        f"{path}: is an index of version {version}; bring it to version {FORMAT} with: "
-        f"disputatio index migrate --index {path}"
+def read_note(path: Path) -> dict[str, Any] | None:
+    """Return an index's embedder and dimension; None where there is no index; raises as `read` does."""
+    manifest = read(path)
+    if manifest is None:
+        return None
+    return {"embedder": manifest.embedder, "dimension": manifest.dimension or None}
+
+
+def old_version(path: Path, version: int) -> IndexVersion:
+    """Return the error for an index whose record is in LanceDB: one sentence that names the command."""
+    return IndexVersion(
+        f"{path}: is an index of version {version}, and this program reads version {FORMAT}: "
+        f"convert it with: disputatio index convert {path}"
     )
 
 
-def is_first(path: Path) -> bool:
-    """Return whether there is an index of format 1 at a path."""
-    return (path / FIRST_NOTE).is_file() and not (path / NAME).exists()
-
-
 def stamp(path: Path) -> tuple[int, int, int] | None:
-    """Return what tells one manifest from the next without reading it; None where there is none."""
+    """Return a value that changes with the manifest, without reading it; None where there is none."""
     try:
         seen = (path / NAME).stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -228,15 +219,17 @@ def stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def missing(path: Path, manifest: Manifest) -> list[str]:
-    """Folders that the manifest names and that are not there, relative to the index.
+    """Return what the manifest needs and is not there, relative to the index.
 
     Raises `StoreError` where one is a link.
     """
     named = [f"{SEGMENTS}/{segment.name}" for segment in manifest.segments]
-    named += [f"{table.name}.lance" for table in (manifest.documents, manifest.passages, manifest.files)]
-    for name in (SEGMENTS, *named):
+    for name in (SEGMENTS, RECORD, *named):
         refuse_link(path / name)
-    return [name for name in named if not (path / name).is_dir()]
+    lost = [name for name in named if not (path / name).is_dir()]
+    if not (path / RECORD).is_file() and not (path / MARK).exists():  # a copy may do without
+        lost.append(RECORD)
+    return lost
 
 
 def check_whole(path: Path, manifest: Manifest) -> None:
@@ -245,7 +238,7 @@ def check_whole(path: Path, manifest: Manifest) -> None:
         more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
         raise StoreError(
             f"{path}: opening the index failed: {lost[0]}{more} is missing; copy the whole index again, "
-            f"or repair it with: {_check_command(path)}"
+            f"or repair it with: {check_command(path)}"
         )
 
 
@@ -259,17 +252,38 @@ def check_embedder(path: Path, manifest: Manifest, name: str) -> None:
         )
 
 
-def switch(path: Path, manifest: Manifest) -> None:
-    """Put a manifest in force: after this the commit has happened, and is on the disk.
-
-    The copy goes first: all that it names is on the disk already, so it may be ahead but never wrong.
-    The first manifest of all has none, or a kill between the two would look like a loss.
-    """
-    raw = written(manifest)
+def publish(path: Path, manifest: Manifest) -> None:
+    """Show readers a manifest that the record holds already."""
     with reported(path, "writing to the index"):
-        if manifest.number > 1:
-            replace_file(path / COPY, raw)
-        replace_file(path / NAME, raw)
+        replace_file(path / NAME, written(manifest))
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Hold the index's lock; raises `IndexBusy` when another writer has it, `StoreError` for a link in it.
+
+    What is written through a link would land outside of the index.
+    """
+    with contextlib.ExitStack() as stack:
+        with reported(path, "locking the index"):
+            refuse_links(path)
+            lock = stack.enter_context((path / LOCK).open("ab"))
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise IndexBusy(
+                    f"{path}: another process is writing to this index; try again later"
+                ) from None
+        yield
+
+
+def hash_file(file: Path) -> str:
+    """Return the BLAKE2b-128 of a file, in hex."""
+    digest = blake2b(digest_size=16)
+    with file.open("rb") as raw:
+        while block := raw.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def replace_file(file: Path, raw: bytes) -> None:
@@ -299,4 +313,4 @@ def sync_folder(folder: Path) -> None:
 
 def after(manifest: Manifest, **changes: Any) -> Manifest:
     """Return the manifest that follows, with what has changed."""
-    return replace(manifest, number=manifest.number + 1, format=FORMAT, **changes)
+    return replace(manifest, number=manifest.number + 1, **changes)

@@ -13,6 +13,7 @@ from typing import IO, Any, Protocol, cast
 
 from disputatio.errors import BucketFault, MissingDependency, StoreError
 from disputatio.store.record import manifest as manifests
+from disputatio.store.record.database import replace_record
 from disputatio.store.record.manifest import sync_folder
 
 _BLOCK = 1 << 20
@@ -31,6 +32,10 @@ class Place(Protocol):
     @abstractmethod
     def switch(self, name: str, raw: bytes) -> None:
         """Put bytes in a file's place: whoever reads it has the old ones or the new ones."""
+
+    @abstractmethod
+    def replace(self, name: str, source: IO[bytes]) -> int:
+        """As `switch`, with the bytes of a stream; their number."""
 
     @abstractmethod
     def names(self, folder: str) -> dict[str, int]:
@@ -89,6 +94,11 @@ class Folder:
     def switch(self, name: str, raw: bytes) -> None:
         manifests.replace_file(self._path / name, raw)
 
+    def replace(self, name: str, source: IO[bytes]) -> int:
+        size = self.put(f"{name}.part", source)
+        replace_record(self._path / f"{name}.part", self._path / name)
+        return size
+
     def names(self, folder: str) -> dict[str, int]:
         root = self._path / folder
         return {
@@ -115,7 +125,7 @@ class Bucket:
         try:
             from pyarrow import ArrowInvalid, fs
         except ImportError as error:
-            raise MissingDependency("pyarrow", "store") from error
+            raise MissingDependency("pyarrow", "arrow") from error
         try:
             self._files, root = fs.FileSystem.from_uri(url)
         except (ArrowInvalid, OSError) as error:
@@ -138,9 +148,13 @@ class Bucket:
         return size
 
     def switch(self, name: str, raw: bytes) -> None:
+        self.replace(name, io.BytesIO(raw))
+
+    def replace(self, name: str, source: IO[bytes]) -> int:
         # Some stores show a file while it is written; none of them shows a move half done.
-        self.put(f"{name}.part", io.BytesIO(raw))
+        size = self.put(f"{name}.part", source)
         self._files.move(f"{self._root}/{name}.part", f"{self._root}/{name}")
+        return size
 
     def names(self, folder: str) -> dict[str, int]:
         from pyarrow import fs

@@ -1,15 +1,18 @@
-"""Copies of an index for readers: files that never change first, the manifest last.
+"""Copies of an index for readers: segments, which never change, first, then the record, the manifest last.
 
 Either side is a folder or the URL of a bucket (`s3://`, `gs://`, `file://`: what Arrow opens). One machine
 writes an index and syncs it to a bucket; each reader syncs the bucket to a folder of its own, where
 segments can be mapped into memory. A reader of the target sees the state before a sync or the one
-after it, whenever the sync is cut short; the next one takes up what is there.
+after it, whenever the sync is cut short; the next one takes up what is there. Two machines must not sync to
+one place: where several write, PostgreSQL or a vector engine keeps the index.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,44 +23,35 @@ from urllib.parse import unquote, urlsplit
 from disputatio.errors import BucketFault, InputError, StoreError
 from disputatio.store.addresses import is_served, mask_secrets
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.checksums import Entry, parse_checksums
-from disputatio.store.record.layout import LARGEST_CHECKSUMS, LARGEST_NOTE, is_table_file, refuse_links
-from disputatio.store.record.lease import LEASE, Lease, leased, shown
-from disputatio.store.record.manifest import CHECKSUMS, LOCK, SEGMENTS, Manifest, reported
+from disputatio.store.record.database import reading
+from disputatio.store.record.layout import LARGEST_NOTE, refuse_links
+from disputatio.store.record.manifest import LOCK, MARK, RECORD, SEGMENTS, Manifest, reported, writing
 from disputatio.store.record.places import Place, place_of
-from disputatio.store.record.tables import writing
 from disputatio.store.reliabilities import NAME as RELIABILITIES
 
 _TRIES = 5
-MARK = "replica.json"
-"""Lies in a copy, and says of what: an index without it is an original, and nothing is copied over it."""
-_OURS = (CHECKSUMS, LEASE, LOCK, MARK, RELIABILITIES, SEGMENTS)
-_TABLE_FOLDERS = ("_versions", "_deletions", "_transactions", "_indices", "data")
+_OURS = (LOCK, MARK, RECORD, RELIABILITIES, SEGMENTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synced:
-    """What a sync did: the number of the commit that the target now is at, files and bytes copied.
-
-    `lease` says how a bucket kept other writers out: `conditional` by its own means, `advisory` where it has
-    none (two that begin within a second may both go on); empty for a folder, which has a lock.
-    """
+    """A sync in figures: the commit that the target now is at, files and bytes copied."""
 
     commit: int
     files: int
     bytes: int
-    lease: str = ""
 
 
 def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Synced:
-    """Bring `target` to the state of the index at `source`; what it has already is not copied again.
+    """Bring `target` to the state of the index at `source`; segments that it has are not copied again.
 
-    What is copied is compared with the manifest's hashes (the tables' files with their checksums) on its
-    way. `tables=False` leaves out the system of record, which a search does not need (documents cannot
-    be listed or exported from such a copy, nor anything added to it). What neither this state nor
-    the one before needs is removed from the target. Raises `StoreError` when the source is no index,
-    damaged or holds a link, when the target is ahead of it (it is another index then), or cannot be written
-    to; `LeaseHeld` when another writer has the bucket, `BucketFault` when a bucket fails, which leaves the
+    Segments are compared with the manifest's hashes on their way, the record with the checksums of its rows;
+    it is copied whole, as it is at one commit. `tables=False` leaves out the record, which a search does not
+    need (documents cannot be listed or exported from such a copy, nor anything added to it). What neither
+    this state nor the one before needs is removed from the target.
+
+    Raises `StoreError` when the source is no index, damaged or holds a link, when the target is ahead of it
+    (it is another index then), or cannot be written to; `BucketFault` when a bucket fails, which leaves the
     state before: the next sync takes up what has been copied. Raises `InputError` for an address of a server.
     """
     for place in (source, target):
@@ -68,104 +62,87 @@ def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Sync
         if (folder := _folder_of(place)) is not None:
             refuse_links(folder)
     here, there = place_of(source), place_of(target)
-    with _told(source, target), _locked(target) as lease:
-        before = _manifest(there, target, older=True)
+    with _told(source, target), _locked(target):
+        before = _manifest(there, target)
+        if before is not None and not _is_there(there, MARK):
+            raise StoreError(f"{target}: is an index of its own, not a copy; choose an empty place")
         lost: OSError = FileNotFoundError()
         for _ in range(_TRIES):
-            now = _manifest(here, source)
-            if now is None:
-                raise StoreError(f"{source}: there is no index here")
-            if before is not None and not _is_there(there, MARK):
-                raise StoreError(f"{target}: is an index of its own, not a copy; choose an empty place")
-            if before is not None and before.number > now.number:
-                raise StoreError(
-                    f"{target}: is at commit {before.number}, ahead of {source} at {now.number}: "
-                    "it is a copy of another index, or was written to; choose an empty place"
-                )
-            if before is None:
-                there.switch(MARK, json.dumps({"of": str(source)}).encode())
             try:
-                return _copied(here, there, now, before, tables=tables, lease=lease)
+                with _state(here, source, tables=tables) as (now, record):
+                    if before is not None and before.number > now.number:
+                        raise StoreError(
+                            f"{target}: is at commit {before.number}, ahead of {source} at {now.number}: "
+                            "it is a copy of another index, or was written to; choose an empty place"
+                        )
+                    if before is None:
+                        there.switch(MARK, json.dumps({"of": str(source)}).encode())
+                    return _copied(here, there, now, before, record)
             except FileNotFoundError as error:
                 lost = error  # merged away meanwhile: try the newest state
     raise StoreError(f"{source}: lacks a file that its manifest names: {lost.filename or lost}")
 
 
-def _copied(
-    here: Place, there: Place, now: Manifest, before: Manifest | None, *, tables: bool, lease: Lease | None
-) -> Synced:
+@contextmanager
+def _state(here: Place, source: str | Path, *, tables: bool) -> Iterator[tuple[Manifest, Path | None]]:
+    """Give the manifest of the source, and its record at that commit as a file of this machine."""
+    now = _manifest(here, source)
+    if now is None:
+        raise StoreError(f"{source}: there is no index here")
+    if not tables or (_is_there(here, MARK) and not _is_there(here, RECORD)):
+        yield now, None
+        return
+    with tempfile.TemporaryDirectory(prefix="disputatio-") as scratch:
+        copy = Path(scratch)
+        folder = _folder_of(source)
+        if folder is not None:
+            with reading(folder) as record:
+                record.copy_to(copy / RECORD)
+        else:
+            with here.read(RECORD) as raw, (copy / RECORD).open("wb") as out:
+                shutil.copyfileobj(raw, out, 1 << 20)
+        try:
+            with reading(copy) as record:
+                problems = record.problems()
+                now = record.manifest()  # whose segments were put before the record
+        except StoreError as error:
+            problems = [str(error).rpartition("failed: ")[2].partition(";")[0]]
+        if problems:
+            raise StoreError(
+                f"{source}: {RECORD} is damaged at the source ({problems[0]}); repair it with: "
+                "disputatio index check"
+            )
+        yield now, copy / RECORD
+
+
+def _copied(here: Place, there: Place, now: Manifest, before: Manifest | None, record: Path | None) -> Synced:
     files = size = 0
     copied = there.names(SEGMENTS)
     # Only what the target's own manifest names is known to be whole: the rest was left by a sync cut short.
     known = {} if before is None else dict(_hashes(before))
+    there.make(SEGMENTS)
     for name, digest in _hashes(now):
         if known.get(name) != digest or name not in copied:
-            size += _copy(here, there, name, digest)
+            with here.read(f"{SEGMENTS}/{name}") as file:
+                size += there.put(f"{SEGMENTS}/{name}", file, digest)
             files += 1
-    for table in (now.documents, now.passages, now.files):
-        there.make(
-            f"{table.name}.lance"
-        )  # where it stays empty too, else the copy would pass for half of one
-    unused: list[str] = []
-    if tables:
-        more = _copy_tables(here, there, now)
-        files, size, unused = files + more[0], size + more[1], more[2]
+    if record is not None and not (before is not None and before == now and _is_there(there, RECORD)):
+        with record.open("rb") as raw:
+            size += there.replace(RECORD, raw)
+        files += 1
+    elif record is None:
+        there.remove(RECORD)  # of another commit
     with contextlib.suppress(FileNotFoundError), here.read(RELIABILITIES) as estimates:
         there.switch(RELIABILITIES, _bounded(estimates, RELIABILITIES, LARGEST_NOTE))
-    if lease is not None:
-        lease.check()
-    for name in (manifests.COPY, manifests.NAME):
-        there.switch(name, manifests.written(now))
+    there.switch(manifests.NAME, manifests.written(now))
     used = {segment.name for state in (now, before) if state is not None for segment in state.segments}
-    unused += [f"{SEGMENTS}/{folder}" for folder in {name.split("/")[0] for name in copied} - used]
-    for name in unused:
-        there.remove(name)
-    return Synced(commit=now.number, files=files, bytes=size, lease="" if lease is None else lease.kind)
-
-
-def _copy_tables(here: Place, there: Place, now: Manifest) -> tuple[int, int, list[str]]:
-    """Copy the tables' files; how many, their bytes, and what of the target neither state needs.
-
-    Versions are listed first and written last: each before what it names, and after it.
-    """
-    checksums, known = _checksums_of(here), _entries(_checksums_of(there))
-    entries = _entries(checksums)
-    files = size = 0
-    unused: list[str] = []
-    for table in (now.documents.name, now.passages.name, now.files.name):
-        wanted = {
-            f"{table}.lance/{folder}/{name}": length
-            for folder in _TABLE_FOLDERS
-            for name, length in here.names(f"{table}.lance/{folder}").items()
-            if not name.endswith((".json", ".tmp", ".part"))
-        }
-        if strange := [name for name in wanted if not is_table_file(name)]:  # a bucket's key may be anything
-            raise StoreError(f"{strange[0]!r:.200}: is no name of a file of an index; nothing is copied")
-        copied = {f"{table}.lance/{name}": length for name, length in there.names(f"{table}.lance").items()}
-        for name, length in reversed(wanted.items()):
-            if copied.get(name) != length:
-                entry = entries.get(name)
-                size += _copy(here, there, name, "" if entry is None else entry.hash)
-                files += 1
-        unused += [name for name in copied if name not in wanted and name not in known]
-    there.switch(CHECKSUMS, checksums)
-    return files, size, unused
-
-
-def _checksums_of(place: Place) -> bytes:
-    try:
-        with place.read(CHECKSUMS) as raw:
-            return _bounded(raw, CHECKSUMS, LARGEST_CHECKSUMS)
-    except FileNotFoundError:
-        return b""
-
-
-def _entries(checksums: bytes) -> dict[str, Entry]:
-    return parse_checksums(checksums)[0]
+    for name in {name.split("/")[0] for name in copied} - used:
+        there.remove(f"{SEGMENTS}/{name}")
+    return Synced(commit=now.number, files=files, bytes=size)
 
 
 def _bounded(raw: IO[bytes], name: str, largest: int) -> bytes:
-    """Return the bytes of a small file; raises `StoreError` when there are more than it can need."""
+    """Read a small file; raises `StoreError` when there are more bytes than it can need."""
     content = raw.read(largest + 1)
     if len(content) > largest:
         raise StoreError(f"{name}: has more than {largest:,} bytes, which no index needs")
@@ -180,12 +157,6 @@ def _hashes(manifest: Manifest) -> Iterator[tuple[str, str]]:
             yield f"{segment.name}/{segment.dead}", segment.dead_hash
 
 
-def _copy(here: Place, there: Place, name: str, digest: str) -> int:
-    full = name if ".lance/" in name else f"{SEGMENTS}/{name}"
-    with here.read(full) as file:
-        return there.put(full, file, digest)
-
-
 def _is_there(place: Place, name: str) -> bool:
     try:
         place.read(name).close()
@@ -194,11 +165,11 @@ def _is_there(place: Place, name: str) -> bool:
     return True
 
 
-def _manifest(place: Place, where: str | Path, *, older: bool = False) -> Manifest | None:
+def _manifest(place: Place, where: str | Path) -> Manifest | None:
     try:
         with place.read(manifests.NAME) as raw:
             content = _bounded(raw, manifests.NAME, LARGEST_NOTE)
-            return manifests.parse(content, Path(str(where)) / manifests.NAME, older=older)
+            return manifests.parse(content, Path(str(where)) / manifests.NAME)
     except FileNotFoundError:
         return None
 
@@ -213,7 +184,7 @@ def _folder_of(where: str | Path) -> Path | None:
 
 @contextmanager
 def _told(source: str | Path, target: str | Path) -> Iterator[None]:
-    """Faults of either side in one line; where one of them is a bucket, as faults from outside."""
+    """Raise faults of either side in one line; where one of them is a bucket, as faults from outside."""
     bucket = next((str(place) for place in (target, source) if "://" in str(place)), "")
     try:
         with reported(Path(str(target)), "copying the index"):
@@ -223,24 +194,29 @@ def _told(source: str | Path, target: str | Path) -> Iterator[None]:
         if not bucket or not isinstance(cause, OSError) or isinstance(cause, FileNotFoundError):
             raise
         reason = " ".join(str(cause).split())[:300]
-        raise BucketFault(f"{shown(bucket)}: copying the index failed: {reason}") from error
+        raise BucketFault(f"{_shown(bucket)}: copying the index failed: {reason}") from error
 
 
 @contextmanager
-def _locked(target: str | Path) -> Iterator[Lease | None]:
-    """Hold the lock of a folder, or the lease of a bucket, so that nothing else writes to it."""
-    if isinstance(target, str) and "://" in target:
-        with leased(target) as lease:
-            yield lease
+def _locked(target: str | Path) -> Iterator[None]:
+    """Hold the lock of a folder, so that nothing else writes to it; a bucket has none."""
+    folder = _folder_of(target)
+    if folder is None:
+        yield
         return
-    folder = Path(target)
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / manifests.NAME).exists():
         names = sorted(file.name for file in folder.iterdir() if file.name not in _OURS)
         # What a first sync that was cut short has left is no stranger.
-        if strange := [name for name in names if not name.endswith((".lance", ".part", ".json"))]:
+        if strange := [name for name in names if not name.endswith((".part", ".json"))]:
             raise StoreError(
                 f"{target}: holds {strange[0]}, which is no part of an index; choose an empty folder"
             )
-    with writing(Path(target)):
-        yield None
+    with writing(folder):
+        yield
+
+
+def _shown(url: str) -> str:
+    """Return a URL without its query, and without a password."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

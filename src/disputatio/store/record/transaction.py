@@ -1,28 +1,35 @@
-"""An index open for writing: rows are written, and one switch of the manifest commits them.
+"""An index open for writing: rows and segments are written, and one commit of the record puts them in force.
 
-Until the switch no reader sees new rows: the tables are read at the versions that the
-manifest names, and a segment that it does not name is not opened.
+Segments are flushed to the disk before the commit that names them; what the commit replaced goes once
+`manifest.json` names the new state. Until then readers see neither new rows nor new segments.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import secrets
 import shutil
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from disputatio.errors import StoreError
+from disputatio.errors import MissingDependency, StoreError
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.checksums import Checksums, hash_file
+from disputatio.store.record.database import Record
 from disputatio.store.record.layout import MERGE_MEMORY
-from disputatio.store.record.manifest import SEGMENTS, Manifest, SegmentEntry, after, reported, sync_folder
-from disputatio.store.record.tables import NAMES, Tables, Versions
+from disputatio.store.record.manifest import (
+    SEGMENTS,
+    Manifest,
+    SegmentEntry,
+    after,
+    check_command,
+    hash_file,
+    reported,
+    sync_folder,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,8 +43,6 @@ if TYPE_CHECKING:
 FAN = 8
 """So many segments of one tier are merged into one; tiers grow by the same factor."""
 SMALLEST_TIER = 1024
-KEEP = timedelta(minutes=5)
-"""How long what has been replaced stays, for readers that are still at it."""
 _MOSTLY_DEAD = 0.3
 _HEADER = 4096  # bytes that a file of dead rows may have beside its rows
 
@@ -45,11 +50,10 @@ _HEADER = 4096  # bytes that a file of dead rows may have beside its rows
 class Transaction:
     """New rows and dropped documents of one index, until they are committed; hold the index's lock."""
 
-    def __init__(self, path: Path, manifest: Manifest, tables: Tables, *, memory: int = MERGE_MEMORY) -> None:
-        """`tables` are at the manifest's versions in content, if not in number; `memory` bounds merges."""
-        self.path, self.manifest, self.tables = path, manifest, tables
+    def __init__(self, path: Path, manifest: Manifest, record: Record, *, memory: int = MERGE_MEMORY) -> None:
+        """`record` is at the state of the manifest; `memory` bounds the bytes that merges hold."""
+        self.path, self.manifest, self.record = path, manifest, record
         self.memory = memory
-        self._checksums = Checksums(path)
         self._segments: dict[str, Segment] = {}
         self._new_entries: list[SegmentEntry] = []
 
@@ -57,27 +61,41 @@ class Transaction:
     def make(
         cls, path: Path, *, embedder: str, dimension: int, language: str, memory: int = MERGE_MEMORY
     ) -> Transaction:
-        """Return a new index in an empty folder, or in one where a kill left the beginning of an index."""
+        """Make an index in an empty folder, or in one where a kill left the beginning of an index."""
+        check_installed()
         with reported(path, "making the index"):
             (path / SEGMENTS).mkdir(exist_ok=True)
-        tables = Tables.make(path, dimension)
-        manifest = Manifest(
-            number=1, embedder=embedder, dimension=dimension, language=language, **tables.versions()
-        )
-        transaction = cls(path, manifest, tables, memory=memory)
-        transaction.put_in_force(manifest)
+        manifest = Manifest(number=1, embedder=embedder, dimension=dimension, language=language)
+        transaction = cls(path, manifest, Record.make(path, manifest), memory=memory)
+        manifests.publish(path, manifest)
         transaction.clear()
         return transaction
 
     @classmethod
     def open(cls, path: Path, manifest: Manifest, *, memory: int = MERGE_MEMORY) -> Transaction:
-        """Return the index at its manifest: what a killed writer had begun is undone and cleared away."""
-        manifests.check_whole(path, manifest)
-        transaction = cls(path, manifest, Tables.open(path, manifest), memory=memory)
-        transaction.clear()
-        if transaction.tables.versions() != named(manifest):
-            transaction.switch()
+        """Open the index; what a killed writer had begun is undone, what it had committed is shown."""
+        check_installed()
+        record = Record.open(path)
+        try:
+            committed = record.manifest()
+            if committed.number < manifest.number:
+                raise StoreError(
+                    f"{path}: {manifests.RECORD} is older than {manifests.NAME}; copy the whole index again, "
+                    f"or repair it with: {check_command(path)}"
+                )
+            if committed != manifest:
+                manifests.publish(path, committed)
+            manifests.check_whole(path, committed)
+            transaction = cls(path, committed, record, memory=memory)
+            transaction.clear()
+        except BaseException:
+            record.close()
+            raise
         return transaction
+
+    def close(self) -> None:
+        """Close the record; what was not committed is undone."""
+        self.record.close()
 
     # --- new rows -----------------------------------------------------------------------------------
     def add(
@@ -87,19 +105,19 @@ class Transaction:
         metadata: Sequence[str],
         vectors: NDArray[np.float32] | None,
     ) -> None:
-        """Rows for the tables and a segment of the passages, in no reader's sight yet."""
+        """Add rows and a segment of the passages, which no reader sees yet."""
         from disputatio.store.segments.segment import Segment
 
-        self.tables.add(documents, passages, metadata, vectors)
+        self.record.add(documents, passages, metadata, vectors)
         if passages:
             self.stage(Segment.build(passages, vectors, language=stemming(self.manifest.language)))
 
     def stage(self, segment: Segment) -> None:
-        """Save a segment, for the next switch to put in force."""
+        """Save a segment for the next commit."""
         self._new_entries.append(self.save(segment))
 
     def save(self, segment: Segment) -> SegmentEntry:
-        """Return a segment written to the disk under a new name."""
+        """Write a segment to the disk under a new name."""
         folder = self._new_folder()
         with reported(self.path, "writing to the index"):
             files = segment.save(folder)
@@ -138,43 +156,50 @@ class Transaction:
     def switch(
         self,
         *,
-        drop_entries: Sequence[str] = (),
+        drop_entries: Sequence[tuple[str, str]] = (),
         drop_documents: Collection[str] = (),
         prints: Sequence[Fingerprint] = (),
         unknown: Sequence[str] = (),
     ) -> None:
-        """Commit the new rows and what is to be dropped.
+        """Commit the new rows and segments, and what is to be dropped.
 
-        `drop_entries` are rows of documents, `drop_documents` documents whose passages go; `prints`
+        `drop_entries` are files with ids of documents, `drop_documents` documents whose passages go; `prints`
         are fingerprints of files that are in whole, `unknown` paths whose fingerprints go.
         """
-        self.tables.drop(drop_entries, list(drop_documents))
+        if drop_entries:
+            self.record.drop(drop_entries)
         if prints or unknown:
-            self.tables.note_files(prints, unknown)
+            self.record.note_files(prints, unknown)
         entries = [*self.manifest.segments, *self._new_entries]
         if drop_documents:
             entries = [self.without(entry, drop_documents) for entry in entries]
-        following = after(
-            self.manifest, segments=tuple(entry for entry in entries if entry.live), **self.tables.versions()
-        )
-        self._checksums.note(self.tables.names.values())
-        self.put_in_force(following)
-        self._new_entries = []
+        self.put_in_force(entries)
 
-    def put_in_force(self, following: Manifest) -> None:
-        """Switch to a manifest; what it no longer names goes."""
-        before = {entry.name: entry for entry in self.manifest.segments}
-        if following.number == self.manifest.number:  # a new index
-            self._checksums.note(self.tables.names.values())
-        manifests.switch(self.path, following)
-        self.manifest = following
+    def following(self, entries: Sequence[SegmentEntry], **changes: object) -> Manifest:
+        """Return the manifest of the next commit, with these segments and other changes."""
+        counts = self.record.counts
+        return after(
+            self.manifest,
+            segments=tuple(entry for entry in entries if entry.live),
+            documents=counts["entries"],
+            passages=counts["passages"],
+            files=counts["files"],
+            **changes,
+        )
+
+    def put_in_force(self, entries: Sequence[SegmentEntry], **changes: object) -> None:
+        """Commit with these segments and other changes of the manifest; what it no longer names goes."""
+        following = self.following(entries, **changes)
+        self.record.commit(following)
+        manifests.publish(self.path, following)
+        before, self.manifest, self._new_entries = self.manifest, following, []
         now = {entry.name: entry for entry in following.segments}
-        for name, entry in before.items():
-            folder = self.path / SEGMENTS / name
-            if name not in now:
-                self._segments.pop(name, None)
+        for entry in before.segments:
+            folder = self.path / SEGMENTS / entry.name
+            if entry.name not in now:
+                self._segments.pop(entry.name, None)
                 self._remove(folder)
-            elif entry.dead and entry.dead != now[name].dead:
+            elif entry.dead and entry.dead != now[entry.name].dead:
                 with contextlib.suppress(OSError):
                     (folder / entry.dead).unlink()
 
@@ -192,12 +217,11 @@ class Transaction:
         entry = self.joined(group)
         position = [entry.name for entry in self.manifest.segments].index(group[0].name)
         others = [entry for entry in self.manifest.segments if entry.name not in names]
-        if entry.rows:
-            others.insert(position, entry)
-        self.put_in_force(after(self.manifest, segments=tuple(others)))
+        others.insert(position, entry)
+        self.put_in_force(others)
 
     def joined(self, group: Sequence[SegmentEntry]) -> SegmentEntry:
-        """Return one segment of the live rows of several, written to the disk and not in force."""
+        """Write one segment of the live rows of several, which no manifest names yet."""
         from disputatio.store.segments.merging import merge
 
         segments = [self.segment(entry.name) for entry in group]
@@ -218,45 +242,16 @@ class Transaction:
             self._segments.pop(name, None)
             self._remove(self.path / SEGMENTS / name)
 
-    def adopt(
-        self, tables: Tables, segments: Sequence[SegmentEntry], *, embedder: str, dimension: int
-    ) -> None:
-        """Commit other tables and segments in the place of these, which go some minutes later."""
-        self._checksums.note(tables.names.values())
-        following = after(
-            self.manifest,
-            segments=tuple(segments),
-            embedder=embedder,
-            dimension=dimension,
-            **tables.versions(),
-        )
-        self.tables = tables
-        self.put_in_force(following)
-
-    def compact(self, keep: timedelta = KEEP) -> None:
-        """Merge all segments and the tables' files; dead rows go, and versions older than `keep`."""
+    def compact(self) -> None:
+        """Merge all segments, and write the record without what was deleted."""
         entries = self.manifest.segments
         if len(entries) > 1 or any(entry.dead_rows for entry in entries):
             self.merge(entries)
-        self.merge_files(keep)
-
-    def tidy(self) -> None:
-        """Merge the tables' small files where there are many."""
-        if self.tables.needs_merging():
-            self.merge_files(KEEP)
-
-    def merge_files(self, keep: timedelta) -> None:
-        """Merge the tables' small files; versions older than `keep` go."""
-        self.tables.merge_files()
-        self.switch()
-        self.tables.clean(keep)
-        if self.tables.versions() != named(self.manifest):
-            self.switch()
-        self._checksums.forget_gone(self.tables.names.values())
+        self.record.vacuum()
 
     # --- what is no longer named --------------------------------------------------------------------
     def clear(self) -> None:
-        """Remove what no manifest names: left by a kill, or replaced a while ago."""
+        """Remove what the manifest does not name: a killed writer left it."""
         named = {entry.name: entry for entry in self.manifest.segments}
         with reported(self.path, "clearing the index"):
             root = self.path / SEGMENTS
@@ -268,12 +263,6 @@ class Transaction:
                 for file in folder.glob("dead-*"):
                     if file.name != named[folder.name].dead:
                         file.unlink()
-            tables = set(self.tables.names.values())
-            for folder in self.path.glob("*.lance"):
-                ours = folder.stem.partition("-")[0] in NAMES
-                if ours and folder.stem not in tables and _age(folder) > KEEP.total_seconds():
-                    self._remove(folder)
-            (self.path / manifests.FIRST_NOTE).unlink(missing_ok=True)
             for part in self.path.glob("*.part"):
                 if part.is_dir():
                     shutil.rmtree(part, ignore_errors=True)
@@ -325,9 +314,11 @@ class Transaction:
         return replace(entry, dead=name, dead_rows=count, dead_hash=digest)
 
 
-def named(manifest: Manifest) -> Versions:
-    """Return the versions of the tables that a manifest stands for."""
-    return Versions(documents=manifest.documents, passages=manifest.passages, files=manifest.files)
+def check_installed() -> None:
+    """Raise `MissingDependency` for the first package without which no segment can be made."""
+    for module, package in (("Stemmer", "PyStemmer"), ("numba", "numba")):
+        if importlib.util.find_spec(module) is None:
+            raise MissingDependency(package, "store")
 
 
 def stemming(language: str) -> str:
@@ -351,7 +342,7 @@ def read_dead(path: Path, entry: SegmentEntry) -> NDArray[np.bool_] | None:
     raw = read_whole(file, entry.dead_hash, entry.rows + _HEADER)
     dead: NDArray[np.bool_] = array_of(raw, file, "bool", [entry.rows])
     if int(np.count_nonzero(dead)) != entry.dead_rows:
-        raise StoreError(f"{file}: does not fit the manifest; run: disputatio index check --index {path}")
+        raise StoreError(f"{file}: does not fit the manifest; run: {check_command(path)}")
     return dead
 
 
@@ -387,9 +378,3 @@ def tier_of(rows: int) -> int:
     while rows >= SMALLEST_TIER * FAN**tier:
         tier += 1
     return tier
-
-
-def _age(folder: Path) -> float:
-    """Return seconds since something in a folder changed."""
-    newest = max((path.stat().st_mtime for path in (folder, *folder.glob("_versions"))), default=0.0)
-    return time.time() - newest

@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from disputatio.errors import InputError
 from disputatio.protocols import Embedder
-from disputatio.store.ingesting.prepare import Prepared, entry_of, metadata_of
-from disputatio.store.record.manifest import reported
-from disputatio.store.record.tables import writing
+from disputatio.store.ingesting.prepare import Prepared, metadata_of
+from disputatio.store.record.manifest import reported, writing
 from disputatio.store.segments.terms import searched_text
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Writer:
         self._vectors: list[NDArray[np.float32] | None] = []
         self._unembedded = 0  # queued passages without a vector
         self._uncommitted = 0  # passages that wait for a switch
-        self._dropped_entries: dict[str, None] = {}
+        self._dropped_entries: dict[tuple[str, str], None] = {}  # a file and a document's id
         self._dropped: dict[str, None] = {}  # documents that nothing stands for any longer
         self._holders: Counter[str] = Counter()  # document id -> how many files stand for it
         self._by_file: dict[str, str | dict[str, None]] = {}  # file -> its document's id, or several
@@ -75,9 +74,10 @@ class Writer:
         with contextlib.ExitStack() as stack:
             stack.enter_context(writing(self._path))
             self.transaction = self._ensure()
-            for file, identity in zip(*self.transaction.tables.identities(), strict=True):
+            stack.callback(self.transaction.close)
+            for file, identity in self.transaction.record.identities():
                 self._note(file, identity)
-            self.fingerprints = self.transaction.tables.fingerprints()
+            self.fingerprints = self.transaction.record.fingerprints()
             self._since = time.perf_counter()
             self._held = stack.pop_all()
         return self
@@ -132,23 +132,22 @@ class Writer:
         self._prints[print_of.path] = self.fingerprints[print_of.path] = print_of
         self._unknown.pop(print_of.path, None)
 
-    def remove(self, where: str) -> int:
-        """Take out the documents that meet a condition; how many there were."""
-        rows = [
-            row
-            for row in self.transaction.tables.matching(where)
-            if entry_of(row["file"], row["id"]) not in self._dropped_entries  # by another condition
+    def remove(self, condition: str, values: Sequence[object]) -> int:
+        """Take out the documents that meet a condition (see `Record.matching`); how many there were."""
+        entries = [
+            entry
+            for entry in self.transaction.record.matching(condition, values)
+            if entry not in self._dropped_entries  # by another condition
         ]
-        for row in rows:
-            self._drop(row["file"], row["id"])
-            self._forget(row["file"])
-        self.counts["removed"] += len(rows)
-        return len(rows)
+        for file, identity in entries:
+            self._drop(file, identity)
+            self._forget(file)
+        self.counts["removed"] += len(entries)
+        return len(entries)
 
     def finish(self) -> None:
-        """Commit what is still queued, and keep the number of files bounded."""
+        """Commit what is still queued."""
         self.commit()
-        self.transaction.tidy()
 
     def commit(self) -> None:
         """Commit all that is queued."""
@@ -216,7 +215,7 @@ class Writer:
 
     def _queue(self, file: str, prepared: Prepared) -> None:
         identity = prepared.document.id
-        entry = entry_of(file, identity)
+        entry = (file, identity)
         there = self._holders[identity] > 0
         self._note(file, identity)
         if entry in self._dropped_entries:  # its row is there still
@@ -240,7 +239,7 @@ class Writer:
     def _drop(self, file: str, identity: str) -> None:
         if not self._unnote(file, identity):
             return
-        self._dropped_entries[entry_of(file, identity)] = None
+        self._dropped_entries[file, identity] = None
         if not self._holders[identity]:
             del self._holders[identity]
             if identity in self._queued:

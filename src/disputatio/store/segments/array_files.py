@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from disputatio.errors import StoreError
-from disputatio.store.record.checksums import hash_file
 from disputatio.store.record.layout import open_plain
+from disputatio.store.record.manifest import hash_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

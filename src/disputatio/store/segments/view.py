@@ -163,7 +163,7 @@ def open_view(path: Path, last: View | None = None) -> View | None:
         stamp = manifests.stamp(path)
         if stamp is not None and last is not None and stamp == last.stamp:
             return last
-        manifest = manifests.read(path, older=True)
+        manifest = manifests.read(path)
         if manifest is None or stamp is None:
             return None
         try:
