@@ -14,7 +14,7 @@ Requests come as lines of JSON on standard input, answers and news go as lines o
   `{"id": 1, "fault": "ContextTooLong", "message": "..."}` (with id 0: it could not be loaded).
 
 One thread steps the pipeline; requests join the batch that is running. Log-probabilities are taken by the
-engine before its constraint mask (checked by `bench/engine/choose_check.py`), so `choose` generates one
+engine before its constraint mask (`bench/results/engine/choose_check.md`), so `choose` generates one
 constrained token an option, over a prefix that is computed once, and reads the model's own P(option).
 """
 
