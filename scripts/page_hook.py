@@ -37,7 +37,7 @@ class PageHook(BuildHookInterface[Any]):
         return None
 
     def _check(self, root: Path) -> None:
-        """An archive of the sources has the page already; without it, no release is made."""
+        """Build the page; an archive of the sources has it already; without it, no release is made."""
         built = root / "src" / "disputatio" / "server" / "page" / "index.html"
         if os.environ.get(RELEASE) and not built.is_file():
             raise CannotBuild("the sources hold neither the built page nor what it is built from")

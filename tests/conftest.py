@@ -1,4 +1,4 @@
-"""What every test stands on: no network but loopback, no settings of the user, one small real model."""
+"""Conditions of every test: no network but loopback, no settings of the user, one small real model."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class NetworkUsed(RuntimeError):
 
 
 class _Guard:
-    """Whether the running test may leave the machine."""
+    """A switch that lets the running test leave the machine."""
 
     open = False
 
@@ -50,7 +50,7 @@ def _refuse(host: object) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays: the collector of garbage need not walk through it after every test."""
+    """Freeze what was collected: the collector of garbage need not walk through it after every test."""
     gc.collect()
     gc.freeze()
 

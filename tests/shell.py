@@ -40,7 +40,7 @@ QUESTION = "When did the ferry first cross?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What came of a command."""
+    """The result of a command."""
 
     code: int
     out: str

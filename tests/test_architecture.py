@@ -93,13 +93,13 @@ def room_of(module: str) -> str:
 
 @functools.cache
 def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
-    """The nodes of a tree, walked once for all rules."""
+    """Return the nodes of a tree, walked once for all rules."""
     return tuple(ast.walk(tree))
 
 
 @functools.cache
 def is_module(name: str) -> bool:
-    """Whether a dotted name is a module or package of ours."""
+    """Return whether a dotted name is a module or package of ours."""
     path = SRC.parent.joinpath(*name.split("."))
     return path.is_dir() or path.with_suffix(".py").is_file()
 

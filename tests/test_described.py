@@ -1,4 +1,4 @@
-"""What a strategy declares in its own file is read from there, and it is so."""
+"""Declarations of a strategy in its own file are read from there, and hold."""
 
 from __future__ import annotations
 

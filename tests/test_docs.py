@@ -206,7 +206,7 @@ def test_python_in_the_documentation_runs(page: Path, workshop: Path) -> None:
 
 @contextmanager
 def served_for(python: list[Block], folder: Path) -> Iterator[str]:
-    """The address of a server, for code that asks one."""
+    """Give the address of a server, for code that asks one."""
     if not any(ADDRESS in block.text for block in python):
         yield ADDRESS
         return

@@ -1,4 +1,4 @@
-"""What the files of the project do not hold, and what the Makefile and the lock keep."""
+"""Rules for the files of the project, its Makefile and its lock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a question and its passages say is for the user alone; what is put in is bounded."""
+"""Questions and passages are for the user alone; what is put in is bounded."""
 
 from __future__ import annotations
 

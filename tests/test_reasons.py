@@ -365,7 +365,7 @@ def test_the_paired_documents_are_disagreed_over() -> None:
 
 
 def test_the_winner_of_a_contradiction_may_be_named_as_a_reason_of_ours() -> None:
-    """What once turned misinformation into none: the winner's text stands in the loser's reason."""
+    """Guard against a defect: the winner's text stands in the loser's reason."""
     from disputatio.strategies.disputation.resolve import conflict_of, resolve
     from tests.strategies.disputation.made_sides import side
 

@@ -1,4 +1,4 @@
-"""What models take is counted call by call, and a call that may exceed the budget is not made."""
+"""Spending is counted call by call, and a call that may exceed the budget is not made."""
 
 from __future__ import annotations
 

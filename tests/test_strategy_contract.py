@@ -1,4 +1,4 @@
-"""What every strategy keeps: its shape, and its manners when model and documents misbehave."""
+"""The contract of every strategy: its shape, and its manners when model and documents misbehave."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def settings() -> list[tuple[str, str, object]]:
 
 
 def must_hold(answer: Answer, passages: Sequence[Passage]) -> None:
-    """What is true of any answer that a strategy returns."""
+    """Assert what is true of any answer that a strategy returns."""
     assert isinstance(answer, Answer)
     assert bool(answer.answers) == (answer.abstained is None), "answers are empty exactly on abstention"
     for text in answer.answers:

@@ -175,7 +175,7 @@ def test_an_answer_that_keeps_nothing_says_so() -> None:
 
 
 def freshest(question: str, kit: Kit, *, rounds: int = 1) -> Answer:
-    """A strategy of somebody else's: what the passage with the latest date says."""
+    """Answer as a strategy of somebody else's does: what the passage with the latest date says."""
     passages = kit.passages(question)
     newest = max(passages, key=lambda passage: passage.date)
     name = TRUE if TRUE in newest.text else LIE

@@ -55,7 +55,7 @@ class Asked:
 
 
 def say(text: str) -> None:
-    """A line of progress."""
+    """Print a line of progress."""
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 

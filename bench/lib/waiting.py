@@ -130,7 +130,7 @@ def _read(prompt: Prompt) -> Completion:
 
 @contextmanager
 def process(arguments: Sequence[str], **variables: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A process that serves, started by our Python with these arguments, and its address."""
+    """Run a process that serves, started by our Python with these arguments, and its address."""
     serving = subprocess.Popen(
         [sys.executable, *arguments], stderr=subprocess.PIPE, text=True, env={**os.environ, **variables}
     )

@@ -127,7 +127,7 @@ def score_all(
 
 
 def print_result(name: str, scored: Sequence[Scored], seconds: float) -> None:
-    """The area under the curve, how good the audit's verdicts are, and the calibration."""
+    """Print the area under the curve, how good the audit's verdicts are, and the calibration."""
     auc = resampled(scored, lambda some: roc_auc([score for score, *_ in some], [so for _, so, _ in some]))
     values, so = [score for score, *_ in scored], [so for _, so, _ in scored]
     error = calibration_error(values, so, BINS)
@@ -168,7 +168,7 @@ def drawn(examples: Sequence[Example], count: int, seed: int) -> list[Example]:
 
 
 def say(text: str) -> None:
-    """A line of progress."""
+    """Print a line of progress."""
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 

@@ -62,7 +62,7 @@ class Embedder:
 
 
 def make_index(path: Path) -> None:
-    """An index with several sources, and one of them deleted."""
+    """Make an index with several sources, and one of them deleted."""
     words = ("zoo", "river", "bank", "house", "road")
     index = FolderIndex.open(path, embedder=Embedder())
     index.add(
@@ -84,7 +84,7 @@ def found(path: Path) -> list[Any]:
 
 
 def make_run(path: Path) -> None:
-    """A run of an evaluation."""
+    """Make a run of an evaluation."""
     manifest = RunManifest(datasets={"toy": "0"}, metrics={"toy": ("em",)}, metrics_version=1, model="m")
     entrant = Entrant(label="concat", strategy="concat")
     examples = [

@@ -207,7 +207,7 @@ PASSAGES = 40
 
 
 def make(folder: Path) -> None:
-    """An index of some passages, documents to add to it, and questions for an evaluation."""
+    """Make an index of some passages, documents to add to it, and questions for an evaluation."""
     from disputatio.store.folder_index import FolderIndex
     from disputatio.types import Passage
 

@@ -375,7 +375,7 @@ def heard_of(
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Their median, 99th percentile and largest, and how many are above 2 s."""
+    """Print their median, 99th percentile and largest, and how many are above 2 s."""
     ordered = sorted(values) or [0.0]
     at = {"p50": len(ordered) // 2, "p99": int(0.99 * (len(ordered) - 1)), "worst": -1}
     return {name: round(ordered[rank], 3) for name, rank in at.items()} | {
@@ -480,7 +480,7 @@ def run_full_disk(folder: Path) -> Told:
 
 @contextlib.contextmanager
 def place(given: Path | None) -> Iterator[Path]:
-    """The folder to work in: one that is given, or one in memory."""
+    """Give the folder to work in: one that is given, or one in memory."""
     if given is not None:
         given.mkdir(parents=True, exist_ok=True)
         yield given

@@ -72,7 +72,7 @@ def write_texts(folder: Path, texts: Path, count: int) -> None:
 
 
 def write_rows(folder: Path, count: int) -> None:
-    """One file of rows, each a passage of some 125 made words."""
+    """Write one file of rows, each a passage of some 125 made words."""
     folder.mkdir(parents=True, exist_ok=True)
     draw = np.random.default_rng(7)
     syllables = np.array([a + b for a in "bdfgklmnprstvz" for b in "aeiou"])
@@ -128,7 +128,7 @@ class Clock:
 
 
 def real(arguments: argparse.Namespace, work: Path) -> None:
-    """A local ingest, and three by workers, with a model."""
+    """Measure a local ingest, and three by workers, with a model."""
     documents, cores = work / "documents", os.cpu_count() or 1
     write_texts(documents, arguments.texts, arguments.documents)
     cache = work / "compiled"
@@ -163,7 +163,7 @@ def real(arguments: argparse.Namespace, work: Path) -> None:
 
 @contextlib.contextmanager
 def nodes_of(count: int) -> Iterator[str]:
-    """The address of a simulated cluster: a node without cores for the driver, and so many of one core."""
+    """Give the address of a simulated cluster: a node without cores for the driver, and so many of one core."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     from ray.cluster_utils import Cluster
@@ -181,7 +181,7 @@ def nodes_of(count: int) -> Iterator[str]:
 
 
 def nodes(arguments: argparse.Namespace, work: Path) -> None:
-    """An ingest by so many nodes whose embedder waits."""
+    """Measure an ingest by so many nodes whose embedder waits."""
     write_rows(work / "rows", arguments.nodes * arguments.each)
     log = work / "log"
     make = partial(Logged, partial(Waiting, arguments.wait), str(log))

@@ -70,7 +70,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, wa
 
 
 def serve(port: Any, wait: float) -> None:
-    """The endpoint; its port is sent once it listens."""
+    """Serve the endpoint; its port is sent once it listens."""
 
     async def listen() -> None:
         server = await asyncio.start_server(

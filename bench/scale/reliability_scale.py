@@ -66,7 +66,7 @@ def world(sources: int, answers: int, each: int, seed: int) -> tuple[Any, Any, A
 
 
 def write_table(path: Path, sources: int, answers: int, each: int, seed: int) -> None:
-    """The world as a Parquet file with the columns question, source and answer."""
+    """Write the world as a Parquet file with the columns question, source and answer."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq

@@ -423,7 +423,7 @@ def main() -> None:
 
 
 def write(out: Path, results: Mapping[str, Any]) -> None:
-    """The results as JSON and as tables."""
+    """Write the results as JSON and as tables."""
     write_json(out, results)
     write_whole(beside(out, ".md"), search_report.page(results))
 

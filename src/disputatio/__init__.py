@@ -163,7 +163,7 @@ __all__ = [
 
 
 class _Presenter:
-    """What methods of nouns do, by rooms that are loaded when they are first needed."""
+    """Presents nouns by rooms that are loaded when they are first needed."""
 
     def text(self, noun: object) -> str:
         from disputatio.rendering import text

@@ -29,7 +29,7 @@ class Cancel:
 
     @property
     def cancelled(self) -> bool:
-        """Whether `cancel` was called."""
+        """True after `cancel` was called."""
         return self._cancelled
 
     def cancel(self) -> None:

@@ -1,4 +1,4 @@
-"""Why a position has its verdict, as data: a kind with its parameters.
+"""The causes of verdicts as data: a kind with its parameters.
 
 Strategies, the audit and the verification of claims give causes; code decides by their kinds. The kinds,
 their meanings and their sentences are one table, `CAUSES` in `disputatio.rendering.reasons`.
@@ -37,7 +37,7 @@ class Rival:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """Why a position has its verdict, as data: code decides by this, and `rendering.reasons` words it.
+    """The cause of a position's verdict, as data: code decides by this, and `rendering.reasons` words it.
 
     `rivals` are the answers that it was compared with, the strongest first. `feature` is what tells most
     against an `off_topic` position; `strategy` is the one that kept a `kept` or left out a `not_kept` one; a

@@ -34,7 +34,7 @@ Say = Callable[[str], None]
 
 
 class Settings(BaseSettings):
-    """What a user can set, the same by flag, by `DISPUTATIO_*` and in `disputatio.toml`."""
+    """All that a user can set, the same by flag, by `DISPUTATIO_*` and in `disputatio.toml`."""
 
     model_config = SettingsConfigDict(
         env_prefix="DISPUTATIO_", toml_file=FILE, extra="forbid", frozen=True, env_ignore_empty=True

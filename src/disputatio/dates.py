@@ -1,4 +1,4 @@
-"""Where the date of a passage comes from, and what may be decided by it.
+"""The origin of a passage's date, and what may be decided by it.
 
 A document states its date (front matter, a page's own record, the header of a mail, a column of a table), or
 only its file has one: the day on which somebody saved or converted it. Only a stated date tells which of two

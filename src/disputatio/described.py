@@ -34,7 +34,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What is known of a strategy before it is run.
+    """A strategy as it describes itself before it is run.
 
     `logprobs` is whether it needs the log-probabilities of its models; `cost` has the means over measured
     questions, one mapping for each measurement.

@@ -1,4 +1,4 @@
-"""What a strategy is handed: models by role, a retriever, a judge of entailment, and a trace.
+"""The parts that a strategy uses: models by role, a retriever, a judge of entailment, and a trace.
 
 Every model call goes through `Kit.complete` or `Kit.choose`: one place that casts a model for a
 role, batches, counts and traces.
@@ -83,7 +83,7 @@ class Kit:
 
     @property
     def has_model(self) -> bool:
-        """Whether there is a language model to ask (`--model none` leaves it out)."""
+        """True if there is a language model to ask (`--model none` leaves it out)."""
         return self.model.name != NO_MODEL
 
     def cast(self, role: str) -> LLM:
@@ -270,11 +270,11 @@ class _Log:
     passages: Sequence[Sequence[Passage]] = ()
 
     def completion(self, index: int, completion: Completion) -> None:
-        """One completion is there."""
+        """Record one completion."""
         self._keep("complete", index, completion, reply=completion.text)
 
     def choice(self, index: int, choice: Choice) -> None:
-        """One choice is there."""
+        """Record one choice."""
         scores = dict(zip(choice.options, choice.logprobs, strict=True))
         self._keep("choose", index, choice, scores=scores)
 

@@ -165,7 +165,7 @@ class SearchOptions(TypedDict, total=False):
 
 @runtime_checkable
 class Retriever(Protocol):
-    """Where passages come from: an index on disk, passages in memory, or a search of the user's own.
+    """A search for passages: an index on disk, passages in memory, or a search of the user's own.
 
     The shortest one ignores what it does not know: `def search(self, query, *, k=None, **_)`.
     """
@@ -192,7 +192,7 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class PassageReader(Protocol):
-    """Who reads an answer out of a passage without a language model. `name` is its identity, for records."""
+    """A reader of answers in passages without a language model. `name` is its identity, for records."""
 
     @property
     def name(self) -> str: ...
@@ -203,7 +203,7 @@ class PassageReader(Protocol):
 
 @runtime_checkable
 class Entailment(Protocol):
-    """Whether premises say what hypotheses state."""
+    """A judge of whether premises say what hypotheses state."""
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """For each (premise, hypothesis) the probability in [0, 1] that the first entails it."""
@@ -211,7 +211,7 @@ class Entailment(Protocol):
 
 @runtime_checkable
 class Contradiction(Protocol):
-    """Whether premises rule hypotheses out; a judge of entailment may be able to tell this too."""
+    """A judge of whether premises rule hypotheses out; a judge of entailment may be one too."""
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """For each (premise, hypothesis) the probability in [0, 1] that the first contradicts it."""

@@ -61,7 +61,7 @@ class Presentable(Serialisable):
 # --- evidence -----------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source(Serialisable):
-    """Who published passages, and how reliable it has proved to be.
+    """A publisher of passages, and how reliable it has proved to be.
 
     `reliability` is the probability that it is right when it answers, None where nothing is known;
     `low` and `high` are its 95 % interval. It was right in `agreed` of the `answered` out of `questions`
@@ -135,14 +135,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """What a model is asked. What is read again comes first, so that prefixes are shared."""
+    """The messages to a model. What is read again comes first, so that prefixes are shared."""
 
     messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How to generate; `schema` is a JSON schema that the whole reply must satisfy."""
+    """The settings of a generation; `schema` is a JSON schema that the whole reply must satisfy."""
 
     max_tokens: int = 256
     temperature: float = 0.0
@@ -153,7 +153,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage(Serialisable):
-    """What calls cost. `cached_tokens` are the prompt tokens that a prefix cache spared;
+    """The cost of calls. `cached_tokens` are the prompt tokens that a prefix cache spared;
     `seconds` is time spent waiting for models: the seconds of a batch's calls add up to its wall time."""
 
     calls: int = 0
@@ -203,7 +203,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a model's engine was found to be able to do, recorded with results."""
+    """The abilities of a model's engine as they were found, recorded with results."""
 
     engine: str
     logprobs: bool
@@ -235,7 +235,7 @@ class Reply(Serialisable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What an encoder reads in a `passage` (its id): `answer` is `text[start:end]` of it.
+    """The answer that an encoder reads in a `passage` (its id): `answer` is `text[start:end]` of it.
 
     `probability`, that the passage answers at all, is calibrated; `certainty` is the mean log-probability of
     the answer's first and last token."""
@@ -310,7 +310,7 @@ class Position(Serialisable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict(Serialisable):
-    """How the passages disagree, and the positions they take."""
+    """The kind of disagreement among passages, and the positions they take."""
 
     kind: ConflictKind = "none"
     positions: tuple[Position, ...] = ()
@@ -318,7 +318,7 @@ class Conflict(Serialisable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate(Serialisable):
-    """How many liars an answer survives: `owners` is the smallest number of owners whose lie would change it.
+    """The number of liars that an answer survives: `owners` is the fewest whose lie would change it.
 
     Counted exactly over the `voters` owners that were read; `names` is one such set. `corrupted` is how
     many passages may be corrupted without changing the answer, where that is provable. The `unread` owners,
@@ -343,7 +343,7 @@ class Unsearched(Serialisable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What became of the passages that a question's searches found.
+    """A count of what became of the passages that a question's searches found.
 
     Of `found` passages the answer's agents `read` some, every reply on others `failed`, and the rest were
     `set_aside`: not put to an agent, or judged to be of no use. `faults` counts the replies of agents of any
@@ -390,7 +390,7 @@ class PastCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What an answer was made from, so that it can be decided again without asking a model.
+    """The evidence that an answer was made from, so that it can be decided again without asking a model.
 
     `options` are the strategy's, `sources` those of the passages found and one other where any is known;
     `passages` were found and not read. `extractions` are by question. `details` is what the strategy itself

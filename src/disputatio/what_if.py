@@ -1,4 +1,4 @@
-"""What if some passages were not there: an answer decided again, without a model.
+"""Decides an answer again as if some passages were not there, without a model.
 
 The strategy that gave the answer runs again over the passages that are left. Its searches and model calls are
 answered from the answer's `basis`, so what comes out is what a fresh run over those passages gives. Where a

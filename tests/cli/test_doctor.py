@@ -56,7 +56,7 @@ def test_without_a_language_model_the_trained_encoder_is_needed(
 
 @contextmanager
 def server(status: int, seen: list[Any] | None = None) -> Iterator[str]:
-    """A server on loopback that answers every request with one status; its base URL."""
+    """Serve on loopback, as a server that answers every request with one status; its base URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

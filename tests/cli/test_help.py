@@ -1,4 +1,4 @@
-"""What `--help` says: defaults that hold, no types that say nothing, eighty columns."""
+"""Tests of `--help`: defaults that hold, no types that say nothing, eighty columns."""
 
 from __future__ import annotations
 

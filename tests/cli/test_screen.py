@@ -1,4 +1,4 @@
-"""What a person reads of a vote of sources: its positions, what it survives, and what is not known."""
+"""Tests of how a vote of sources is shown: its positions, what it survives, and what is not known."""
 
 from __future__ import annotations
 

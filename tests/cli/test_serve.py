@@ -58,7 +58,7 @@ def test_a_port_in_use_is_reported(capsys: Capture, tmp_path: Path) -> None:
 
 @contextmanager
 def process(folder: Path, *words: str, **variables: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server in a process of its own over the ferry's index, and its address."""
+    """Start a server in a process of its own over the ferry's index, and its address."""
     index, answers = str(folder / "ferry.index"), str(folder / "answers.sqlite")
     more = ["--index", index, "--port", "0", "--model", "scripted:", "--answers", answers, *words]
     code = "import sys; from disputatio.cli.main import main; sys.argv[0] = 'disputatio'; main()"

@@ -168,7 +168,7 @@ def test_a_pipe_gets_each_event_when_it_happens(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.slow
 def test_ctrl_c_leaves_no_engine_running(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process stands in for the engine: it reports that it is ready and never answers."""
+    """Stand in for the engine in a process: it reports that it is ready and never answers."""
     (workspace / "model.gguf").write_bytes(b"GGUF")
     (workspace / "engine.py").write_text(
         "import os, sys, time\n"

@@ -1,4 +1,4 @@
-"""What Inspect is told of our data sets, strategies and metrics, without a run of it."""
+"""Tests of how Inspect sees our data sets, strategies and metrics, without a run of it."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Asked:
 
     @property
     def user(self) -> str:
-        """What the last message says."""
+        """The text of the last message."""
         return str(self.body["messages"][-1]["content"])
 
     @property
@@ -157,7 +157,7 @@ class FakeServer:
 
     @property
     def url(self) -> str:
-        """What OPENAI_BASE_URL would be."""
+        """The value of OPENAI_BASE_URL for this server."""
         return f"http://127.0.0.1:{self._server.server_port}/v1"
 
     def __enter__(self) -> FakeServer:

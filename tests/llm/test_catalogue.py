@@ -43,7 +43,7 @@ def entry(*origins: Any, name: str = "toy", sha256: str | None = SHA) -> ModelEn
 
 
 def wheel(folder: Path, number: int, content: bytes) -> None:
-    """A package as an index would give it, with one data file."""
+    """Make a package as an index would give it, with one data file."""
     package = f"toy_part{number}"
     info = f"{package}-1.0.dist-info"
     members = {
@@ -108,7 +108,9 @@ def know(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 # --- a server -----------------------------------------------------------------------------------
 @dataclass
 class Site:
-    """What the server on loopback does: `cuts` are the bytes after which it hangs up, one a request."""
+    """The behaviour of the server on loopback: `cuts` are the bytes after which it hangs up, one a
+    request.
+    """
 
     address: str = ""
     files: dict[str, bytes] = field(default_factory=dict)

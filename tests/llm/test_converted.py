@@ -1,4 +1,4 @@
-"""What a killed conversion leaves in the cache is removed by a later one, and a running one is let alone."""
+"""A later conversion removes what a killed one left in the cache, and lets a running one alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an endpoint does with sound replies: what is sent, what is read, and how batches run."""
+"""Tests of an endpoint with sound replies: what is sent, what is read, and how batches run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an endpoint may send, where it may send us, and how long it may be silent."""
+"""Bounds on an endpoint: what it may send, where it may send us, how long it may be silent."""
 
 from __future__ import annotations
 

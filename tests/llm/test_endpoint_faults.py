@@ -1,4 +1,4 @@
-"""What an endpoint makes of servers that fail, break off, dawdle or talk nonsense."""
+"""Tests of an endpoint with servers that fail, break off, dawdle or talk nonsense."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the tokens of a reply's first place become probabilities of the options."""
+"""The tokens of a reply's first place become probabilities of the options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an endpoint finds out about a server, and how it asks accordingly: schemas and options."""
+"""Tests of what an endpoint finds out about a server, and how it asks accordingly: schemas and options."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def table() -> dict[str, Mapping[str, float]]:
 
 
 def write(path: Path) -> None:
-    """The checkpoint as a GGUF file of 2.5 MB."""
+    """Write the checkpoint as a GGUF file of 2.5 MB."""
     number = {token: n for n, token in enumerate(TOKENS)}
 
     def at(token: str) -> int:
@@ -104,7 +104,7 @@ def write(path: Path) -> None:
 
 
 def serve(path: Path) -> None:
-    """A server of llama.cpp, whose address is the first line written; it ends with its standard input."""
+    """Run a server of llama.cpp, whose address is the first line written; it ends with its standard input."""
     import xllamacpp
 
     parameters = xllamacpp.CommonParams()

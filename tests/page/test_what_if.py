@@ -1,4 +1,4 @@
-"""What if some of the evidence were not there: equal to a fresh run, and without a call."""
+"""Deciding again without some of the evidence equals a fresh run, and makes no call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests do on the page, in its users' words."""
+"""Actions of tests on the page, in its users' words."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_the_liars_are_named_and_they_are_the_heavy_ones() -> None:
 
 
 def test_the_easiest_rival_need_not_be_the_strongest() -> None:
-    """One owner of weight 10 stands alone; if it joins the nine of weight 1, they pass the eighteen."""
+    """Let one owner of weight 10 stand alone; if it joins the nine of weight 1, they pass the eighteen."""
     choices = [0] * 18 + [1] + [2] * 9
     weights = [1.0] * 18 + [10.0] + [1.0] * 9
     certificate = certify(choices, weights, [str(i) for i in range(28)])

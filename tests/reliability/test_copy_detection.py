@@ -112,7 +112,7 @@ def test_sources_without_a_shared_false_value_are_tied_at_the_prior_at_most() ->
 
 
 def test_the_probability_is_bayes_rule_of_the_two_explanations() -> None:
-    """The formula of the docstring, computed step by step for one pair."""
+    """Compute the formula of the docstring step by step for one pair."""
     votes = np.array([[1, 1, -1]] * 3 + [[0, 2, -1]] * 2 + [[0, 0, -1]] * 9, dtype=np.int32)
     probability, shared = copying(votes, [0] * 14, [0.8, 0.6, 0.5], options=6, prior=0.2)
     assert shared[0, 1] == 3

@@ -28,7 +28,7 @@ def test_a_record_computed_by_hand() -> None:
 
 
 def test_an_answer_is_checked_against_what_the_others_say() -> None:
-    """A source without a record is judged by the trusted source, which no other can judge."""
+    """Judge a source without a record by the trusted source, which no other can judge."""
     votes = np.array([[0, -1]] * 20 + [[0, 1]] * 10, dtype=np.int32)
     known = np.array([0] * 20 + [-2] * 10, dtype=np.int32)
     estimated = trust(votes, known=known, options=3)

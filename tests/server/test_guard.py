@@ -1,4 +1,4 @@
-"""Who may ask: names, pages of other sites, tokens, and how much and how slowly."""
+"""Tests of who may ask: names, pages of other sites, tokens, and how much and how slowly."""
 
 from __future__ import annotations
 

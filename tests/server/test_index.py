@@ -1,4 +1,4 @@
-"""What the index holds, over HTTP: search, passages, sources, documents, uploads, calibration, readiness."""
+"""Tests of the index over HTTP: search, passages, sources, documents, uploads, calibration, readiness."""
 
 from __future__ import annotations
 

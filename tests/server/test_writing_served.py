@@ -1,4 +1,4 @@
-"""What clients put into an index that a database keeps: uploads, owners, calibrations, as into a folder."""
+"""Tests of clients that write to an index of a database: uploads, owners, calibrations, as into a folder."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ Make = Callable[["Place"], Path | None]  # gives the path to ingest; the folder 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What came of one case; `through` says what got through and is empty where nothing did."""
+    """The result of one case; `through` says what got through and is empty where nothing did."""
 
     group: str
     case: str
@@ -52,7 +52,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a case is laid out: a folder to ingest, and a secret in another one beside it."""
+    """The place of a case: a folder to ingest, and a secret in another one beside it."""
 
     folder: Path
     secret: Path

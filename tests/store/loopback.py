@@ -74,7 +74,7 @@ class Web:
 
 @contextlib.contextmanager
 def web(**answers: bytes | Say) -> Iterator[Web]:
-    """A server on a free port of loopback; `answers` are by path, added to with `Web.answers`."""
+    """Serve on a free port of loopback; `answers` are by path, added to with `Web.answers`."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         served = Web(dict(answers), listener.getsockname()[1])
         thread = threading.Thread(target=served.serve, args=(listener,), daemon=True)

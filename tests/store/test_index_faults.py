@@ -1,4 +1,4 @@
-"""What goes wrong with an index: kills, full disks, two writers, strange folders."""
+"""Faults of an index: kills, full disks, two writers, strange folders."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _rows(folder: Path, count: int, word: str = "cat") -> Path:
 
 
 def _assert_whole(index: FolderIndex) -> None:
-    """Every document has all of its passages, and no passage is without its document."""
+    """Assert that every document has all of its passages, and every passage its document."""
     documents = index.documents()
     passages = sum(len(split(one.text)) for one in {one.id: one for one in documents}.values())
     assert index.info().passages == passages

@@ -1,4 +1,4 @@
-"""How many answers are right: one, unless something tells that the answers belong to different things."""
+"""The number of right answers is one, unless something tells that the answers belong to different things."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def answered(desk: Desk, shelf: Shelf, question: str = QUESTION, **options: obje
 
 
 def must_resolve(answer: Answer) -> None:
-    """Every citation stands where it says, and every mark of the text is one of them."""
+    """Assert that every citation stands where it says, and every mark of the text is one."""
     texts = {passage.id: passage.text for passage in answer.passages}
     cited = [citation for claim in answer.claims for citation in claim.citations]
     for cited_claim in cited:

@@ -75,7 +75,7 @@ def test_several_phrases_are_put_to_the_aggregator_as_keywords_alone() -> None:
 
 
 def test_the_aggregator_reads_the_same_whatever_else_was_told() -> None:
-    """What the final answer is made of is the set of kept keywords, so its prompt must not tell more."""
+    """Keep more than the kept keywords out of the prompt: the answer is made of these alone."""
     prompts = []
     for extra in (("Someone New",), ("", LIE), (TRUE, "x", "y")):
         model = Readers(concluded(TRUE))

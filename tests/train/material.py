@@ -110,7 +110,7 @@ def write_data(data: Path, contexts: int = 80) -> Path:
 
 
 def write_pairs(data: Path) -> None:
-    """The pairs of entailment and sameness in their published shapes, a few rows each."""
+    """Write pairs of entailment and sameness in their published shapes, a few rows each."""
     labels = ("entailment", "contradiction", "neutral")
     claims = [
         {

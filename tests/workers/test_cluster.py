@@ -19,7 +19,7 @@ from tests.shell import run
 
 @contextmanager
 def listening(reply: bytes | None) -> Iterator[str]:
-    """The address of a server that says one thing to whoever speaks to it, or never anything."""
+    """Give the address of a server that says one thing to whoever speaks to it, or never anything."""
     over = threading.Event()
 
     def serve() -> None:
@@ -56,7 +56,7 @@ class _Refusing(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio has no 
 
 @contextmanager
 def serving(call: str) -> Iterator[str]:
-    """The address of a gRPC server that knows one call."""
+    """Give the address of a gRPC server that knows one call."""
     server = grpc.server(ThreadPoolExecutor(1), handlers=[_Refusing(call)])
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()

@@ -1,4 +1,4 @@
-"""What the adapters of all frameworks stand on: something to search, something to ask, a passage's fields."""
+"""Parts of the adapters of all frameworks: something to search, something to ask, a passage's fields."""
 
 from __future__ import annotations
 

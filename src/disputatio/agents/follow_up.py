@@ -40,7 +40,7 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one side of a conversation said."""
+    """A turn of a conversation."""
 
     role: Literal["user", "assistant"]
     text: str

@@ -28,7 +28,7 @@ Floor = Annotated[float, "lowest score of an answer that counts as evidence"]
 
 @dataclass(frozen=True, slots=True)
 class Logprobs:
-    """Whether a strategy needs the log-probabilities of its models, or uses them and goes on without.
+    """A declaration that a strategy needs the log-probabilities of its models, or uses them if it can.
 
     `purpose` completes "used to". `instead` is the option that replaces them (`votes=10`), `only_with` the
     option without which they are not asked for, `not_with` the one with which they are not.

@@ -37,7 +37,7 @@ SETS_THE_BAR = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checks:
-    """What an answer has to pass before it votes; f_align of the paper is the `judge` alone.
+    """The checks that an answer passes before it votes; f_align of the paper is the `judge` alone.
 
     `gate`: a source in which retrieval finds nothing on the question is not asked. `lexical`: a passage has most
     words of the answer. `echo`: the answer does not only repeat words of the question. `judge`: consistency of at
@@ -91,7 +91,7 @@ class RetrievedSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceReply:
-    """What one source answers from its own passages; `reply.answer` is empty for "I don't know".
+    """The answer of one source from its own passages; `reply.answer` is empty for "I don't know".
 
     `reply.passages` are the ids it read; `bearer` is the id of the passage that has its quote or else its
     answer. `asked` is false if it had nothing relevant and no call was made. `consistency` of the answer with

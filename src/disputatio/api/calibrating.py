@@ -1,4 +1,4 @@
-"""How reliable each source of an index is, estimated without labels."""
+"""Estimates how reliable each source of an index is, without labels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HEAD = ("source", "owner", "reliability", "95 % interval", "answered", "group")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration(Serialisable):
-    """What a calibration found: `sources` by name, each with its estimate, and what the estimates rest on.
+    """The result of a calibration: `sources` by name, each with its estimate, and what the estimates rest on.
 
     Of the `questions` on record `anchors` were verified, and `cross_checked` were answered by at least two
     owners (or are anchors with an answer). `calls` and `seconds` are what this calibration cost; `notices`

@@ -111,7 +111,7 @@ def ask_many(
 
 
 class _Many:
-    """The walk over many questions: who answers, and who hears of it."""
+    """The walk over many questions: what answers them, and where results go."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class _Many:
 
     @contextmanager
     def _within_budget(self, question: str) -> Iterator[None]:
-        """The calls of this thread are on the question's bill; raises `NotAsked` where none may be made."""
+        """Charge the calls of this thread to the question; raises `NotAsked` where none may be made."""
         with ExitStack() as stack:
             with self._begins:  # so that two do not begin with what is left for one
                 if self._meter.stopped or not self._meter.admits(""):

@@ -82,7 +82,7 @@ class Prepared:
 
     @property
     def searched(self) -> Retriever | None:
-        """What is searched, without the limits on sources and dates."""
+        """Return what is searched, without the limits on sources and dates."""
         retriever = self.kit.retriever
         return retriever.inner if isinstance(retriever, Filtered) else retriever
 

@@ -1,1 +1,1 @@
-"""What an answer rests on: claims, citations, verdicts, positions and their clusters."""
+"""The support of an answer: claims, citations, verdicts, positions and their clusters."""

@@ -1,4 +1,6 @@
-"""Why one answer beat another in a vote: more votes, fewer copies, or more reliable sources."""
+"""Compares two answers of a vote, for the reason that one won: more votes, fewer copies, or more
+reliable sources.
+"""
 
 from __future__ import annotations
 

@@ -381,7 +381,7 @@ def _controlled(
 
 
 def _end(summary: Mapping[str, Any], out: Path, *, as_json: bool) -> None:
-    """The file's name on stdout, or what was built as one JSON object that names it."""
+    """Print the file's name, or what was built as one JSON object that names it."""
     typer.echo(json.dumps({**summary, "out": str(out)}, ensure_ascii=False) if as_json else out)
 
 

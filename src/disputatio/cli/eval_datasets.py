@@ -50,7 +50,7 @@ def short(description: str) -> str:
 
 
 def _show_list(out: Console, rows: dict[str, dict[str, Any]]) -> None:
-    """One line a data set: its name and what it holds."""
+    """Print a line for each data set: its name and what it holds."""
     from rich.text import Text
 
     from disputatio.cli.screen import plain
@@ -63,7 +63,7 @@ def _show_list(out: Console, rows: dict[str, dict[str, Any]]) -> None:
 
 
 def _show_dataset(out: Console, row: dict[str, Any]) -> None:
-    """One data set in detail."""
+    """Print one data set in detail."""
     from rich.padding import Padding
     from rich.text import Text
 

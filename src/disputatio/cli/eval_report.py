@@ -101,7 +101,7 @@ def tables(
 
 
 def _show(comparison: Mapping[str, Any], limit: int) -> None:
-    """A comparison on the terminal: two columns a question."""
+    """Print a comparison on the terminal: two columns a question."""
     from disputatio.eval.reporting.compare_page import names, outcome
 
     with printing() as out:

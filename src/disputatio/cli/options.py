@@ -17,7 +17,7 @@ from disputatio.errors import InputError
 
 
 class Expect(StrEnum):
-    """How many answers of a question are right."""
+    """The number of right answers that a question has."""
 
     auto = "auto"
     one = "one"

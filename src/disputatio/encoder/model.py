@@ -34,7 +34,7 @@ Numbers = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """How an encoder was trained and calibrated.
+    """The training and calibration of an encoder.
 
     `length` is the most tokens of a sequence; the others are the weights of a head's logit and of 1 in the
     log-odds of what it tells: that a passage answers, supports, contradicts, that two are about the same.

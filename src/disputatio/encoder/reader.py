@@ -21,7 +21,7 @@ NOTHING = -50.0  # the logit of what cannot be
 
 
 class EncoderReader:
-    """What an encoder reads (`PassageReader`)."""
+    """Reads passages with an encoder (`PassageReader`)."""
 
     def __init__(self, model: EncoderModel) -> None:
         self.model = model

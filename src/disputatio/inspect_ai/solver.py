@@ -93,7 +93,7 @@ def disputation_solver(
 
 
 class _Parts:
-    """What the samples of one solver share: the kit, and the index that is searched."""
+    """Parts that the samples of one solver share: the kit, and the index that is searched."""
 
     def __init__(self, model: str | None, index: str | None) -> None:
         self._settings = read_settings(model=model, journal="none")  # a call that cost nothing hides its time

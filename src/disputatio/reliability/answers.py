@@ -47,7 +47,7 @@ class SourceFigures:
 
 
 class Answers:
-    """What sources answered to questions; `add` takes more at any time, `figures` estimates.
+    """The answers of sources to questions; `add` takes more at any time, `figures` estimates.
 
     >>> answers = Answers()
     >>> answers.add(["q1", "q1", "q1"], ["a", "b", "c"], ["Paris", "paris ", "Rome"])

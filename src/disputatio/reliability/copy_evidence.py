@@ -1,4 +1,4 @@
-"""What shared false values say of two sources: how common each value is, and how the evidence adds up.
+"""Evidence of copying in false values that two sources share: how common they are, and how it adds up.
 
 The formulas of `copy_detection`, which says how they differ from the paper. They are the same whether all
 pairs of sources are compared or only candidates (`copy_candidates`).

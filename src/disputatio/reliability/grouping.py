@@ -23,7 +23,7 @@ SHARE = 0.5  # sources are tied by text when more than this share of one's passa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependence:
-    """Which sources are tied.
+    """Sources that are tied.
 
     For each source: the number of its `group`, from 0 in the order met, and the `origin` that its group
     copies, -1 if unknown (a source alone is its own origin). `pairs` (n, 2) are the tied pairs, the lower
@@ -37,7 +37,7 @@ class Dependence:
 
     @property
     def independent(self) -> int:
-        """How many groups there are; a source alone is a group."""
+        """The number of groups; a source alone is a group."""
         return len(np.unique(self.group))
 
     @property

@@ -1,4 +1,6 @@
-"""How often each owner was right: its answers to verified questions, and beside the vote of the others."""
+"""Counts how often each owner was right: its answers to verified questions, and beside the vote of
+the others.
+"""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Estimate:
 
     @property
     def cross_checked(self) -> bool:
-        """Whether any source could be compared with another or with a known answer."""
+        """True if any source could be compared with another or with a known answer."""
         return bool(self.checked.any())
 
 
@@ -161,7 +161,7 @@ class FlatVotes:
 
     @property
     def questions(self) -> int:
-        """How many questions there are."""
+        """The number of questions."""
         return len(self.start) - 1
 
     @property

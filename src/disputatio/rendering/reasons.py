@@ -1,4 +1,4 @@
-"""Why a position was accepted or set aside, in English: the one place where causes become sentences.
+"""Words the cause of a verdict in English: the one place where causes become sentences.
 
 Code decides by `Position.cause`, which is data. These sentences are for people, contain text of documents and
 models, and are never read back.

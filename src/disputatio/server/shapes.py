@@ -113,7 +113,7 @@ Name = Annotated[str, Field(max_length=2_000)]
 
 
 class AskFields(Request):
-    """How to answer a question; what is left out is as the server was started."""
+    """The options of a question; what is left out is as the server was started."""
 
     model: Name | None = Field(None, description="one that GET /api/ready lists")
     options: dict[str, Any] = Field(default_factory=dict, description="the strategy's options")
@@ -147,7 +147,7 @@ class AskBody(AskFields):
 
 
 class WithoutBody(Request):
-    """What is left out of an answer, by name."""
+    """The parts to leave out of an answer, by name."""
 
     sources: list[Name] = Field(default_factory=list, max_length=_MOST)
     owners: list[Name] = Field(default_factory=list, max_length=_MOST)
@@ -162,7 +162,7 @@ class Stopped(BaseModel):
 
 
 class Error(BaseModel):
-    """Why something could not be done; `nearest` is there for names that are not known."""
+    """The reason of a failure; `nearest` is there for names that are not known."""
 
     kind: str
     message: str
@@ -200,7 +200,7 @@ class Strategy(BaseModel):
 
 
 class Notice(BaseModel):
-    """What the server said while it was getting ready: `done` of `total` bytes of a download."""
+    """The progress of the server's start: `done` of `total` bytes of a download."""
 
     message: str
     done: int | None
@@ -208,7 +208,7 @@ class Notice(BaseModel):
 
 
 class ModelPrice(BaseModel):
-    """What a million tokens of a model cost: read anew, read from the prefix cache, written."""
+    """The price of a million tokens of a model: read anew, read from the prefix cache, written."""
 
     prompt: float
     completion: float
@@ -216,7 +216,7 @@ class ModelPrice(BaseModel):
 
 
 class PriceTable(BaseModel):
-    """What the models that can be asked cost, by name; those whose price is not known are left out."""
+    """The prices of the models that can be asked, by name; those whose price is not known are left out."""
 
     origin: str
     currency: str
@@ -236,7 +236,7 @@ class IndexFigures(BaseModel):
 
 
 class Ready(BaseModel):
-    """Whether questions can be asked, and of what; `why` says why not."""
+    """The readiness to answer questions, and of what index; `why` says why not."""
 
     ready: bool
     why: str

@@ -45,7 +45,7 @@ def damaged_lines(path: Path) -> list[int]:
 
 @contextmanager
 def open_log(path: Path) -> Iterator[CalibrationLog]:
-    """The file of the index at `path`, made where it is not there; one process at a time.
+    """Open the file of the index at `path`, made where it is not there; one process at a time.
 
     Raises `StoreError` when another process calibrates, or the folder cannot be written to, `InputError` for
     several indexes.

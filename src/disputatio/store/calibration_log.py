@@ -1,4 +1,4 @@
-"""What calibrations asked and what each source said: a log that is only added to.
+"""The log of calibrations: questions and the answers of each source, append-only.
 
 Reliabilities are computed from it and can be computed again at any time. An entry is kept before it is acted
 upon; beside an index in a folder it is a line of `calibration.jsonl` (`calibration_file`), a server keeps
@@ -44,7 +44,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionOutcome:
-    """What the sources said to a question, on one day.
+    """The answers of the sources to a question on one day.
 
     `answers` has the words of those that answered, `clusters` the number of each one's semantic cluster,
     from 0 in the order met. `winner` is the cluster that was taken for right then (-1: none); `known` the

@@ -1,4 +1,4 @@
-"""How reliable each source was found to be, kept beside an index as `reliability.json`."""
+"""Estimates of each source's reliability, kept beside an index as `reliability.json`."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ MOST_REMEMBERED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """What is on the table for one question: documents by their opaque names, remembered and retrieved."""
+    """The documents of one question: documents by their opaque names, remembered and retrieved."""
 
     remembered: Mapping[str, Passage]
     retrieved: Mapping[str, Passage]

@@ -222,7 +222,7 @@ def _concatenate(replies: Sequence[Reply], order: Sequence[int]) -> Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What an agent reads of the round before: the text, and the answers in it."""
+    """The history that an agent reads of the round before: the text, and the answers in it."""
 
     text: str
     answers: tuple[str, ...] = ()

@@ -31,7 +31,7 @@ _LARGE = {"hundred", "thousand", "million", "billion", "trillion"}
 
 
 class _Characters(dict[int, str]):
-    """What each character becomes in `str.translate`, worked out when it first occurs."""
+    """A table for `str.translate`: what each character becomes, worked out when it first occurs."""
 
     def __init__(self, becomes: Callable[[str], str]) -> None:
         self._becomes = becomes

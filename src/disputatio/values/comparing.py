@@ -1,4 +1,4 @@
-"""Whether two answers are one, and whether a text states an answer: by their values, else by their words.
+"""Compares answers with each other and with texts: by their values, else by their words.
 
 Upper and lower case, articles, punctuation and the hyphens of names do not tell answers apart; signs, decimal
 points, units, and the marks of names such as C++ do. A unit that is missing contradicts none, so sameness is

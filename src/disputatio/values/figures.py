@@ -1,4 +1,4 @@
-"""What stands in texts and is not a word: figures with their units, dates, and times of day.
+"""Parts of texts that are no words: figures with their units, dates, and times of day.
 
 Two of them can be the same though they are written otherwise, and one can say less than the other: a figure
 without its unit, a year without its day, an hour without "am" or "pm".
@@ -42,7 +42,7 @@ class Figure:
 
     @property
     def is_literal(self) -> bool:
-        """Whether its digits are a name: "007", "v2.10"."""
+        """True if its digits are a name: "007", "v2.10"."""
         digits = self.written.lstrip("-")
         padded = len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()
         return padded or self.unit == VERSION or digits.count(".") > 1
@@ -131,7 +131,7 @@ class Time:
 
     @property
     def in_twelve(self) -> bool:
-        """Whether a clock of twelve hours can show it."""
+        """True if a clock of twelve hours can show it."""
         return 1 <= self.second // 3600 <= 12
 
 

@@ -1,4 +1,4 @@
-"""What an answer says: its words and values in a canonical form."""
+"""The content of an answer: its words and values in a canonical form."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class View:
 
 @dataclass(frozen=True)
 class Value:
-    """What an answer says: its tokens, in a form that does not depend on how it was written."""
+    """The content of an answer: its tokens, in a form that does not depend on how it was written."""
 
     tokens: tuple[Token, ...]
 
@@ -61,7 +61,7 @@ class Value:
 
     @property
     def kind(self) -> Kind:
-        """What the whole of the answer is: one value, a range of two, or words, with or without values."""
+        """The form of the whole answer: one value, a range of two, or words, with or without values."""
         if len(self.items) == 3 and self.items[1] == RANGE and len(self.values) == 2:
             return "range"
         if len(self.items) != 1 or isinstance(self.items[0], str):

@@ -29,7 +29,7 @@ _STORE = 256_000_000  # bytes of memory for rows under way, on a cluster started
 
 @contextmanager
 def cluster(address: str, workers: int | None) -> Iterator[int]:
-    """A cluster to work on, left or stopped afterwards; how many workers to use.
+    """Join a cluster to work on, left or stopped afterwards; how many workers to use.
 
     Raises `InputError` for an address of Ray's client, which streams no rows, and `ClusterFault`.
     """
@@ -115,7 +115,7 @@ def _knock(address: str) -> None:
 
 @contextmanager
 def _patience() -> Iterator[None]:
-    """A while in which a node may take minutes to begin: Ray gives it 30 s, too few on a busy machine."""
+    """Run a block in which a node may take minutes to begin: Ray gives it 30 s, too few on a busy machine."""
     from ray._private import services
 
     asked = services.get_node
@@ -139,7 +139,7 @@ def _patience() -> Iterator[None]:
 
 @contextmanager
 def _muted() -> Iterator[None]:
-    """A while without stderr: Ray's first line there is written before it knows how quiet to be."""
+    """Run a block without stderr: Ray's first line there is written before it knows how quiet to be."""
     sys.stderr.flush()
     stderr_copy, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:

@@ -15,7 +15,7 @@ class Desk:
     """Objects that workers call by name; an actor of Ray, made by `open_desk`."""
 
     def __init__(self, make: Mapping[str, Callable[[], Any]]) -> None:
-        """Nothing is opened before `open`, whose error can be told."""
+        """Open nothing before `open`, whose error can be reported."""
         self._make = dict(make)
         self._parts: dict[str, Any] = {}
 
@@ -63,7 +63,7 @@ class SharedJournal(Shared):
         self.call("put", kind, model, dict(values))
 
     def count(self, *, hits: int, misses: int) -> None:
-        """The figures of a session are not told by workers."""
+        """Report no figures of a session: workers have none."""
 
     def models(self) -> Any:
         """Return the models whose calls are kept and what they can do."""

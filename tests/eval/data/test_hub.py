@@ -62,7 +62,7 @@ class _Hub(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_request(self, code: object = "-", size: object = "-") -> None:
-        """Nothing on stderr."""
+        """Log nothing on stderr."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Who leads is said with its uncertainty, and no winner is named where chance may have chosen it."""
+"""The leader is named with its uncertainty, and no winner is named where chance may have chosen it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
 class Reader(HTMLParser):
-    """What a page consists of: its elements in order, what they load, whether they are closed."""
+    """A page taken apart: its elements in order, what they load, whether they are closed."""
 
     def __init__(self) -> None:
         super().__init__()

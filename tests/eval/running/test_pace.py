@@ -1,4 +1,4 @@
-"""What remains is told by each strategy's own times, less what those in hand have had, with a range."""
+"""The time that remains follows each strategy's own times, less what those in hand have had, with a range."""
 
 from __future__ import annotations
 

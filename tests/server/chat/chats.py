@@ -39,7 +39,7 @@ def model(delay: float = 0.0) -> Scripted:
 
 @contextmanager
 def chatting(folder: Path, *, hostile: bool = False, delay: float = 0.0, **parts: Any) -> Iterator[Served]:
-    """A server to chat with."""
+    """Start a server to chat with."""
     index = ferry_index(folder)
     if hostile:
         index.add([HOSTILE])

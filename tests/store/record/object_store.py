@@ -34,7 +34,7 @@ class ObjectStore:
 
 @contextmanager
 def object_store() -> Iterator[ObjectStore]:
-    """A store with one empty bucket."""
+    """Start a store with one empty bucket."""
     import boto3
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import WSGIRequestHandler, make_server
@@ -43,7 +43,7 @@ def object_store() -> Iterator[ObjectStore]:
         protocol_version = "HTTP/1.1"
 
         def log(self, *_: Any, **__: Any) -> None:
-            """Nothing is logged."""
+            """Log nothing."""
 
     inner = DomainDispatcherApplication(create_backend_app)
 

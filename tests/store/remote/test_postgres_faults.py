@@ -1,4 +1,4 @@
-"""What a real PostgreSQL refuses or breaks off is told in one line, and leaves no half of anything behind."""
+"""A real PostgreSQL that refuses or breaks off gives one line, and leaves nothing half done."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Pace:
     _times: dict[str, _Times] = field(default_factory=dict)
 
     def note(self, entrant: str, seconds: float) -> None:
-        """A question of that strategy took so long."""
+        """Record how long a question of a strategy took."""
         self._times.setdefault(entrant, _Times()).add(seconds)
 
     def left(self, waiting: Mapping[str, int], in_hand: Sequence[tuple[str, float]]) -> Left | None:

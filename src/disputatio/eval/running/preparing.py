@@ -42,7 +42,7 @@ class WorkResult(NamedTuple):
 
 
 Work = Callable[[Example, Entrant, Trace], WorkResult]
-"""Answers a question as an entrant does; the trace hears of it. Raises as `Ask` does."""
+"""Answers a question as an entrant does; the trace records it. Raises as `Ask` does."""
 
 
 def work_here(ask: Ask, judge: Judge | None = None) -> Work:

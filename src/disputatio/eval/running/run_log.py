@@ -252,7 +252,7 @@ def open_run_log(
     *,
     run: Mapping[str, Any] | None = None,
 ) -> Iterator[RunLog]:
-    """The journal of a directory, made when it is not there; one writer at a time.
+    """Open the journal of a directory, made when it is not there; one writer at a time.
 
     `run` is kept beside the records: what this invocation asked for, and by which versions.
     Raises `InputError` when another process is writing there, when the file is no journal, and,
@@ -309,7 +309,7 @@ def read_trace(out: Path, entrant: str, example: str) -> list[dict[str, Any]]:
 
 @contextmanager
 def reading(out: Path) -> Iterator[sqlite3.Connection]:
-    """The journal's database, to be read in one transaction; raises `InputError` when there is none."""
+    """Open the journal's database to read in one transaction; raises `InputError` when there is none."""
     path = out / FILE
     if not path.is_file():
         raise InputError(f"{out}: no evaluation here ({FILE} is missing)")

@@ -83,7 +83,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def report_disk_faults(out: Path) -> Iterator[None]:
-    """A while in which a disk that is full or fails raises a `StoreError` that says what is kept."""
+    """Run a block in which a disk that is full or fails raises a `StoreError` that says what is kept."""
     try:
         yield
     except (OSError, sqlite3.OperationalError) as error:
@@ -93,7 +93,7 @@ def report_disk_faults(out: Path) -> Iterator[None]:
 
 @contextmanager
 def transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing, and on disk when it ends."""
+    """Run a block as a transaction: all or nothing, and on disk when it ends."""
     database.execute("BEGIN IMMEDIATE")
     committed = False
     try:
@@ -107,7 +107,7 @@ def transaction(database: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def unsynced(database: sqlite3.Connection) -> Iterator[None]:
-    """A transaction that a kill of the process cannot undo, and that waits for no disk.
+    """Run a block as a transaction that a kill cannot undo, and that waits for no disk.
 
     Should the machine itself fail, it may be lost, unless a synced one came after it.
     """

@@ -40,7 +40,7 @@ class StreamOptions(BaseModel):
 
 
 class AskOptions(AskFields):
-    """How the question is to be answered, and how much of the answer the reply shows."""
+    """The options of a chat request: how to answer, and how much of the answer to show."""
 
     text: Literal["full", "answer"] = Field(
         "full", description="the answer with the other positions and the quotes, or the answer alone"

@@ -119,7 +119,7 @@ class _Bounds:
         return bool(self._start) and _peak() > self._limit - (self._limit - self._start) // 8
 
     def release(self) -> bool:
-        """Lift the bound on memory; whether so much was left behind that this child has had its day."""
+        """Lift the bound on memory; return True if the child leaked too much to be reused."""
         self._set(resource.RLIM_INFINITY)
         return bool(self._start) and _address_space() > self._start + _WORN
 

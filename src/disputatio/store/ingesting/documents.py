@@ -186,7 +186,7 @@ def passage_metadata(document: Document, start: int, end: int) -> dict[str, str]
 
 @functools.lru_cache(maxsize=16)
 def _starts(pages: str) -> tuple[int, ...]:
-    """The offsets in a `pages` field; none when it is some other field of that name."""
+    """Return the offsets in a `pages` field; none when it is some other field of that name."""
     parts = pages.split(",")
     if parts[0] != "0" or not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts):
         return ()

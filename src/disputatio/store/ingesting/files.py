@@ -195,7 +195,7 @@ def _stays(path: Path, inside: Path, base: Path, passed: list[IngestError]) -> b
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """A regular file open for reading, without waiting for a pipe or touching a device.
+    """Open a regular file for reading, without waiting for a pipe or touching a device.
 
     Raises `IngestError` when it is none, cannot be opened, or (on leaving) changed meanwhile.
     """

@@ -66,7 +66,7 @@ def open_reader(
     megabytes: int = MEGABYTES,
     stdin: BinaryIO | None = None,
 ) -> Iterator[Callable[[Path, str], Reading]]:
-    """A function that reads one file, `(path, top folder) -> Reading`, for as long as it is open.
+    """Give a function that reads one file, `(path, top folder) -> Reading`, for as long as it is open.
 
     `options` say which columns of tables mean what, and which members of archives are left out. The path
     `-` is standard input, or `stdin`: rows where its first line is a JSON object, else one text.

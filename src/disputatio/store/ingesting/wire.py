@@ -56,7 +56,7 @@ class Clock:
         self._waits_for, self._seconds = "to connect", limits.connect
 
     def hop(self) -> None:
-        """A new connection starts."""
+        """Start the clock of a new connection."""
         self._hop_end = time.monotonic() + self.limits.connect
 
     def connecting(self) -> float:
@@ -142,7 +142,7 @@ class _Lent:
         return io.BufferedReader(_Answer(self._sock, self._clock))
 
     def close(self) -> None:
-        """Nothing: `http.client` closes before the answer is read, and the owner closes after it."""
+        """Do nothing: `http.client` closes before the answer is read, and the owner closes after it."""
 
 
 class _Answer(io.RawIOBase):

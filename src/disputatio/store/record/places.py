@@ -1,4 +1,4 @@
-"""Where an index lies, to be copied from or to: a folder of this machine, or a bucket as Arrow opens it."""
+"""Places that an index is copied from or to: a folder of this machine, or a bucket as Arrow opens it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLOCK = 1 << 20
 
 
 class Place(Protocol):
-    """Where an index lies. Names are relative, with `/`; a missing file is a `FileNotFoundError`."""
+    """A place of an index. Names are relative, with `/`; a missing file is a `FileNotFoundError`."""
 
     @abstractmethod
     def read(self, name: str) -> IO[bytes]: ...
@@ -49,7 +49,7 @@ class Place(Protocol):
 
 
 class _Hashed(io.RawIOBase):
-    """What a stream gives, hashed as it is read."""
+    """A stream that is hashed as it is read."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._hash = stream, blake2b(digest_size=16)

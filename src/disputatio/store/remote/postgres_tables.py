@@ -254,7 +254,7 @@ def _third(connection: Any) -> None:
 
 
 def _fourth(connection: Any) -> None:
-    """The log of calibrations came with version 4."""
+    """Add the log of calibrations, new in version 4."""
     connection.execute(_CALIBRATION)
 
 

@@ -225,7 +225,7 @@ def _dissect(parts: Parts, memory: Memory) -> str:
 
 
 def _look_up(term: str, parts: Parts, memory: Memory) -> None:
-    """One round: explain the term, search, summarise the passages, and remember the summary."""
+    """Run one round: explain the term, search, summarise the passages, and remember the summary."""
     query = _query(term, parts)
     repeats = parts.query == "question"
     exclude = frozenset(memory.read) if repeats else frozenset(memory.useless)

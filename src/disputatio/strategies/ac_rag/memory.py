@@ -20,7 +20,7 @@ SHORT = 3  # letters; words up to this length do not show what a sentence is abo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What is the same in all rounds: the question (`asked`: as agents read it), the kit, the roles, the options."""
+    """Parts that are the same in all rounds: the question (`asked`: as agents read it), the kit, the roles, the options."""
 
     question: str
     asked: str
@@ -46,13 +46,13 @@ class Note:
 
     @property
     def text(self) -> str:
-        """What was found on the term."""
+        """The finding on the term."""
         return " ".join(claim.text for claim in self.claims)
 
 
 @dataclass(slots=True, kw_only=True)
 class Memory:
-    """What was looked up for one question.
+    """The findings for one question.
 
     `missing` are terms on which nothing was found, `read` the passages by id, `useless` the ids of passages
     without an answer, `replies` the replies of the agents that read them, `rounds` the number of searches.

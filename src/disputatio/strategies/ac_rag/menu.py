@@ -42,7 +42,7 @@ class Menu:
 
     @property
     def lettered(self) -> bool:
-        """Whether a word stands for something longer."""
+        """True if a word stands for something longer."""
         return self.words != self.texts
 
     def shown(self) -> str:

@@ -35,7 +35,7 @@ class WiderSearch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What decided beside calls and searches: the model's beliefs and the similarities of passages.
+    """Evidence beside calls and searches: the model's beliefs and the similarities of passages.
 
     `beliefs` has the nats of each answer by question; `similarities` the cosine of each pair of passages, by
     `judgement_key`.

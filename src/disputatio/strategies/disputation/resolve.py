@@ -58,7 +58,7 @@ class ResolvedSide:
 
     @property
     def probability(self) -> float:
-        """How likely the answer is right: that it is what is asked for, times its share among its rivals."""
+        """The probability that the answer is right: that it is what is asked for, times its share among its rivals."""
         return chance(self.side, self.rivals)
 
 

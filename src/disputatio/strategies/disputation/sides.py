@@ -114,7 +114,7 @@ class Side:
 
     @property
     def probability(self) -> float:
-        """How likely the answer is right, in (0, 1)."""
+        """The probability that the answer is right, in (0, 1)."""
         return 1 / (1 + math.exp(-max(self.log_odds, -500.0)))
 
 

@@ -96,7 +96,7 @@ Question: {question}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What the drafter wrote from one subset, with its verification; no answers where it declined or failed.
+    """A draft from one subset, with its verification; no answers where it declined or failed.
 
     `fluency` is the drafter's own P(rationale, answers | question, passages) and `consistency` the verifier's
     P(rationale, answers | question), each a mean over tokens in [0, 1] and None where the engine does not tell;

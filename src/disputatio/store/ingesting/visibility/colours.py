@@ -19,7 +19,7 @@ _WORD = re.compile(r"(?<![a-z-])[a-z-]++\([^()]*+\)|#[0-9a-f]++|(?<![a-z-])[a-z]
 
 @functools.lru_cache(maxsize=4096)
 def colour_of(value: str) -> Colour | None:
-    """The colour that CSS writes so; None for one that is not plain (a mix, the system's, `currentcolor`).
+    """Return the colour that CSS writes so; None if it is not plain (a mix, the system's, `currentcolor`).
 
     >>> colour_of("#fff"), colour_of("rgb(0 0 0 / 50%)"), colour_of("inherit")
     ((1.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.0, 0.5), None)

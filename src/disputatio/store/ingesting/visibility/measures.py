@@ -25,7 +25,7 @@ _DEEPEST = 20
 
 @functools.lru_cache(maxsize=8192)
 def pixels(value: str, font: float = 16.0, whole: float = 1000.0) -> float | None:
-    """A length in pixels, where `font` is the size of its text and `whole` what per cent are of.
+    """Return a length in pixels, where `font` is the size of its text and `whole` what per cent are of.
 
     None for what is no length (`auto`, or a function other than `calc`).
 
