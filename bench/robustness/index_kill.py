@@ -165,15 +165,14 @@ def verify(folder: Path, allowed: dict[str, set[int | None]], *, deep: bool) -> 
     index = FolderIndex.open(folder / "index", embedder=Embedder())
     index.search("passage")
     read_s = time.perf_counter() - start, time.process_time() - used
+    # A commit that the kill kept from the readers is shown to them by the next writer.
+    start, used = time.perf_counter(), time.process_time()
+    with index.open_writer():
+        write_s = time.perf_counter() - start, time.process_time() - used
     state = whole(index, wrong)
     for file in {*allowed, *state}:
         if state.get(file) not in allowed.get(file, {None}):
             wrong.append(f"lost: {file} is {state.get(file)}, not one of {allowed.get(file)}")
-    start, used = time.perf_counter(), time.process_time()
-    with index.open_writer():
-        write_s = time.perf_counter() - start, time.process_time() - used
-    if whole(index, wrong) != state:
-        wrong.append("opening for writing changed what is held")
     if deep:
         wrong += [f"damaged: {damage.file} {damage.problem}" for damage in check(folder / "index").damaged]
     passages = index.info().passages
