@@ -591,7 +591,7 @@ export interface components {
         };
         /**
          * AskOptions
-         * @description How the question is to be answered: what `/api/ask` takes but question and strategy, and `text`.
+         * @description The options of a chat request: how to answer, and how much of the answer to show.
          */
         AskOptions: {
             /**
@@ -675,7 +675,7 @@ export interface components {
         };
         /**
          * Basis
-         * @description What an answer was made from, so that it can be decided again without asking a model.
+         * @description The evidence that an answer was made from, so that it can be decided again without asking a model.
          */
         Basis: {
             /** Calls */
@@ -718,7 +718,7 @@ export interface components {
         };
         /**
          * CalibrateBody
-         * @description A calibration: what it would take, and with `confirm` the calibration itself.
+         * @description A calibration; without `confirm` only its plan.
          */
         CalibrateBody: {
             /**
@@ -746,7 +746,7 @@ export interface components {
         };
         /**
          * Certificate
-         * @description How many liars an answer survives: `owners` is the smallest number of owners whose lie would change it.
+         * @description The number of liars that an answer survives: `owners` is the fewest whose lie would change it.
          */
         Certificate: {
             /** Corrupted */
@@ -762,7 +762,7 @@ export interface components {
         };
         /**
          * ChatBody
-         * @description A request for a completion. What has no meaning here (temperature, penalties) is taken and not used.
+         * @description A request for a completion. Fields without a meaning here (temperature, penalties) are ignored.
          */
         ChatBody: {
             disputatio?: components["schemas"]["AskOptions"] | null;
@@ -788,7 +788,7 @@ export interface components {
         };
         /**
          * ChatError
-         * @description Why something could not be done, in OpenAI's form.
+         * @description An error in OpenAI's form.
          */
         ChatError: {
             /** Code */
@@ -802,7 +802,7 @@ export interface components {
         };
         /**
          * ChatFault
-         * @description The body of every response of `/v1` that is no success.
+         * @description The body of every error response of `/v1`.
          */
         ChatFault: {
             error: components["schemas"]["ChatError"];
@@ -896,7 +896,7 @@ export interface components {
         };
         /**
          * Conflict
-         * @description How the passages disagree, and the positions they take.
+         * @description The kind of disagreement among passages, and the positions they take.
          */
         Conflict: {
             /**
@@ -909,7 +909,7 @@ export interface components {
         };
         /**
          * Cost
-         * @description What the question has cost in all.
+         * @description The total cost of the question.
          */
         Cost: {
             /**
@@ -947,7 +947,7 @@ export interface components {
         };
         /**
          * Documents
-         * @description Some of the `total` documents, and what the uploads of this server's time were refused for.
+         * @description Some of the `total` documents, and the files that were refused since the server started.
          */
         Documents: {
             /** Documents */
@@ -959,7 +959,7 @@ export interface components {
         };
         /**
          * Error
-         * @description Why something could not be done; `nearest` is there for names that are not known.
+         * @description The reason of a failure; `nearest` is there for names that are not known.
          */
         Error: {
             /** Kind */
@@ -977,7 +977,7 @@ export interface components {
         Event: components["schemas"]["Asked"] | components["schemas"]["Started"] | components["schemas"]["Found"] | components["schemas"]["Read"] | components["schemas"]["SideFormed"] | components["schemas"]["Round"] | components["schemas"]["Claimed"] | components["schemas"]["Answered"] | components["schemas"]["Cost"] | components["schemas"]["Unkept"] | components["schemas"]["FaultTold"];
         /**
          * Extraction
-         * @description What an encoder reads in a `passage` (its id): `answer` is `text[start:end]` of it.
+         * @description The answer that an encoder reads in a `passage` (its id): `answer` is `text[start:end]` of it.
          */
         Extraction: {
             /** Answer */
@@ -1064,7 +1064,7 @@ export interface components {
         };
         /**
          * HitRow
-         * @description A passage that a search found; `duplicate_of` is a better hit that says nearly the same words.
+         * @description A passage that a search found; `duplicate_of` is a better hit with nearly the same words.
          */
         HitRow: {
             /** Duplicate Of */
@@ -1134,7 +1134,7 @@ export interface components {
         };
         /**
          * Message
-         * @description One message of a chat; what is not a text of a user or an assistant is not read.
+         * @description One message of a chat; only texts of users and assistants are read.
          */
         Message: {
             /** Content */
@@ -1148,7 +1148,7 @@ export interface components {
         };
         /**
          * ModelPrice
-         * @description What a million tokens of a model cost: read anew, read from the prefix cache, written.
+         * @description The price of a million tokens of a model: read anew, read from the prefix cache, written.
          */
         ModelPrice: {
             /** Cached */
@@ -1160,7 +1160,7 @@ export interface components {
         };
         /**
          * Notice
-         * @description What the server said while it was getting ready: `done` of `total` bytes of a download.
+         * @description The progress of the server's start: `done` of `total` bytes of a download.
          */
         Notice: {
             /** Done */
@@ -1172,7 +1172,7 @@ export interface components {
         };
         /**
          * OwnerBody
-         * @description Who owns a source; its owner's sources have one vote together.
+         * @description The owner of a source; sources of one owner have one vote together.
          */
         OwnerBody: {
             /** Owner */
@@ -1265,7 +1265,7 @@ export interface components {
         };
         /**
          * Plan
-         * @description What a calibration takes: `calls` and `seconds` are estimates; nothing timed yet leaves out seconds.
+         * @description The plan of a calibration; `calls` and `seconds` are estimates, `seconds` null before a first call.
          */
         Plan: {
             /** Calls */
@@ -1320,7 +1320,7 @@ export interface components {
         };
         /**
          * PriceTable
-         * @description What the models that can be asked cost, by name; those whose price is not known are left out.
+         * @description The prices of the models that can be asked, by name; those whose price is not known are left out.
          */
         PriceTable: {
             /** As Of */
@@ -1362,7 +1362,7 @@ export interface components {
         };
         /**
          * Reading
-         * @description What became of the passages that a question's searches found.
+         * @description A count of what became of the passages that a question's searches found.
          */
         Reading: {
             /** Failed */
@@ -1380,7 +1380,7 @@ export interface components {
         };
         /**
          * Ready
-         * @description Whether questions can be asked, and of what; `why` says why not.
+         * @description The readiness to answer questions, and of what index; `why` says why not.
          */
         Ready: {
             index: components["schemas"]["IndexFigures"];
@@ -1406,7 +1406,7 @@ export interface components {
         };
         /**
          * Refused
-         * @description What could not be read, and why.
+         * @description A file that could not be read, and the reason.
          */
         Refused: {
             /** Path */
@@ -1440,7 +1440,7 @@ export interface components {
         };
         /**
          * Round
-         * @description A round is over; `converged` says that there will be no other.
+         * @description A round is over; `converged` is true if it was the last.
          */
         Round: {
             /** Converged */
@@ -1475,7 +1475,7 @@ export interface components {
         };
         /**
          * Said
-         * @description What a source said to a question of a calibration; `right` is None where nothing tells.
+         * @description The answer of a source to a question of a calibration; `right` is null if that is not known.
          */
         Said: {
             /** Anchor */
@@ -1495,7 +1495,7 @@ export interface components {
         };
         /**
          * SideFormed
-         * @description An answer that passages give, and how it stands by now.
+         * @description An answer that passages give, with its verdict so far.
          */
         SideFormed: {
             /** Answer */
@@ -1523,7 +1523,7 @@ export interface components {
         };
         /**
          * Source
-         * @description Who published passages, and how reliable it has proved to be.
+         * @description A publisher of passages, and how reliable it has proved to be.
          */
         Source: {
             /** Agreed */
@@ -1551,7 +1551,7 @@ export interface components {
         };
         /**
          * SourceRecord
-         * @description A source with all that it said to the questions of calibrations, the newest first.
+         * @description A source with its answers to the questions of calibrations, the newest first.
          */
         SourceRecord: {
             /** Said */
@@ -1560,9 +1560,9 @@ export interface components {
         };
         /**
          * SourceRow
-         * @description A source: what the index holds of it, and its estimate; None where nothing is estimated.
+         * @description A source with its counts in the index and its estimate; null if there is none.
          *
-         *     Sources of one `group` do not speak independently: copies, or shared false values.
+         *     Sources of one `group` are not independent: copies, or shared false values.
          */
         SourceRow: {
             /** Agreed */
@@ -1666,7 +1666,7 @@ export interface components {
         };
         /**
          * StreamOptions
-         * @description Whether the last chunk of a stream says what the answer cost.
+         * @description Options of a stream; with `include_usage` the last chunk has the usage.
          */
         StreamOptions: {
             /**
@@ -1712,7 +1712,7 @@ export interface components {
         };
         /**
          * Usage
-         * @description What calls cost. `cached_tokens` are the prompt tokens that a prefix cache spared;
+         * @description The cost of calls. `cached_tokens` are the prompt tokens that a prefix cache spared;
          *     `seconds` is time spent waiting for models: the seconds of a batch's calls add up to its wall time.
          */
         Usage: {
@@ -1729,7 +1729,7 @@ export interface components {
         };
         /**
          * WithoutBody
-         * @description What is left out of an answer, by name.
+         * @description The parts to leave out of an answer, by name.
          */
         WithoutBody: {
             /** Owners */
