@@ -87,7 +87,7 @@ def test_a_healthy_setup_exits_with_0(workspace: Path, capsys: Capture) -> None:
     assert done.code == 0
     assert checks["index"]["detail"].endswith("4 documents, 4 passages, embedder none")
     assert checks["extra store"]["state"] == "ok"
-    assert f"pyarrow {metadata.version('pyarrow')}" in checks["extra store"]["detail"]
+    assert f"pypdf {metadata.version('pypdf')}" in checks["extra store"]["detail"]
     assert checks["disk"]["state"] == "ok"
     assert "endpoint" not in checks
     assert not (workspace / "cache").exists()

@@ -110,7 +110,7 @@ def test_parquet_without_its_reader_names_the_install_line(
     path = tmp_path / "rows.parquet"
     parquet.write_table(pyarrow.Table.from_pylist([NQ_OPEN]), path)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingDependency, match=r"pip install 'disputatio\[store\]'"):
+    with pytest.raises(MissingDependency, match=r"pip install 'disputatio\[arrow\]'"):
         load(f"nq_open:{path}")
 
 
