@@ -80,3 +80,17 @@ def test_figures_are_read_as_they_were_written_and_make_the_same_bytes(tmp_path:
     write_json(packed, {"em": 0.5})
     assert packed.read_bytes() == before
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["a.json", "b.json.gz"]
+
+
+def test_a_row_of_the_papers_page_bears_the_mark_of_the_page_that_it_rests_on() -> None:
+    text = (ROOT / "docs/papers.md").read_text(encoding="utf-8")
+    measured = text.partition("## Baselines")[0]
+    rows = [line for line in measured.splitlines() if line.startswith("| ") and not line.startswith("| item")]
+    assert rows
+    for row in rows:
+        item = row.split(" | ")[0]
+        link = re.search(r"\(\[(\w+)\]\(\.\./(bench/results/[\w/]+\.md)\)\)$", item)
+        assert link, f"name the page of the row: {item}"
+        page = (ROOT / link[2]).read_text(encoding="utf-8")
+        mark = re.search(r"^\*\*(Stale|Historic):\*\*", page, re.MULTILINE)
+        assert link[1] == (mark[1].lower() if mark else "page"), item

@@ -134,6 +134,18 @@ def test_our_bound_debate_is_not_taken_for_the_papers(tmp_path: Path) -> None:
         assert cells["madam_rag --set bound=true"]["strategy"] == "madam_rag"
 
 
+def test_a_gain_that_the_paper_states_stands_beside_ours_between_the_same_rounds(tmp_path: Path) -> None:
+    bare = [
+        Entrant(label=f"bare_{n}", strategy="madam_rag", options={"rounds": n, "aggregator": False})
+        for n in (1, 3)
+    ]
+    out = evaluated(tmp_path, "ramdocs:dev", ("em", "f1"), *bare)
+    figure = next(table for table in paper_tables("madam", [out])["tables"] if table["id"] == "Figure 3")
+    rounds = "from without aggregator, 1 round to without aggregator, 3 rounds"
+    assert f"F1, {rounds}: the paper +3.62, ours +0.00 (n 40): other than in the paper." in figure["said"]
+    assert f"FaithEval Acc., {rounds}: the paper +21.10, ours missing." in figure["said"]
+
+
 def test_a_run_with_shuffled_passages_fills_no_column_of_the_papers_order(tmp_path: Path) -> None:
     out = evaluated(tmp_path, "ramdocs:ramdocs-shuffled.jsonl", ("em",), *plain("concat"))
     assert all(

@@ -209,6 +209,7 @@ def _table(table: Mapping[str, Any], parts: Sequence[TableSource]) -> dict[str, 
             ours.append({"group": group, "method": method, "cells": [_as_json(cell) for cell in row]})
         for at, column in enumerate(columns):
             remarks += _order(table, at, column if group is None else f"{group}, {column}", group, cells)
+            remarks += [_gain(at, gain, cells) for gain in table.get("gains", ()) if gain["column"] == column]
     if missing:
         remarks.append(f"Missing here: {missing} of {len(ours) * len(columns)} cells.")
     return {
@@ -277,6 +278,18 @@ def _order(
         f"{name}: the order is the paper's in {same} of {len(agreed)} {pairs} that it orders and we "
         f"measured{level}."
     ]
+
+
+def _gain(column: int, gain: Mapping[str, Any], cells: Mapping[str, Sequence[Cell | None]]) -> str:
+    """Compare a gain that the paper states without its ends with ours between the same methods."""
+    text = f"{gain['column']}, from {gain['from']} to {gain['to']}: the paper {gain['gain']:+.2f}, ours "
+    first, second = cells[gain["from"]][column], cells[gain["to"]][column]
+    if first is None or second is None or first.value is None or second.value is None:
+        return f"{text}{MISSING}."
+    ours = second.value - first.value
+    n = f"n {first.n}" if first.n == second.n else f"n {first.n} and {second.n}"
+    direction = "other than in the paper" if ours * gain["gain"] <= 0 else "the paper's direction"
+    return f"{text}{ours:+.2f} ({n}): {direction}."
 
 
 def _agreed(table: Mapping[str, Any], column: int, group: str | None, above: str, below: str) -> int:
