@@ -32,6 +32,20 @@ def test_a_table_asks_strategies_and_options_that_exist_and_names_known_paper_ta
         assert set(asked.tables) <= known
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_table_says_that_a_strategy_is_told_how_many_are_right_and_has_an_auto_row(
+    name: str,
+) -> None:
+    told = {form.name for form in datasets() if form.expects}
+    asked = tables.read_table(name)
+    for run in asked.runs:
+        options = [f"{key}={str(value).lower()}" for key, value in run.options.items()]
+        hints = {entrant.options.get("expect") for entrant in entrants(run.strategies, options)}
+        if "declared" in hints and run.dataset.partition(":")[0] in told:
+            assert "auto" in hints
+            assert "told" in asked.differs and "`expect`" in asked.differs
+
+
 def test_pages_that_name_a_table_name_one_that_is_there() -> None:
     for page in RESULTS.rglob("*.md"):
         _, found, rest = page.read_text(encoding="utf-8").partition(AGAIN)

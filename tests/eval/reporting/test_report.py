@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,22 @@ def test_scores_and_costs_agree_with_sums_by_hand(tmp_path: Path) -> None:
     assert right["ci"]["em"] == [1.0, 1.0]
     assert half["accuracy"] is None
     assert (part["rows"], part["same_rows"], part["row_numbers"]) == (10, 10, "0-9")
+
+
+def test_tables_and_options_say_which_strategies_are_told_how_many_answers_are_right(tmp_path: Path) -> None:
+    hinted = Entrant(label="hinted", strategy="right", options={"expect": "declared"})
+    auto = Entrant(label="auto", strategy="right", options={"expect": "auto"})
+    rows = [replace(row, metadata={**row.metadata, "expects": "several"}) for row in examples(10)]
+    run(rows, (RIGHT, hinted, auto), ask=ask, out=tmp_path, manifest=MANIFEST)
+    evaluation = report(tmp_path)
+    assert [line["expect"] for line in summaries(evaluation)] == [None, "several", "auto"]
+    page = markdown(evaluation)
+    assert (
+        "Told how many answers are right (auto: not told): hinted expect=several, auto expect=auto." in page
+    )
+    assert (
+        "hinted = right: expect=several (from the data set)" in page and "auto = right: expect=auto" in page
+    )
 
 
 def test_the_summary_has_one_object_a_strategy_with_the_promised_fields(tmp_path: Path) -> None:

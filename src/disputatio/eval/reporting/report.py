@@ -23,6 +23,7 @@ from disputatio.eval.reporting.answers import Pair, read_confidences
 from disputatio.eval.reporting.confidence import Figure, ScoredAnswer, risk_coverage
 from disputatio.eval.reporting.headline import deciding, headline
 from disputatio.eval.reporting.pairs import Rows, cost, differences, rounded
+from disputatio.eval.running.entrants import DECLARED, EXPECT
 from disputatio.eval.running.run_log import Contents, Entrant, Entry, options_hash, read_journal
 from disputatio.eval.statistics import RESAMPLES, estimates, mean
 
@@ -267,11 +268,13 @@ def _dataset(
     names += METRICS if journal.manifest.judge else ()
     seed = journal.manifest.seed
     decides = deciding(names, metric)
+    options = {entrant.name: entrant.options for entrant in journal.entrants}
     strategies = [
         _strategy(
             label,
             rows[label],
             common,
+            expect=_expectation(options[label], examples),
             names=names,
             withheld=withheld.get(label),
             resamples=resamples,
@@ -308,11 +311,22 @@ def _dataset(
     }
 
 
+def _expectation(options: Mapping[str, Any], examples: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """Return what a strategy was told of the number of right answers; None if it has no such option.
+
+    It is `declared` where the journal is older than this field.
+    """
+    if options.get(EXPECT) != DECLARED:
+        return options.get(EXPECT)
+    return ", ".join(sorted({example.get("expects", DECLARED) for example in examples.values()}))
+
+
 def _strategy(
     label: str,
     entries: Mapping[str, Entry],
     common: Sequence[str],
     *,
+    expect: str | None,
     names: Sequence[str],
     withheld: str | None,
     resamples: int,
@@ -323,6 +337,7 @@ def _strategy(
     scores = ("em", "em_lenient", "em_literal", "em_released", "precision", "recall", "f1", "accuracy")
     line: dict[str, Any] = {
         "strategy": label,
+        "expect": expect,
         "n": len(records),
         "asked": len(entries),
         "failed": failed,

@@ -72,12 +72,21 @@ def setting(report: Mapping[str, Any]) -> list[str]:
     ]
     for entrant in report["entrants"]:
         options = ", ".join(f"{key}={value}" for key, value in sorted(entrant["options"].items()))
+        if hints := _hints(report, entrant["label"]):
+            options = options.replace("expect=declared", f"expect={hints} (from the data set)")
         name = "" if entrant["label"] == entrant["strategy"] else f" = {entrant['strategy']}"
         lines.append(
             f"{entrant['label']}{name}: {options or 'no options'}; "
             f"prompts {entrant['prompts'] or 'not hashed'}; settings {entrant['options_hash']}"
         )
     return lines
+
+
+def _hints(report: Mapping[str, Any], label: str) -> str:
+    """Return what the data sets told a strategy of the number of right answers."""
+    lines = [line for part in report["datasets"] for line in part["strategies"]]
+    name = label.partition("#")[0]
+    return ", ".join(sorted({line["expect"] or "" for line in lines if line["strategy"] == name}))
 
 
 def basis(part: Mapping[str, Any]) -> list[str]:
@@ -181,7 +190,14 @@ def _scores(title: str, strategies: Lines, names: Sequence[str]) -> Table:
         title=title,
         head=["strategy", "n", "failed", "abstained", *(TITLES[name] for name in names)],
         rows=rows,
+        note=_expectations(strategies),
     )
+
+
+def _expectations(strategies: Lines) -> str:
+    """Return which strategies were told how many answers are right, a hint that the others do not have."""
+    hints = [f"{line['strategy']} expect={line['expect']}" for line in strategies if line["expect"]]
+    return f"Told how many answers are right (auto: not told): {', '.join(hints)}." if hints else ""
 
 
 def _seeds(lines: Lines, names: Sequence[str]) -> Table:

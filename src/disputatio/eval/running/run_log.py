@@ -398,6 +398,7 @@ def _labels(example: Example) -> dict[str, Any]:
         "gold": example.gold,
         "wrong": example.wrong,
         "strata": example.metadata.get("strata", {}),
+        "expects": example.metadata.get("expects", "auto"),
     }
 
 
