@@ -10,6 +10,7 @@ DisputatioError
 ├── InputError             a file, a row or a value that the user gave is wrong (exit 2)
 │   └── IngestError        a document could not be read
 ├── StoreError             the index is damaged or cannot be read or written (exit 2)
+│   ├── DamagedFile        a journal or the answers of a server are not what was written (exit 3)
 │   ├── BucketFault        a bucket cannot be reached, is full, or fails (exit 3)
 │   ├── IndexBusy          another process is writing to it
 │   ├── IndexServerFault   the server that keeps it cannot be reached, or refuses (exit 3)
@@ -44,6 +45,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""The errors of Python that reading JSON of another shape than ours raises; caught to raise one of ours."""
 
 
 class DisputatioError(Exception):
@@ -100,6 +104,12 @@ class IngestError(InputError):
 
 class StoreError(DisputatioError):
     """The index is damaged, or cannot be read or written."""
+
+
+class DamagedFile(StoreError):
+    """A journal of model calls, or the file of a server's answers, is not what was written."""
+
+    exit_code = 3
 
 
 class BucketFault(StoreError):

@@ -7,7 +7,10 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
+import tomllib
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -399,3 +402,20 @@ def test_progress_and_colour_are_for_terminals_only(capsys: Capture, monkeypatch
     assert done.err == ""
     assert "\x1b" not in done.out
     assert PASSAGES[0]["source"] in done.out
+
+
+def test_ctrl_c_while_modules_are_loaded_ends_with_130_and_no_traceback() -> None:
+    pyproject = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    module, _, function = pyproject["project"]["scripts"]["disputatio"].partition(":")
+    code = f"""
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "disputatio.cli.messages":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+from {module} import {function}
+{function}()
+"""
+    done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "disputatio: stopped\n")

@@ -63,3 +63,22 @@ def test_a_wrong_setting_is_one_line(capsys: Capture) -> None:
     done = run(capsys, "config")
     assert (done.code, done.out) == (2, "")
     assert done.err == "disputatio: unknown setting 'modle': did you mean 'model'? " + done.err.split("? ")[1]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        "a.index,postgresql://ada:s3cret@h/d",
+        "a.index, qdrant://h/d?api_key=s3cret,b.index",
+        "a.index,postgresql://ada:p,s3cret@h/d",
+        "POSTGRESQL://ada:s3cret@h/d",
+        "redis://ada:s3cret@h/d",
+    ],
+)
+def test_no_password_of_an_index_is_shown_among_others(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, index: str
+) -> None:
+    monkeypatch.setenv("DISPUTATIO_INDEX", index)
+    for words in (("config",), ("config", "--json"), ("search", "ferry"), ("sources",), ("doctor",)):
+        done = run(capsys, *words)
+        assert "s3cret" not in done.out + done.err

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from disputatio.errors import (
     BatchFault,
     Cancelled,
     ConfigError,
+    DamagedFile,
     NoLogprobs,
     NotJournalled,
     ServerFault,
@@ -550,3 +552,33 @@ def test_an_interrupted_write_is_raised_in_every_thread_that_waited_for_it(tmp_p
     cache.put("completion", "m", {"k0": "v"})
     assert cache.get(["k0"]) == {"k0": "v"}
     cache.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE calls SET value = 'é'",
+        "UPDATE calls SET value = x'00ff'",
+        "UPDATE calls SET value = CAST(x'00ff' AS TEXT)",
+        "UPDATE calls SET value = '{}', digest = DIGEST",
+        "UPDATE calls SET value = '[[]]', digest = DIGEST",
+        "UPDATE models SET capabilities = '[1'",
+        "UPDATE models SET capabilities = '[]'",
+        "UPDATE models SET capabilities = '{\"engine\": []}'",
+        "UPDATE models SET capabilities = x'00ff'",
+    ],
+)
+def test_a_damaged_row_is_one_line_and_a_fault_outside(file: Path, damage: str) -> None:
+    with CallCache(file) as journal:
+        CachedLLM(Counting(), journal).complete([ask("a")], PLAIN)
+    value = damage.split("'")[1]
+    with closing(sqlite3.connect(file)) as db:
+        digest = blake2b(value.encode(), digest_size=8).hexdigest()
+        db.execute(damage.replace("DIGEST", f"'{digest}'"))
+        db.commit()
+    with (
+        CallCache(file) as journal,
+        pytest.raises(DamagedFile, match=r"calls\.sqlite is damaged at") as caught,
+    ):
+        CachedLLM(None, journal, replay=True).complete([ask("a")], PLAIN)
+    assert (caught.value.exit_code, "\n" in str(caught.value)) == (3, False)

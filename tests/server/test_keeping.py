@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import resource
+import signal
 import sqlite3
+import time
+import zlib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from disputatio.errors import StoreError
+from disputatio.errors import DamagedFile, StoreError
 from disputatio.server.answer_store import AnswerStore
 from disputatio.server.audit_log import AuditLog
-from disputatio.server.faults import NotFound
+from disputatio.server.faults import NotFound, fault_of
+from disputatio.server.options import StorageOptions
 from disputatio.types import Answer
+from tests.server.ferry import ferry, served
 
 ANSWER = Answer(question="Who?", answers=("Ada",), strategy="concat")
 
@@ -85,3 +92,83 @@ def test_a_line_of_the_audit_log_is_one_line_whatever_was_asked(tmp_path: Path) 
     text = (tmp_path / "audit.log").read_text(encoding="utf-8")
     assert text.count("\n") == 1
     assert not any(mark in text for mark in ("\x1b", "\u2028", "\u202e"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"no zlib",
+        zlib.compress(b'{"question": "Who?"')[:-3],
+        zlib.compress(b"no JSON"),
+        zlib.compress(b"[1]"),
+        zlib.compress(bytes(65 << 20)),
+        "text",
+        None,
+    ],
+)
+def test_a_damaged_answer_is_a_typed_fault_and_the_others_are_read(tmp_path: Path, body: object) -> None:
+    store = AnswerStore(tmp_path / "answers.sqlite")
+    for name in ("a1", "a2"):
+        store.keep(name, ANSWER)
+    with closing(sqlite3.connect(tmp_path / "answers.sqlite")) as other:
+        other.execute("UPDATE answers SET answer = coalesce(?, 7) WHERE id = 'a1'", (body,))
+        other.commit()
+    for read in (store.json, store.answer):
+        with pytest.raises(DamagedFile, match="is damaged at the answer 'a1'") as caught:
+            read("a1")
+        assert fault_of(caught.value).status == 503
+    assert store.answer("a2") == ANSWER
+    store.close()
+
+
+def test_an_answer_of_another_shape_is_damage_too(tmp_path: Path) -> None:
+    store = AnswerStore(tmp_path / "answers.sqlite")
+    store.keep("a1", ANSWER)
+    with closing(sqlite3.connect(tmp_path / "answers.sqlite")) as other:
+        other.execute("UPDATE answers SET answer = ?", (zlib.compress(b'{"answers": 7}'),))
+        other.commit()
+    with pytest.raises(DamagedFile):
+        store.answer("a1")
+    store.close()
+
+
+def test_a_line_that_the_disk_has_no_room_for_leaves_none(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path / "audit.log")
+    log.write("asked", question="first")
+    before = (tmp_path / "audit.log").read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
+    try:
+        with pytest.raises(StoreError, match="no question is asked without it"):
+            log.write("asked", question="second")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert (tmp_path / "audit.log").read_bytes() == before
+    log.write("asked", question="third")
+    log.close()
+    assert (tmp_path / "audit.log").read_text(encoding="utf-8").count("\n") == 2
+
+
+def test_a_question_that_cannot_be_logged_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = ferry(tmp_path, keeping=StorageOptions(audit=tmp_path / "audit.log"))
+    assert service.audit is not None
+    write, full = service.audit.write, ["asked"]
+
+    def fail(what: str, **fields: object) -> None:
+        if what in full:
+            raise StoreError("the audit log cannot be written (No space left on device)")
+        write(what, **fields)
+
+    monkeypatch.setattr(service.audit, "write", fail)
+    with served(service) as server:
+        refused = server.ask()
+        assert (refused.status_code, "audit log" in refused.text) == (503, True)
+        time.sleep(0.2)
+        assert service.kit.model.calls == []  # type: ignore[attr-defined]
+        assert service.answers.count() == 0
+        full[:] = ["ended"]
+        assert server.ask().status_code == 200  # what was asked and paid for is given

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.api.request import Prepared
-from disputatio.errors import InputError, StoreError
+from disputatio.errors import UNREADABLE, DamagedFile, InputError, StoreError
 from disputatio.pipeline import strategy_name
 from disputatio.spending import Spent
 from disputatio.store.contract import Index
@@ -87,11 +87,14 @@ class KeptAnswers:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("ROLLBACK")
             raise
-        before: dict[str, Any] = json.loads(body)
+        try:
+            before: dict[str, Any] = json.loads(body)
+        except UNREADABLE as error:
+            raise DamagedFile(f"{self._path}: is damaged at its settings") from error
         return before
 
     def get(self, question: str) -> Answer | None:
-        """Return the answer that is kept of a question; raises `StoreError` where it is not what
+        """Return the answer that is kept of a question; raises `DamagedFile` where it is not what
         was written.
         """
         with self._lock, self._reported():
@@ -100,9 +103,13 @@ class KeptAnswers:
             ).fetchone()
         if row is None:
             return None
-        if _digest(row[0]) != row[1]:
-            raise StoreError(f"{self._path}: is damaged at the question {question[:60]!r}")
-        return Answer.from_dict(json.loads(row[0]))
+        damaged = DamagedFile(f"{self._path}: is damaged at the question {question[:60]!r}")
+        if not isinstance(row[0], str) or _digest(row[0]) != row[1]:
+            raise damaged
+        try:
+            return Answer.from_dict(json.loads(row[0]))
+        except (*UNREADABLE, InputError) as error:
+            raise damaged from error
 
     def keep(self, question: str, answer: Answer) -> None:
         """Keep an answer; the first of a question stays."""

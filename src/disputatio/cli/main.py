@@ -100,7 +100,7 @@ def _is_of_the_disk(error: BaseException | None) -> bool:
         message = str(error).casefold()
         if isinstance(error, OSError) and error.errno in _DISK:
             return True
-        if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in _DATABASE_DISK:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DATABASE_DISK:
             return True
         if "no space left" in message or "disk is full" in message or "file too large" in message:
             return True

@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from disputatio.errors import ConfigError, NotJournalled, StoreError
-from disputatio.llm.call_cache import FORMAT, CallCache, canonical
+from disputatio.errors import UNREADABLE, ConfigError, NotJournalled
+from disputatio.llm.call_cache import FORMAT, CallCache, canonical, damaged_at
 from disputatio.protocols import Embedder
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class CachedEmbedder:
         there.
 
         Raises `NotJournalled` where there is no embedder and the journal lacks a query, and
-        `StoreError` when the journal is damaged.
+        `DamagedFile` when the journal is damaged.
         """
         import numpy as np
 
@@ -108,6 +108,6 @@ def _decode(value: str, journal: CallCache) -> NDArray[np.float32]:
 
     try:
         raw = base64.b64decode(json.loads(value)["float32"], validate=True)
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"the journal {journal.path} holds a vector that cannot be read") from error
-    return np.frombuffer(raw, dtype="<f4").astype(np.float32)
+        return np.frombuffer(raw, dtype="<f4").astype(np.float32)
+    except UNREADABLE as error:
+        raise damaged_at(journal.path, "a vector") from error

@@ -9,11 +9,12 @@ from typing import TypeVar
 
 from disputatio import calling
 from disputatio.cancel import Cancel
-from disputatio.errors import BatchFault, ConfigError, LLMError, NoLogprobs, NotJournalled
+from disputatio.errors import UNREADABLE, BatchFault, ConfigError, LLMError, NoLogprobs, NotJournalled
 from disputatio.llm.call_cache import (
     CallCache,
     choice_key,
     completion_key,
+    damaged_at,
     decode_choice,
     decode_completion,
     encode,
@@ -121,7 +122,11 @@ class CachedLLM:
         results: dict[int, _Result] = {}
 
         def report(index: int, *, journalled: bool) -> None:
-            results[index] = replace(decode(recorded[keys[index]]), journalled=journalled)
+            try:
+                result = decode(recorded[keys[index]])
+            except UNREADABLE as error:
+                raise damaged_at(self._journal.path, f"call {keys[index][:16]}") from error
+            results[index] = replace(result, journalled=journalled)
             if on_done is not None:
                 on_done(index, results[index])
 

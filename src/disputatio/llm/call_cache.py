@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
-from disputatio.errors import StoreError
+from disputatio.errors import UNREADABLE, DamagedFile, StoreError
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Token, Usage
 
 _APPLICATION = 0x44535054  # "DSPT" in the header of the file
@@ -67,7 +67,8 @@ class CallCache:
     """The calls kept in one SQLite file; made when it is not there. Threads and processes may share it.
 
     `readonly` opens a file that is there already and never writes. Every method raises `StoreError`,
-    naming the file, when it is damaged, locked, of another program or version, or the disk is full.
+    naming the file, when it is locked, of another program or version, or the disk is full, and
+    `DamagedFile` when it is not what was written.
     """
 
     def __init__(self, path: Path | str, *, readonly: bool = False) -> None:
@@ -94,7 +95,9 @@ class CallCache:
             raise
 
     def _connect(self, name: str, *, uri: bool) -> sqlite3.Connection:
-        return sqlite3.connect(name, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=uri)
+        db = sqlite3.connect(name, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=uri)
+        db.text_factory = _decode_text
+        return db
 
     def _open_readonly(self) -> sqlite3.Connection:
         """Open a file for reading; without a log beside it no shared memory is needed."""
@@ -153,7 +156,9 @@ class CallCache:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"the journal {self.path} cannot be used: {error}") from error
+            damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
+            kind = DamagedFile if damaged else StoreError
+            raise kind(f"the journal {self.path} cannot be used: {error}") from error
 
     @contextmanager
     def _transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
@@ -178,8 +183,8 @@ class CallCache:
                     f"SELECT key, value, digest FROM calls WHERE key IN ({marks})", tuple(some)
                 )
                 for key, value, digest in rows:
-                    if _digest(value) != digest:
-                        raise StoreError(f"the journal {self.path} is damaged at call {key[:16]}")
+                    if not isinstance(value, str) or _digest(value) != digest:
+                        raise damaged_at(self.path, f"call {key[:16]}")
                     recorded[key] = value
         return recorded
 
@@ -197,7 +202,7 @@ class CallCache:
             if not own.tried:
                 self._put_waiting()
         if own.error is not None:
-            raise StoreError(str(own.error)) from own.error
+            raise type(own.error)(str(own.error)) from own.error
 
     def _put_waiting(self) -> None:
         """Commit the calls of all waiting threads; the caller holds the lock."""
@@ -236,7 +241,10 @@ class CallCache:
         """List the models whose calls are kept, with their capabilities, the last used first."""
         with self._lock, self._faults():
             rows = self._db.execute("SELECT name, capabilities FROM models ORDER BY used DESC, rowid DESC")
-            return [(name, Capabilities(**json.loads(text))) for name, text in rows]
+            try:
+                return [(str(name), _read_capabilities(text)) for name, text in rows]
+            except UNREADABLE as error:
+                raise damaged_at(self.path, "the capabilities of a model") from error
 
     def note_model(self, name: str, engine: str, capabilities: Capabilities) -> None:
         """Record the capabilities of a model under the engine string of its keys."""
@@ -260,8 +268,26 @@ class CallCache:
         self.close()
 
 
+def damaged_at(path: Path | str, place: str) -> DamagedFile:
+    """Make the fault for a part of a journal that is not what was written."""
+    return DamagedFile(
+        f"the journal {path} is damaged at {place}; restore it from a copy, or name another file"
+    )
+
+
 def _digest(value: str) -> str:
-    return hashlib.blake2b(value.encode("ascii"), digest_size=8).hexdigest()
+    return hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _decode_text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")  # what is no UTF-8 is not what was written: its digest differs
+
+
+def _read_capabilities(text: str) -> Capabilities:
+    fields = json.loads(text)
+    if any(isinstance(value, dict | list) for value in fields.values()):
+        raise TypeError("a capability is a plain value")
+    return Capabilities(**fields)
 
 
 # --- keys and values --------------------------------------------------------------------------------
@@ -330,6 +356,8 @@ def decode_completion(text: str) -> Completion:
     """Read a completion that `encode` wrote."""
     value = json.loads(text)
     tokens = tuple(Token(text=token, logprob=logprob) for token, logprob in value["tokens"])
+    if not isinstance(value["text"], str):
+        raise TypeError("the text of a completion is a string")
     return Completion(
         text=value["text"],
         finish_reason=value["finish_reason"],

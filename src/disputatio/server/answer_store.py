@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from disputatio.errors import StoreError
+from disputatio.errors import UNREADABLE, DamagedFile, InputError, StoreError
 from disputatio.server.faults import NotFound
 from disputatio.types import Answer
 
@@ -24,12 +25,14 @@ CREATE INDEX IF NOT EXISTS answers_at ON answers (at);
 """
 _VERSION = 1
 _LEVEL = 3  # of compression: answers hold their passages and calls, and shrink to an eighth
+_LARGEST = 64 << 20  # bytes of an answer as JSON
 
 
 class AnswerStore:
     """Answers of the last days, readable by the user alone; safe for any thread.
 
-    An answer is on disk when `keep` returns. Raises `StoreError` if the file cannot be used.
+    An answer is on disk when `keep` returns. Raises `StoreError` if the file cannot be used, and
+    `DamagedFile` if what it holds is not what was written.
     """
 
     def __init__(self, path: Path | None, *, days: float = 30.0, most: int = 10_000) -> None:
@@ -55,7 +58,10 @@ class AnswerStore:
 
     def keep(self, name: str, answer: Answer) -> None:
         """Store an answer, and drop those that are too old or too many."""
-        body = zlib.compress(answer.to_json().encode(), _LEVEL)
+        text = answer.to_json().encode()
+        if len(text) > _LARGEST:
+            raise StoreError(f"an answer of {len(text) >> 20} MB is too large to be kept")
+        body = zlib.compress(text, _LEVEL)
         with self._open() as db:
             db.execute(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)",
@@ -72,13 +78,23 @@ class AnswerStore:
             ).fetchone()
         if row is None:
             raise NotFound(f"there is no answer {name!r}: it was never given, or is no longer kept")
-        return zlib.decompress(row[0]).decode()
+        try:
+            text = _unpack(row[0])
+            if not isinstance(json.loads(text), dict):
+                raise TypeError("an answer is an object")
+        except (zlib.error, *UNREADABLE) as error:
+            raise self._damage(name) from error
+        return text
 
     def answer(self, name: str) -> Answer:
         """Return the same as an `Answer`; raises `NotFound`."""
-        import json
+        try:
+            return Answer.from_dict(json.loads(self.json(name)))
+        except (*UNREADABLE, InputError) as error:
+            raise self._damage(name) from error
 
-        return Answer.from_dict(json.loads(self.json(name)))
+    def _damage(self, name: str) -> DamagedFile:
+        return DamagedFile(f"{self._path}: is damaged at the answer {name!r}; delete it, or ask again")
 
     def drop(self, name: str) -> bool:
         """Delete an answer; return False if there was none."""
@@ -115,4 +131,15 @@ class AnswerStore:
             try:
                 yield self._db
             except sqlite3.Error as error:
-                raise StoreError(f"{self._path}: cannot keep answers: {error}") from error
+                damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
+                kind = DamagedFile if damaged else StoreError
+                raise kind(f"{self._path}: cannot keep answers: {error}") from error
+
+
+def _unpack(body: bytes) -> str:
+    """Decompress an answer of at most `_LARGEST` bytes; zlib compares it with its checksum."""
+    unpacking = zlib.decompressobj()
+    raw = unpacking.decompress(body, _LARGEST)
+    if not unpacking.eof:
+        raise ValueError("is cut off, or too large")
+    return raw.decode()

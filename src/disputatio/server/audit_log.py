@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import threading
 from datetime import UTC, datetime
@@ -26,10 +28,20 @@ class AuditLog:
         self._lock = threading.Lock()
 
     def write(self, what: str, **fields: Any) -> None:
-        """Add one line."""
+        """Add one line, whole or not at all; raises `StoreError` if that fails."""
         line = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), "what": what, **fields}
+        raw = json_text(line).encode("utf-8", "backslashreplace") + b"\n"
         with self._lock:
-            self._out.write(json_text(line).encode("utf-8", "backslashreplace") + b"\n")
+            size = os.fstat(self._out.fileno()).st_size
+            try:
+                if self._out.write(raw) != len(raw):  # the disk had room for a part of it
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            except OSError as error:
+                with contextlib.suppress(OSError):
+                    self._out.truncate(size)
+                raise StoreError(
+                    f"the audit log cannot be written ({error.strerror}), and no question is asked without it"
+                ) from error
 
     def close(self) -> None:
         """Close the file."""

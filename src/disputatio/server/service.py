@@ -159,6 +159,7 @@ class Service:
             client=client,
             abandoned=self.limits.abandoned,
         )
+        self._write_audit("asked", running)  # a question that cannot be logged is not asked
         self._running[running.id] = running
         running.add("asked", {"id": running.id, "waiting": self.turns.waiting})
         task = asyncio.create_task(
@@ -167,7 +168,6 @@ class Service:
             )
         )
         self._tasks.add(task)
-        self._write_audit("asked", running)
         task.add_done_callback(self._tasks.discard)
         return running
 
@@ -234,7 +234,10 @@ class Service:
             running.finish("failed", error)
         finally:
             self.metrics.ended(running, time.perf_counter() - running.began)
-            self._write_audit("ended", running)
+            try:
+                self._write_audit("ended", running)
+            except StoreError as error:
+                LOG.error("the end of a question could not be logged: %s", shown(str(error)))
             loop.call_later(self.limits.linger, self._running.pop, running.id, None)
 
     async def _add_events(self, running: Running, prepared: Prepared, limits: Limits) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,8 @@ SERVERS = {
     "milvus": "disputatio.store.remote.milvus:MilvusIndex",
 }
 _BUCKETS = ("s3:/", "gs:/", "gcs:/", "abfs:/", "hdfs:/", "file:/")  # what `index sync` opens
-_UNREADABLE = ("az:/", "http:/", "https:/", "ftp:/", "sftp:/", "ssh:/")
+_SECRET = re.compile(r"([A-Za-z][\w+.-]*:/+).*[@?].*")  # from the first address on that may hold one
+_ADDRESS = re.compile(r"[A-Za-z][\w+.-]+:/")
 
 
 def is_served(path: str | Path) -> bool:
@@ -44,8 +46,10 @@ def mask_secrets(path: str | Path) -> str:
 
     >>> mask_secrets("postgresql://ada:secret@db.example/town")
     'postgresql://ada@db.example/town'
+    >>> mask_secrets("a.index,postgresql://ada:secret@db.example/town")
+    'a.index,postgresql://…'
     """
-    return server_class(path).at(path).shown if is_served(path) else str(path)
+    return server_class(path).at(path).shown if is_served(path) else _SECRET.sub(r"\1…", str(path))
 
 
 def split_paths(path: str | Path) -> tuple[Path, ...]:
@@ -63,7 +67,11 @@ def split_paths(path: str | Path) -> tuple[Path, ...]:
         return (_folder(whole),)
     names = [name.strip() for name in str(path).split(",")]
     if not all(names):
-        raise InputError(f"{path}: names no index between two commas; write a.index,b.index")
+        raise InputError(f"{mask_secrets(path)}: names no index between two commas; write a.index,b.index")
+    if any(map(is_served, names)):
+        raise InputError(
+            f"{mask_secrets(path)}: what is on a server is searched alone; several indexes are folders"
+        )
     folders = [_folder(Path(name).expanduser()) for name in names]
     for folder in folders:
         if folders.count(folder) > 1:
@@ -85,20 +93,17 @@ def require_one(path: str | Path) -> Path:
 def _folder(path: Path) -> Path:
     """Return a folder as it is named.
 
-    Raises `InputError` for a bucket, another address, or one among several.
+    Raises `InputError` for a bucket or another address.
     """
-    if is_served(path):
-        raise InputError(
-            f"{mask_secrets(path)}: is on a server, and is searched alone; several indexes are folders"
-        )
-    if str(path).startswith(_UNREADABLE):
-        url = str(path).replace(":/", "://", 1)
+    if not str(path).startswith(_BUCKETS) and _ADDRESS.match(str(path)) and not path.exists():
+        url = mask_secrets(str(path).replace(":/", "://", 1))
         raise InputError(
             f"{url}: no index is read from there; an index is a folder, or on a server (postgresql://, "
             "qdrant://, milvus://), and comes from a bucket (s3://, gs://) by: disputatio index sync"
         )
     if str(path).startswith(_BUCKETS):
-        url = str(path).replace(":/", "://" if not str(path).startswith("file:") else ":///", 1)
+        slashes = ":///" if str(path).startswith("file:") else "://"
+        url = mask_secrets(str(path).replace(":/", slashes, 1))
         raise InputError(
             f"{url}: an index is read and written in a folder; bring a copy from a bucket into one with: "
             f"disputatio index sync {url} FOLDER"
