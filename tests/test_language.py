@@ -23,6 +23,7 @@ PAGES = [
     for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
     if path.parent.name != "research"
 ]
+WEB = [path for path in sorted((ROOT / "page" / "src").rglob("*")) if path.suffix in (".ts", ".tsx", ".css")]
 CLAUSE = re.compile(r"(What|Whether|Which|Who|Whom|Whose|How|Where|Why)\b")
 NO_VERB = re.compile(r"(The|A|An|One|All|Every|Each|Those|Both|Nobody|Nothing|Whoever|Its|Their)\b")
 # Each with the word of the glossary that says it.
@@ -65,11 +66,9 @@ def test_a_docstring_says_what_is_done_or_what_it_is(path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("path", [*CODE, *PAGES], ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", [*CODE, *PAGES, *WEB], ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_words_are_those_of_the_field(path: Path) -> None:
-    if (
-        path == Path(__file__).resolve() or path.parent.name == "page"
-    ):  # the page's styles have names of their own
+    if path == Path(__file__).resolve():
         return
     text = path.read_text(encoding="utf-8").casefold()
     assert [f"{word}: say {instead}" for word, instead in OURS.items() if re.search(word, text)] == []

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 def test_an_answer_is_shown_with_its_positions_passages_and_copies(tab: Visit) -> None:
     tab.ask(QUESTION)
     expect(tab.page.locator(".verdict-answers")).to_have_text("Ingrid Vasmer")
-    expect(tab.page.locator(".position.accepted .witness")).to_have_count(3)
+    expect(tab.page.locator(".position.accepted .passage-card")).to_have_count(3)
     expect(tab.page.locator(".position.rejected .bracket-label")).to_contain_text("2 passages, 1 vote")
     expect(tab.page.locator(".position.rejected .position-reason")).to_contain_text("Ingrid Vasmer")
     assert tab.errors == []
@@ -101,7 +101,7 @@ def test_fifty_passages_and_a_text_from_right_to_left_are_shown(
     many = tuple(
         Passage(
             id=f"w{n}",
-            text=f"Note {n}: the lighthouse was designed by Ingrid Vasmer, says witness {n}.",
+            text=f"Note {n}: the lighthouse was designed by Ingrid Vasmer, says note {n}.",
             source=f"w{n}.example",
         )
         for n in range(50)

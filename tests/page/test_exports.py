@@ -110,7 +110,7 @@ def test_an_answer_is_kept_as_a_web_page_that_does_nothing(tab: Visit, page: Pag
 def test_an_answer_is_printed_without_what_is_for_the_screen(tab: Visit, page: Page) -> None:
     tab.ask(QUESTION)
     page.emulate_media(media="print")
-    for screen in (".top", ".what-if", ".panel", ".witness-acts", ".export", ".question-options"):
+    for screen in (".top", ".what-if", ".panel", ".passage-acts", ".export", ".question-options"):
         expect(page.locator(screen).first).to_be_hidden()
     text = "".join(each.extract_text() for each in pypdf.PdfReader(BytesIO(page.pdf(format="A4"))).pages)
     plain = " ".join(text.split())
@@ -138,8 +138,8 @@ def test_in_forced_colours_shapes_replace_colours(tab: Visit, page: Page) -> Non
         assert style(f"{mark} .shape", "fill") != style(f"{mark} .sign", "stroke")
     assert style(".share .part", "fill") != style(".share .whole", "fill")
     assert style(".panel mark", "backgroundColor") != style(".panel", "backgroundColor")
-    page.locator(".voice .act").first.click()
-    expect(page.locator(".voice .act[aria-pressed=true]").first).to_be_visible()
-    pressed, other = ".voice .act[aria-pressed=true]", ".voice .act[aria-pressed=false]"
+    page.locator(".source-row .act").first.click()
+    expect(page.locator(".source-row .act[aria-pressed=true]").first).to_be_visible()
+    pressed, other = ".source-row .act[aria-pressed=true]", ".source-row .act[aria-pressed=false]"
     assert style(pressed, "backgroundColor") != style(other, "backgroundColor")
     assert tab.violations() == []

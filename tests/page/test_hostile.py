@@ -122,7 +122,7 @@ def test_five_hundred_hostile_passages_do_nothing(tab: Visit, page: Page, server
     tab.go("answer/aforged")
     page.wait_for_selector(".verdict")
     page.locator(".position .quiet-button").evaluate_all("all => all.forEach(each => each.click())")
-    expect(page.locator(".witness")).to_have_count(500)
+    expect(page.locator(".passage-card")).to_have_count(500)
     page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true })")
     for quote in page.locator(".quote").all()[:13]:
         quote.click()

@@ -48,7 +48,7 @@ def test_axe_finds_nothing_on_an_answer_with_everything_open(tab: Visit, page: P
     tab.ask(QUESTION)
     page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true })")
     page.wait_for_selector("[data-panel]")
-    page.click(".voice >> nth=0 >> text=Mute")
+    page.click(".source-row >> nth=0 >> text=Mute")
     page.wait_for_selector(".change-line")
     found = flaws(tab, "answer")
     page.keyboard.press("?")
@@ -68,7 +68,7 @@ def test_two_strategies_are_compared_and_the_difference_is_marked(tab: Visit, pa
     tab.go("compare")
     page.fill("#compared", QUESTION)
     page.get_by_role("button", name="Compare").click()
-    expect(page.get_by_role("status").filter(has_text="They differ")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="The answers differ")).to_be_visible()
     expect(page.locator(".compared").first).to_contain_text("Ingrid Vasmer only here")
     expect(page.locator(".compared").last).to_contain_text("No answer")  # its votes fail the scripted check
     assert tab.violations() == []
@@ -176,9 +176,9 @@ def test_the_cost_is_shown_in_money_if_the_price_is_known(tab: Visit, page: Page
 
 def test_where_nothing_answers_the_nearest_passages_are_shown(tab: Visit, page: Page) -> None:
     tab.ask("Which lighthouse is the tallest on the drawings of her letters?")
-    page.locator(".voice").first.wait_for()
+    page.locator(".source-row").first.wait_for()
     for source in ("museum.example", "keepers.example", "times.example", "buzz.example", "facts.example"):
-        button = page.locator(f".voice[data-source='{source}'] >> text=Mute")
+        button = page.locator(f".source-row[data-source='{source}'] >> text=Mute")
         if button.count():
             button.click()
     expect(page.locator(".verdict-none")).to_be_visible()

@@ -19,14 +19,12 @@ from tests.server.ferry import Served, served
 pytestmark = pytest.mark.slow
 
 MANY = tuple(
-    Passage(
-        id=f"w{n}", text=f"Note {n}: Ingrid Vasmer designed it, says witness {n}.", source=f"w{n}.example"
-    )
+    Passage(id=f"w{n}", text=f"Note {n}: Ingrid Vasmer designed it, says note {n}.", source=f"w{n}.example")
     for n in range(50)
 )
 HEBREW = "\u05de\u05d2\u05d3\u05dc\u05d5\u05e8 \u05e9\u05dc \u05d0\u05d9\u05e0\u05d2\u05e8\u05d9\u05d3"
 RIGHT_TO_LEFT = (Passage(id="h", text=HEBREW, source="hebrew.example", title=HEBREW),)
-ONE = (Passage(id="p", text="A letter names nobody at all.", source="letter.example"),)
+ONE = (Passage(id="p", text="A letter gives no name at all.", source="letter.example"),)
 
 
 def positions(*passages: Passage) -> tuple[Position, ...]:

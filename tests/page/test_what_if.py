@@ -71,7 +71,7 @@ def test_muting_sources_resorts_the_columns_and_shows_the_changes(
     tab.ask(QUESTION)
     calls = len(server.service.kit.model.calls)  # type: ignore[attr-defined]
     for source in ("museum.example", "keepers.example", "times.example"):
-        page.click(f".voice[data-source='{source}'] >> text=Mute")
+        page.click(f".source-row[data-source='{source}'] >> text=Mute")
     expect(page.locator(".verdict-answers")).to_have_text("Barnaby Croll")
     expect(page.locator(".what-changed")).to_contain_text("The answer becomes “Barnaby Croll”")
     expect(page.locator(".position")).to_have_count(1)
@@ -85,17 +85,17 @@ def test_muting_sources_resorts_the_columns_and_shows_the_changes(
 
 def test_only_what_is_pinned_counts(tab: Visit, page: Page) -> None:
     tab.ask(QUESTION)
-    page.click(".voice[data-source='buzz.example'] >> text=Pin")
+    page.click(".source-row[data-source='buzz.example'] >> text=Pin")
     expect(page.locator(".verdict-answers")).to_have_text("Barnaby Croll")
-    expect(page.locator(".what-changed")).to_contain_text("1 of 6 passages heard")
+    expect(page.locator(".what-changed")).to_contain_text("1 of 6 passages counted")
 
 
 def test_dates_and_owners_bound_the_passages_that_count(tab: Visit, page: Page) -> None:
     tab.ask(QUESTION)
     page.get_by_label("Dated to").fill("2022-01-01")
-    expect(page.locator(".what-changed")).to_contain_text("3 of 6 passages heard")
+    expect(page.locator(".what-changed")).to_contain_text("3 of 6 passages counted")
     page.get_by_role("button", name="Mute owner City").click()
-    expect(page.locator(".what-changed")).to_contain_text("2 of 6 passages heard")
+    expect(page.locator(".what-changed")).to_contain_text("2 of 6 passages counted")
     expect(page.locator(".verdict-answers")).to_have_text("Ingrid Vasmer")
 
 
@@ -104,17 +104,17 @@ def test_a_muted_source_is_muted_by_key(tab: Visit, page: Page) -> None:
     page.locator("main").focus()
     page.keyboard.press("j")
     page.keyboard.press("m")
-    expect(page.locator(".what-changed")).to_contain_text("5 of 6 passages heard")
+    expect(page.locator(".what-changed")).to_contain_text("5 of 6 passages counted")
 
 
 def test_where_the_model_would_read_anew_it_is_asked_again_on_request(tab: Visit, page: Page) -> None:
     page.get_by_role("button", name="disputation").click()
     page.get_by_role("option", name="concat").click()
     tab.ask(QUESTION)
-    page.click(".voice[data-source='buzz.example'] >> text=Mute")
-    expect(page.locator(".what-changed")).to_contain_text("would have to read this anew")
+    page.click(".source-row[data-source='buzz.example'] >> text=Mute")
+    expect(page.locator(".what-changed")).to_contain_text("would have to read this again")
     first = tab.answer
     page.get_by_role("button", name="Ask again with what is left").click()
-    expect(page.locator(".voice[data-source='museum.example']")).to_be_visible()
+    expect(page.locator(".source-row[data-source='museum.example']")).to_be_visible()
     page.wait_for_function("id => !location.hash.includes(id)", arg=first)
-    expect(page.locator(".voice[data-source='buzz.example']")).to_have_count(0)
+    expect(page.locator(".source-row[data-source='buzz.example']")).to_have_count(0)

@@ -4,8 +4,8 @@ import { useCallback, useMemo, useState, type ReactNode } from "react";
 
 import { Fault, post } from "../api/client";
 import type { Answer, Passage } from "../api/types";
-import { citations, heard, ordered } from "../model/evidence";
-import { isHeard, isSet, left, toggled, type WhatIf } from "../model/whatif";
+import { allPassages, citations, ordered } from "../model/evidence";
+import { isCounted, isSet, left, toggled, type WhatIf } from "../model/whatif";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
 import { useNarrow } from "../ui/media";
@@ -78,7 +78,7 @@ export function AnswerView({ answer, id, whatIf, onWhatIf, onAskAgain }: Props) 
           <WhatIfBar
             answer={answer} decided={decided} whatIf={whatIf} mustAsk={fault ? fault.message : ""}
             busy={decision.isFetching} onChange={onWhatIf}
-            onAskAgain={onAskAgain && (() => onAskAgain(heard(answer).filter((passage) => isHeard(whatIf, passage))))}
+            onAskAgain={onAskAgain && (() => onAskAgain(allPassages(answer).filter((passage) => isCounted(whatIf, passage))))}
           />
         )}
         <Folded title={t.debate.title} open={answer.rounds > 1}><Debate answer={shown} onShow={show} /></Folded>

@@ -1,15 +1,15 @@
-/** What was looked for and not found, and what it all cost. */
+/** The searches, passages without an answer, and the cost. */
 import { useServer } from "../app/server";
 import type { Answer, Passage, Prices, Usage } from "../api/types";
 import { lookedFor } from "../model/evidence";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
 
-/** What the strategy `disputation` tells of a wider search. */
+/** The wider search in the details of the strategy `disputation`. */
 interface WiderSearch { searches: number; read: number; answered: number; changed: boolean }
 
 export function LookedFor({ answer, onShow }: { answer: Answer; onShow: (passage: string) => void }) {
-  const { searches, silent, faulty, unread } = lookedFor(answer);
+  const { searches, unanswered, faulty, unread } = lookedFor(answer);
   const looked = answer.details.looked as WiderSearch | undefined;
   const aside = answer.read?.set_aside ?? 0;
   return (
@@ -27,7 +27,7 @@ export function LookedFor({ answer, onShow }: { answer: Answer; onShow: (passage
         <p className="further">{t.looked.further(looked.searches, looked.read, looked.answered)}{" "}
           {looked.changed ? t.looked.changed : t.looked.unchanged}</p>
       )}
-      <Named title={t.looked.silent} passages={silent} onShow={onShow} />
+      <Named title={t.looked.unanswered} passages={unanswered} onShow={onShow} />
       <Named title={t.looked.faulty} passages={faulty} onShow={onShow} />
       <Named title={t.looked.unread} passages={unread} onShow={onShow} />
       {!unread.length && aside > 0 && <p className="quiet">{t.looked.aside(aside)}</p>}

@@ -6,7 +6,7 @@ import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { get } from "../api/client";
 import type { components } from "../api/schema";
 import type { Answer, Passage } from "../api/types";
-import { citations, heard, witnesses } from "../model/evidence";
+import { citations, allPassages, supportingPassages } from "../model/evidence";
 import { spanOf, type Span } from "../model/text";
 import { t } from "../texts";
 import { Doc, Marked, Original } from "../ui/Doc";
@@ -15,21 +15,21 @@ import type { Opened } from "./steering";
 
 type Around = components["schemas"]["Around"];
 
-/** Where a passage is quoted: by the citation that was chosen, or else by its witness. */
+/** Where a passage is quoted: by the citation that was chosen, or else by the reply. */
 function quoted(answer: Answer, passage: Passage, n: number): Span | null {
   const cited = citations(answer).find((each) => each.passage === passage.id && (!n || each.n === n));
   const exact = cited && n ? spanOf(passage.text, cited.start, cited.end) : null;
   if (exact) return exact;
   for (const position of answer.conflict.positions) {
-    const witness = witnesses(answer, position).find((each) => each.passage.id === passage.id);
-    if (witness?.span) return witness.span;
+    const support = supportingPassages(answer, position).find((each) => each.passage.id === passage.id);
+    if (support?.span) return support.span;
   }
   return null;
 }
 
 export function PassagePanel({ answer, open, onClose }: { answer: Answer; open: Opened | null; onClose: () => void }) {
   const narrow = useNarrow();
-  const passage = open ? heard(answer).find((each) => each.id === open.passage) : undefined;
+  const passage = open ? allPassages(answer).find((each) => each.id === open.passage) : undefined;
   if (!narrow) {
     return (
       <aside className="panel" aria-label={t.passage.title}>

@@ -1,22 +1,22 @@
-/** A position: its verdict, how likely, why, and who bears witness. */
+/** A position: its verdict, how likely, the reason, and the passages that support it. */
 import { useState } from "react";
 
 import type { Answer, Position } from "../api/types";
-import { brackets, ownerOf, witnesses, type Witness } from "../model/evidence";
+import { brackets, ownerOf, supportingPassages, type SupportingPassage } from "../model/evidence";
 import { named } from "../model/text";
 import { t } from "../texts";
 import { Doc, Marked } from "../ui/Doc";
 import { Interval, Share, VerdictMark } from "../ui/marks";
 import type { Steering } from "./steering";
 
-const FIRST = 6; // witnesses that are shown before they have to be asked for
+const FIRST = 6; // passages that are shown at first
 
 export function PositionColumn({ answer, position, number, steering }: {
   answer: Answer; position: Position; number: number; steering: Steering;
 }) {
   const [all, setAll] = useState(false);
-  const heard = witnesses(answer, position);
-  const grouped = brackets(position, heard);
+  const supporting = supportingPassages(answer, position);
+  const grouped = brackets(position, supporting);
   const moved = Object.entries(position.moved).filter(([, value]) => value !== 0);
   let left = all ? Infinity : FIRST;
   return (
@@ -45,51 +45,51 @@ export function PositionColumn({ answer, position, number, steering }: {
             <span key={step}>{t.answer.moved[step] ?? step} {value > 0 ? "+" : "−"}{Math.abs(value).toFixed(1)}</span>))}</p>
         )}
       </header>
-      {heard.length === 0 && <p className="quiet">{t.answer.noWitness}</p>}
-      <div className="witnesses">
+      {supporting.length === 0 && <p className="quiet">{t.answer.noPassage}</p>}
+      <div className="passage-cards">
         {grouped.brackets.map((bracket, i) => {
-          const shown = bracket.witnesses.slice(0, Math.max(0, left));
+          const shown = bracket.passages.slice(0, Math.max(0, left));
           left -= shown.length;
           if (!shown.length) return null;
-          const cards = shown.map((witness) => (
-            <WitnessCard key={witness.passage.id} witness={witness} steering={steering} />
+          const cards = shown.map((support) => (
+            <PassageCard key={support.passage.id} support={support} steering={steering} />
           ));
           return bracket.together ? (
             <div className="bracket" key={i} role="group"
-              aria-label={t.answer.copies(bracket.witnesses.length, bracketVotes(grouped.votes, grouped.brackets.length))}>
+              aria-label={t.answer.copies(bracket.passages.length, bracketVotes(grouped.votes, grouped.brackets.length))}>
               <p className="bracket-label">
-                {t.answer.copies(bracket.witnesses.length, bracketVotes(grouped.votes, grouped.brackets.length))}
+                {t.answer.copies(bracket.passages.length, bracketVotes(grouped.votes, grouped.brackets.length))}
               </p>
               {cards}
             </div>
           ) : cards;
         })}
       </div>
-      {!all && heard.length > FIRST && (
+      {!all && supporting.length > FIRST && (
         <button type="button" className="button quiet-button" onClick={() => setAll(true)}>
-          {t.answer.showWitness(heard.length - FIRST)}
+          {t.answer.showMore(supporting.length - FIRST)}
         </button>
       )}
     </article>
   );
 }
 
-/** A bracket has one vote, unless it had to hold all witnesses of more. */
+/** A bracket has one vote, unless it holds the passages of several votes. */
 function bracketVotes(votes: number, count: number): number {
   return count === 1 ? Math.max(1, votes) : 1;
 }
 
-function WitnessCard({ witness, steering }: { witness: Witness; steering: Steering }) {
-  const { passage, source, citation, span } = witness;
+function PassageCard({ support, steering }: { support: SupportingPassage; steering: Steering }) {
+  const { passage, source, citation, span } = support;
   const name = passage.source || passage.id;
   const pinned = steering.whatIf.pinned.includes(passage.source);
   const open = steering.open?.passage === passage.id;
   const owner = passage.owner || source?.owner || "";
   return (
-    <section className={open ? "witness open" : "witness"} aria-label={named(name)} data-passage={passage.id}>
-      <div className="witness-head">
-        <span className="witness-source"><Doc text={name} most={80} /></span>
-        <span className="witness-acts">
+    <section className={open ? "passage-card open" : "passage-card"} aria-label={named(name)} data-passage={passage.id}>
+      <div className="passage-head">
+        <span className="passage-source"><Doc text={name} most={80} /></span>
+        <span className="passage-acts">
           {passage.source && steering.steer && (
             <>
               <button type="button" className="act" title={t.answer.muteWhat(named(name))}
@@ -100,7 +100,7 @@ function WitnessCard({ witness, steering }: { witness: Witness; steering: Steeri
           )}
         </span>
       </div>
-      <div className="witness-facts">
+      <div className="passage-facts">
         {source && source.reliability !== null && <Interval source={source} />}
         {owner && owner !== passage.source && <span><Doc text={ownerOf({ ...passage, owner })} most={60} /></span>}
         <span>{passage.date ? <Doc text={passage.date} most={40} /> : t.answer.undated}

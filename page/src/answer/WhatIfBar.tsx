@@ -1,8 +1,8 @@
-/** Who is heard: mute or pin a source or an owner, or a range of dates, and see what changes. */
+/** Which passages count: mute or pin a source or an owner, or a range of dates, and see what changes. */
 import type { Answer, Passage } from "../api/types";
-import { heard, ownerOf, sourceOf } from "../model/evidence";
+import { allPassages, ownerOf, sourceOf } from "../model/evidence";
 import { named } from "../model/text";
-import { AS_IT_WAS, changes, isHeard, isSet, toggled, type WhatIf } from "../model/whatif";
+import { AS_IT_WAS, changes, isCounted, isSet, toggled, type WhatIf } from "../model/whatif";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
 import { Interval } from "../ui/marks";
@@ -10,7 +10,7 @@ import { Interval } from "../ui/marks";
 interface Props {
   /** The answer as it was given. */
   answer: Answer;
-  /** What it is without those that are not heard; null while it is being decided, or where it cannot be. */
+  /** What it is without the passages that do not count; null while it is being decided, or where it cannot be. */
   decided: Answer | null;
   whatIf: WhatIf;
   mustAsk: string;
@@ -20,12 +20,12 @@ interface Props {
 }
 
 export function WhatIfBar({ answer, decided, whatIf, mustAsk, busy, onChange, onAskAgain }: Props) {
-  const passages = heard(answer);
+  const passages = allPassages(answer);
   const sources = grouped(passages, (passage) => passage.source);
   const owners = grouped(passages, ownerOf).filter(([owner, theirs]) => theirs.some((each) => each.source !== owner));
   const days = passages.map((passage) => passage.date.slice(0, 10)).filter(Boolean).sort();
   if (!sources.length) return null;
-  const left = passages.filter((passage) => isHeard(whatIf, passage));
+  const left = passages.filter((passage) => isCounted(whatIf, passage));
   return (
     <section className="what-if" aria-labelledby="what-if-title">
       <div className="what-if-head">
@@ -35,19 +35,19 @@ export function WhatIfBar({ answer, decided, whatIf, mustAsk, busy, onChange, on
           <button type="button" className="button quiet-button" onClick={() => onChange(AS_IT_WAS)}>{t.whatIf.reset}</button>
         )}
       </div>
-      <ul className="voices">
+      <ul className="source-rows">
         {sources.map(([name, theirs]) => {
-          const silent = theirs.every((passage) => !isHeard(whatIf, passage));
+          const leftOut = theirs.every((passage) => !isCounted(whatIf, passage));
           const muted = whatIf.muted.includes(name);
           const pinned = whatIf.pinned.includes(name);
           const source = sourceOf(answer, name);
           return (
-            <li key={name} className={silent ? "voice silent" : "voice"} data-source={named(name)}>
-              <span className="voice-name"><Doc text={name} most={48} />
+            <li key={name} className={leftOut ? "source-row left-out" : "source-row"} data-source={named(name)}>
+              <span className="source-name"><Doc text={name} most={48} />
                 {theirs.length > 1 && <span className="quiet"> ×{theirs.length}</span>}
                 {muted && <span className="state"> {t.whatIf.muted}</span>}{pinned && <span className="state"> {t.whatIf.pinned}</span>}</span>
               {source && source.reliability !== null && <Interval source={source} width={64} />}
-              <span className="voice-acts">
+              <span className="source-acts">
                 <button type="button" className="act" aria-pressed={muted} aria-label={muted ? t.answer.unmuteWhat(named(name)) : t.answer.muteWhat(named(name))}
                   onClick={() => onChange({ ...whatIf, muted: toggled(whatIf.muted, name) })}>{muted ? t.answer.unmute : t.answer.mute}</button>
                 <button type="button" className="act" aria-pressed={pinned} aria-label={pinned ? t.answer.unpinWhat(named(name)) : t.answer.pinWhat(named(name))}
@@ -88,7 +88,7 @@ export function WhatIfBar({ answer, decided, whatIf, mustAsk, busy, onChange, on
             {!busy && onAskAgain && (mustAsk || (decided?.assumed.length ?? 0) > 0) && (
               left.length
                 ? <button type="button" className="button" onClick={onAskAgain}>{t.whatIf.askAgain}</button>
-                : <p>{t.whatIf.nobody}</p>
+                : <p>{t.whatIf.noneLeft}</p>
             )}
           </div>
         )}

@@ -2,7 +2,7 @@
 import { useEffect } from "react";
 
 import type { Answer } from "../api/types";
-import { heard } from "../model/evidence";
+import { allPassages } from "../model/evidence";
 import type { Steering } from "./steering";
 
 /** Whether a key is meant for a field, or comes with others that are the browser's. */
@@ -23,7 +23,7 @@ export function useAnswerKeys(answer: Answer, steering: Steering, close: () => v
         column?.scrollIntoView({ block: "start" });
         column?.focus({ preventScroll: true });
       } else if (event.key === "m" || event.key === "p") {
-        const passage = heard(answer).find((each) => each.id === steering.open?.passage);
+        const passage = allPassages(answer).find((each) => each.id === steering.open?.passage);
         if (passage?.source && steering.steer) (event.key === "m" ? steering.mute : steering.pin)(passage.source);
         else return;
       } else if (event.key === "Escape" && steering.open) close();

@@ -13,10 +13,10 @@ export function useJob(id: string, onEnd: (job: Job) => void): { job: Job | null
     refetchInterval: ({ state }) => (state.data && state.data.state !== "running" ? false : 400),
   });
   const job = query.data ?? null;
-  const told = useRef("");
+  const reported = useRef("");
   useEffect(() => {
-    if (job && job.state !== "running" && told.current !== job.id) {
-      told.current = job.id;
+    if (job && job.state !== "running" && reported.current !== job.id) {
+      reported.current = job.id;
       onEnd(job);
     }
   }, [job, onEnd]);

@@ -22,8 +22,8 @@ export async function* events(path: string, init: RequestInit): AsyncGenerator<F
       const blocks = buffer.split("\n\n");
       buffer = blocks.pop() ?? "";
       for (const block of blocks) {
-        const told = parse(block);
-        if (told) yield told;
+        const frame = parse(block);
+        if (frame) yield frame;
       }
     }
   } finally {

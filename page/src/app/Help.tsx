@@ -24,7 +24,7 @@ export function Help({ isOpen, onClose }: { isOpen: boolean; onClose: () => void
               <li key={verdict}><VerdictMark verdict={verdict} /> {t.verdicts[verdict]}</li>
             ))}
           </ul>
-          <p className="hint">{t.sources.chance} {t.help.voices}</p>
+          <p className="hint">{t.sources.chance} {t.help.typefaces}</p>
         </Dialog>
       </Modal>
     </ModalOverlay>

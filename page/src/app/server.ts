@@ -1,4 +1,4 @@
-/** What the server says of itself: whether it is ready, its models, its index, and what it allows. */
+/** The state of the server: whether it is ready, its models, its index, and what it allows. */
 import { useQuery } from "@tanstack/react-query";
 
 import { Fault, sendAny } from "../api/client";

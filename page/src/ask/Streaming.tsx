@@ -10,7 +10,7 @@ export function Streaming({ progress }: { progress: Progress }) {
     search.passages.forEach((id, i) => found.set(id, found.get(id) ?? search.sources[i] ?? ""));
   const sources = new Set(progress.found.flatMap((search) => search.sources));
   const read = new Set(progress.reads.flatMap((each) => each.passages));
-  const said = new Map(progress.reads.flatMap(({ passages, reply }) => passages.length === 1 && passages[0] ? [[passages[0], answerIn(reply)] as const] : []));
+  const answers = new Map(progress.reads.flatMap(({ passages, reply }) => passages.length === 1 && passages[0] ? [[passages[0], answerIn(reply)] as const] : []));
   const running = progress.state === "running" || progress.state === "waiting";
   const top = Math.max(0.1, ...progress.sides.map((side) => side.log_odds ?? side.passages.length));
   return (
@@ -30,7 +30,7 @@ export function Streaming({ progress }: { progress: Progress }) {
           {[...found].slice(0, 60).map(([id, source]) => (
             <li key={id} className={read.has(id) ? "" : "quiet"}>
               <span className="reading-source"><Doc text={source || id} most={48} /></span>
-              {said.has(id) && <span className="reading"><Doc text={said.get(id) || t.progress.silent} most={90} /></span>}
+              {answers.has(id) && <span className="reading"><Doc text={answers.get(id) || t.progress.noAnswer} most={90} /></span>}
             </li>
           ))}
         </ul>
@@ -62,7 +62,7 @@ export function Streaming({ progress }: { progress: Progress }) {
   );
 }
 
-/** The answer in a reader's reply, for the eye alone; empty where it has none. */
+/** The answer in a reply, to be shown only; empty where it has none. */
 function answerIn(reply: string): string {
   try {
     const { answer } = JSON.parse(reply) as { answer?: unknown };

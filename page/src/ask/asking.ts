@@ -85,7 +85,7 @@ export class Asking {
     }
   };
 
-  /** Listen no more, and leave the question to whoever else follows it. */
+  /** Stop listening; other followers of the question go on. */
   readonly abandon = (): void => this.leave.abort();
 
   /** The answer as it was kept. */
@@ -166,7 +166,7 @@ function after(progress: Progress, event: Event): Partial<Progress> {
   }
 }
 
-/** A side that is told of again takes its old place. */
+/** Put a side that comes again in its old place. */
 function placed(sides: readonly SideEvent[], side: SideEvent): readonly SideEvent[] {
   const at = sides.findIndex((each) => each.answer === side.answer && overlaps(each.passages, side.passages));
   if (at < 0) return [...sides, side];

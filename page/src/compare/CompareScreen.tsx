@@ -16,7 +16,7 @@ import { Doc } from "../ui/Doc";
 import { VerdictMark } from "../ui/marks";
 import { Trouble } from "../ui/Trouble";
 
-interface Contestant {
+interface Variant {
   strategy: string;
   model: string;
 }
@@ -37,7 +37,7 @@ export default function CompareScreen() {
   const address = addressOf(route.query.getAll("answer").slice(0, MOST));
   const followed = useRef("");
   const [question, setQuestion] = useState("");
-  const [contestants, setContestants] = useState<Contestant[]>([
+  const [variants, setVariants] = useState<Variant[]>([
     { strategy: "disputation", model: "" }, { strategy: "majority_vote", model: "" },
   ]);
   const [askings, setAskings] = useState<Asking[]>([]);
@@ -61,7 +61,7 @@ export default function CompareScreen() {
   const entered = progresses.map(({ strategy }) => strategy).join();
   useEffect(() => {
     const found = progresses.map(({ strategy, model }) => ({ strategy, model }));
-    if (found.length > 1 && found.every(({ strategy }) => strategy)) setContestants(found);
+    if (found.length > 1 && found.every(({ strategy }) => strategy)) setVariants(found);
   }, [entered]);
 
   function run(): void {
@@ -69,11 +69,11 @@ export default function CompareScreen() {
     if (!text) return;
     for (const asking of askings) void asking.stop();
     const ids: string[] = [];
-    const made = contestants.map(({ strategy, model }, i) =>
+    const made = variants.map(({ strategy, model }, i) =>
       Asking.ask({ question: text, strategy, ...(model ? { model } : {}) }, (id) => {
         remember({ id, question: text });
         ids[i] = id;
-        if (ids.filter(Boolean).length < contestants.length) return;
+        if (ids.filter(Boolean).length < variants.length) return;
         followed.current = addressOf(ids);
         KNOWN.set(followed.current, made);
         go(followed.current);
@@ -81,8 +81,8 @@ export default function CompareScreen() {
     setAskings(made);
   }
 
-  function change(i: number, changes: Partial<Contestant>): void {
-    setContestants(contestants.map((each, k) => (k === i ? { ...each, ...changes } : each)));
+  function change(i: number, changes: Partial<Variant>): void {
+    setVariants(variants.map((each, k) => (k === i ? { ...each, ...changes } : each)));
   }
 
   const answers = progresses.map(({ answer }) => answer);
@@ -100,22 +100,22 @@ export default function CompareScreen() {
             ? <button type="button" className="button strong" onClick={() => { for (const asking of askings) void asking.stop(); }}><span className="stop-glyph" aria-hidden="true" />{t.ask.stop}</button>
             : <button type="submit" className="button strong" disabled={!question.trim()}>{t.compare.run}</button>}
         </div>
-        <div className="contestants">
-          {contestants.map((each, i) => (
-            <div className="contestant" key={i} role="group" aria-label={t.compare.entrant(i + 1)}>
+        <div className="variants">
+          {variants.map((each, i) => (
+            <div className="variant" key={i} role="group" aria-label={t.compare.variant(i + 1)}>
               <Choice label={t.ask.strategy} value={each.strategy} onChange={(strategy) => change(i, { strategy })}
                 options={(strategies.data ?? []).map(({ name, summary }) => ({ id: name, name, note: summary }))} />
               {server.models.length > 1 && (
                 <Choice label={t.ask.model} value={each.model || (server.models[0] ?? "")} onChange={(model) => change(i, { model })}
                   options={server.models.map((id) => ({ id, name: id }))} />
               )}
-              {contestants.length > 2 && (
-                <button type="button" className="act" onClick={() => setContestants(contestants.filter((_, k) => k !== i))}>{t.compare.remove}</button>
+              {variants.length > 2 && (
+                <button type="button" className="act" onClick={() => setVariants(variants.filter((_, k) => k !== i))}>{t.compare.remove}</button>
               )}
             </div>
           ))}
-          {contestants.length < MOST && (
-            <button type="button" className="act" onClick={() => setContestants([...contestants, { strategy: "concat", model: "" }])}>{t.compare.add}</button>
+          {variants.length < MOST && (
+            <button type="button" className="act" onClick={() => setVariants([...variants, { strategy: "concat", model: "" }])}>{t.compare.add}</button>
           )}
         </div>
       </form>
@@ -123,7 +123,7 @@ export default function CompareScreen() {
       {progresses.length > 0 && (
         <div className="columns">
           {progresses.map((progress, i) => (
-            <Compared key={i} progress={progress} contestant={contestants[i]} others={answers.filter((each, k): each is Answer => k !== i && each !== null)} />
+            <Compared key={i} progress={progress} variant={variants[i]} others={answers.filter((each, k): each is Answer => k !== i && each !== null)} />
           ))}
         </div>
       )}
@@ -136,9 +136,9 @@ function agree(answers: readonly Answer[]): boolean {
   return Boolean(first) && rest.every((each) => each.answers.length === first?.answers.length && each.answers.every((one) => first.answers.some((other) => same(one, other))));
 }
 
-function Compared({ progress, contestant, others }: { progress: Progress; contestant: Contestant | undefined; others: readonly Answer[] }) {
+function Compared({ progress, variant, others }: { progress: Progress; variant: Variant | undefined; others: readonly Answer[] }) {
   const { answer } = progress;
-  const title = answer?.strategy || contestant?.strategy || progress.strategy;
+  const title = answer?.strategy || variant?.strategy || progress.strategy;
   return (
     <article className="compared" aria-label={title}>
       <h2 className="section-title">{title} {answer && <span className="quiet"><bdi>{answer.model}</bdi></span>}</h2>

@@ -1,4 +1,4 @@
-/** What an answer holds, arranged for the eye: positions in order, witnesses, copies, rounds. */
+/** The content of an answer, arranged for display: positions in order, their passages, copies, rounds. */
 import type { Answer, Citation, Passage, Position, Reply, Source } from "../api/types";
 import { find, spanOf, type Span } from "./text";
 
@@ -14,8 +14,8 @@ export function ordered(positions: readonly Position[]): Position[] {
   );
 }
 
-/** A passage that speaks for a position. `span` is what it says there; `citation` where the answer cites it. */
-export interface Witness {
+/** A passage that supports a position. `span` is the text that supports it; `citation` is null where the answer does not cite it. */
+export interface SupportingPassage {
   passage: Passage;
   source: Source | null;
   citation: Citation | null;
@@ -33,7 +33,7 @@ export function citations(answer: Answer): Citation[] {
   return [...seen.values()];
 }
 
-export function witnesses(answer: Answer, position: Position): Witness[] {
+export function supportingPassages(answer: Answer, position: Position): SupportingPassage[] {
   const passages = new Map(answer.passages.map((passage) => [passage.id, passage]));
   const cited = new Map(citations(answer).map((citation) => [citation.passage, citation]));
   return position.passages.flatMap((id) => {
@@ -58,23 +58,23 @@ export function ownerOf(passage: Passage): string {
   return passage.owner || passage.source;
 }
 
-/** Witnesses that stand together; those of one bracket have one vote. */
+/** Supporting passages that are shown together; those of one bracket have one vote. */
 export interface Bracket {
-  witnesses: Witness[];
+  passages: SupportingPassage[];
   together: boolean;
 }
 
-/** Brackets of copies. The answer says how many votes count; which passages those are, their owner, their
- *  source's group and their wording tell. Where that gives another number, all stand under one bracket. */
-export function brackets(position: Position, all: readonly Witness[]): { brackets: Bracket[]; votes: number } {
+/** Brackets of copies. The answer says how many votes count; owner, group of the source and wording
+ *  show which passages share one. Where that gives another number of votes, all passages are under one bracket. */
+export function brackets(position: Position, all: readonly SupportingPassage[]): { brackets: Bracket[]; votes: number } {
   const votes = votesOf(position, all.length);
-  if (votes >= all.length) return { votes, brackets: all.map((each) => ({ witnesses: [each], together: false })) };
-  if (votes <= 1) return { votes, brackets: [{ witnesses: [...all], together: true }] };
+  if (votes >= all.length) return { votes, brackets: all.map((each) => ({ passages: [each], together: false })) };
+  if (votes <= 1) return { votes, brackets: [{ passages: [...all], together: true }] };
   const tied = ties(all);
   if (tied.length === votes) {
-    return { votes, brackets: tied.map((each) => ({ witnesses: each, together: each.length > 1 })) };
+    return { votes, brackets: tied.map((each) => ({ passages: each, together: each.length > 1 })) };
   }
-  return { votes, brackets: [{ witnesses: [...all], together: true }] };
+  return { votes, brackets: [{ passages: [...all], together: true }] };
 }
 
 function votesOf(position: Position, passages: number): number {
@@ -82,8 +82,8 @@ function votesOf(position: Position, passages: number): number {
   return support?.groups ?? passages;
 }
 
-function ties(all: readonly Witness[]): Witness[][] {
-  const groups: Witness[][] = [];
+function ties(all: readonly SupportingPassage[]): SupportingPassage[][] {
+  const groups: SupportingPassage[][] = [];
   for (const each of all) {
     const joined = groups.filter((group) => group.some((other) => tiedTo(each, other)));
     const rest = groups.filter((group) => !joined.includes(group));
@@ -92,7 +92,7 @@ function ties(all: readonly Witness[]): Witness[][] {
   return groups;
 }
 
-function tiedTo(a: Witness, b: Witness): boolean {
+function tiedTo(a: SupportingPassage, b: SupportingPassage): boolean {
   if (ownerOf(a.passage) && ownerOf(a.passage) === ownerOf(b.passage)) return true;
   if (a.source?.group && a.source.group === b.source?.group) return true;
   return resemblance(a.passage.text, b.passage.text) > 0.5;
@@ -112,47 +112,47 @@ function runs(text: string): Set<string> {
   return new Set(words.slice(0, Math.max(0, words.length - 4)).map((_, i) => words.slice(i, i + 5).join(" ")));
 }
 
-/** What one witness said in one round. `change` compares with its last word. */
-export interface Word {
+/** The reply of one agent in one round. `change` compares it with the reply before. */
+export interface RoundReply {
   round: number;
   reply: Reply;
-  change: "first" | "kept" | "yielded" | "joined" | "silent" | "fault";
+  change: "first" | "kept" | "yielded" | "joined" | "none" | "fault";
   span: Span | null;
 }
 
-export interface Speaker {
+export interface Agent {
   passages: Passage[];
-  words: Word[];
+  replies: RoundReply[];
 }
 
-/** The debate: one line a speaker, with its word of every round. */
-export function debate(answer: Answer): { rounds: number[]; speakers: Speaker[] } {
+/** The debate: one row for each agent, with its reply of every round. */
+export function debate(answer: Answer): { rounds: number[]; agents: Agent[] } {
   const passages = new Map(answer.passages.map((passage) => [passage.id, passage]));
-  const speakers = new Map<string, Speaker>();
+  const agents = new Map<string, Agent>();
   const rounds = new Set<number>();
   const replies = [...answer.replies].sort((a, b) => a.round - b.round);
   for (const reply of replies) {
     const key = reply.passages.join(" ");
-    const heard = reply.passages.flatMap((id) => passages.get(id) ?? []);
-    if (!heard.length) continue;
-    const speaker = speakers.get(key) ?? { passages: heard, words: [] };
-    const last = speaker.words.at(-1);
-    const only = heard.length === 1 ? heard[0] : undefined;
+    const given = reply.passages.flatMap((id) => passages.get(id) ?? []);
+    if (!given.length) continue;
+    const agent = agents.get(key) ?? { passages: given, replies: [] };
+    const last = agent.replies.at(-1);
+    const only = given.length === 1 ? given[0] : undefined;
     rounds.add(reply.round);
-    speaker.words.push({
+    agent.replies.push({
       round: reply.round,
       reply,
       change: changeOf(reply, last?.reply),
       span: only && reply.quote ? find(only.text, reply.quote) : null,
     });
-    speakers.set(key, speaker);
+    agents.set(key, agent);
   }
-  return { rounds: [...rounds].sort((a, b) => a - b), speakers: [...speakers.values()] };
+  return { rounds: [...rounds].sort((a, b) => a - b), agents: [...agents.values()] };
 }
 
-function changeOf(reply: Reply, last: Reply | undefined): Word["change"] {
+function changeOf(reply: Reply, last: Reply | undefined): RoundReply["change"] {
   if (reply.fault) return "fault";
-  if (!reply.answer) return last?.answer ? "yielded" : "silent";
+  if (!reply.answer) return last?.answer ? "yielded" : "none";
   if (!last) return "first";
   if (!last.answer) return "joined";
   return same(last.answer, reply.answer) ? "kept" : "yielded";
@@ -162,11 +162,11 @@ export function same(a: string, b: string): boolean {
   return a.normalize("NFKC").trim().toLowerCase() === b.normalize("NFKC").trim().toLowerCase();
 }
 
-/** What was looked for, and what came of it. */
+/** The searches of an answer, and the passages that gave no answer. */
 export interface LookedFor {
   searches: { query: string; found: number; elsewhere: boolean }[];
-  /** Read, and says nothing to the question. */
-  silent: Passage[];
+  /** Read, without an answer to the question. */
+  unanswered: Passage[];
   /** Read, and the reply could not be used. */
   faulty: Passage[];
   /** Found, and not read. */
@@ -175,14 +175,14 @@ export interface LookedFor {
 
 export function lookedFor(answer: Answer): LookedFor {
   const passages = new Map(answer.passages.map((passage) => [passage.id, passage]));
-  const speaking = new Set(answer.conflict.positions.flatMap((position) => position.passages));
-  const silent: Passage[] = [];
+  const supporting = new Set(answer.conflict.positions.flatMap((position) => position.passages));
+  const unanswered: Passage[] = [];
   const faulty: Passage[] = [];
-  for (const { passages: [passage], words } of debate(answer).speakers) {
-    const last = words.at(-1);
-    if (!passage || !last || speaking.has(passage.id)) continue;
+  for (const { passages: [passage], replies } of debate(answer).agents) {
+    const last = replies.at(-1);
+    if (!passage || !last || supporting.has(passage.id)) continue;
     if (last.reply.fault) faulty.push(passage);
-    else if (!last.reply.answer) silent.push(passage);
+    else if (!last.reply.answer) unanswered.push(passage);
   }
   const searches = (answer.basis?.searches ?? []).map((search) => ({
     query: search.query,
@@ -190,11 +190,11 @@ export function lookedFor(answer: Answer): LookedFor {
     elsewhere: search.elsewhere,
   }));
   const unread = (answer.basis?.passages ?? []).filter((passage) => !passages.has(passage.id));
-  return { searches, silent, faulty, unread };
+  return { searches, unanswered, faulty, unread };
 }
 
 /** All passages of an answer, read or not. */
-export function heard(answer: Answer): Passage[] {
+export function allPassages(answer: Answer): Passage[] {
   const seen = new Set<string>();
   return [...answer.passages, ...(answer.basis?.passages ?? [])].filter(
     (passage) => !seen.has(passage.id) && seen.add(passage.id),

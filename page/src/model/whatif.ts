@@ -1,8 +1,8 @@
 /** What if some of the evidence were not there: what to leave out, and what changed. */
 import type { Answer, Passage, Position, WithoutBody } from "../api/types";
-import { heard, ownerOf, same } from "./evidence";
+import { allPassages, ownerOf, same } from "./evidence";
 
-/** Muted ones are not heard; where any source is pinned, only pinned ones are. */
+/** Muted sources do not count; where any source is pinned, only pinned ones count. */
 export interface WhatIf {
   muted: readonly string[];
   owners: readonly string[];
@@ -18,8 +18,8 @@ export function isSet(whatIf: WhatIf): boolean {
   return Boolean(muted.length || owners.length || pinned.length || after || before);
 }
 
-/** Whether a passage is still heard. One without a date is not told by its date. */
-export function isHeard(whatIf: WhatIf, passage: Passage): boolean {
+/** Whether a passage still counts. Bounds of dates do not leave out one without a date. */
+export function isCounted(whatIf: WhatIf, passage: Passage): boolean {
   if (whatIf.muted.includes(passage.source) || whatIf.owners.includes(ownerOf(passage))) return false;
   if (whatIf.pinned.length && !whatIf.pinned.includes(passage.source)) return false;
   const day = passage.date;
@@ -28,10 +28,10 @@ export function isHeard(whatIf: WhatIf, passage: Passage): boolean {
   return !(whatIf.before && day.slice(0, 10) > whatIf.before);
 }
 
-/** What to send to leave out those that are not heard; null where that changes nothing. */
+/** The request body that leaves out passages that do not count; null where all count. */
 export function left(whatIf: WhatIf, answer: Answer): WithoutBody | null {
-  const passages = heard(answer)
-    .filter((passage) => !isHeard(whatIf, passage))
+  const passages = allPassages(answer)
+    .filter((passage) => !isCounted(whatIf, passage))
     .map((passage) => passage.id);
   return passages.length ? { passages } : null;
 }

@@ -1,4 +1,4 @@
-/** Which sources do not speak independently: a graph, and the same as a table. */
+/** Sources that are not independent: a graph, and the same as a table. */
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY, type SimulationNodeDatum } from "d3-force";
 import { useMemo } from "react";
 

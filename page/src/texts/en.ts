@@ -43,15 +43,15 @@ function change(each: Change): string {
   switch (each.kind) {
     case "same": return "Nothing changes.";
     case "answer": return `The answer becomes ${list(each.now)} in place of ${list(each.was)}.`;
-    case "abstains": return `There is no answer any more: it was ${list(each.was)}.`;
+    case "abstains": return `There is no answer any more; it was ${list(each.was)}.`;
     case "answers": return `Now there is an answer: ${list(each.now)}.`;
-    case "sure": return `It is ${percent(each.now)} sure, before ${percent(each.was)}.`;
+    case "sure": return `The confidence is ${percent(each.now)}; it was ${percent(each.was)}.`;
     case "verdict":
-      return `“${each.answer}” is ${verdicts[each.now].toLowerCase()}, before ${verdicts[each.was].toLowerCase()}.`;
-    case "gone": return `No passage says “${each.answer}” any more.`;
-    case "come": return `“${each.answer}” comes up.`;
+      return `“${each.answer}” is ${verdicts[each.now].toLowerCase()}; it was ${verdicts[each.was].toLowerCase()}.`;
+    case "gone": return `“${each.answer}” has no passage left.`;
+    case "come": return `“${each.answer}” is a new position.`;
     case "conflict":
-      return `The conflict is now: ${conflicts[each.now]?.name.toLowerCase() ?? each.now}.`;
+      return `Conflict: ${(conflicts[each.now]?.name ?? each.now).toLowerCase()}; it was ${(conflicts[each.was]?.name ?? each.was).toLowerCase()}.`;
   }
 }
 
@@ -66,7 +66,7 @@ export const en = {
   retry: "Retry",
   cancel: "Cancel",
   loading: "Loading…",
-  unseen: (point: string) => `a character without ink, ${point}`,
+  unseen: (point: string) => `an invisible character, ${point}`,
   showAll: (length: number) => `Show all ${n(length)} characters`,
   original: "Open the original",
   theme: { label: "Colours", auto: "As the system", light: "Light", dark: "Dark" },
@@ -81,10 +81,10 @@ export const en = {
     noIndex: "no index",
     model: "Model",
     strategy: "Strategy",
-    expect: "Right answers",
-    expects: { auto: "Decide by itself", one: "One", several: "Several" },
-    budget: "Most calls",
-    noBudget: "no limit",
+    expect: "Expected answers",
+    expects: { auto: "Automatic", one: "One", several: "Several" },
+    budget: "Call limit",
+    noBudget: "none",
     asDefault: (name: string) => `${name} (default)`,
   },
   progress: {
@@ -97,11 +97,11 @@ export const en = {
     round: (number: number) => `Debate, round ${n(number)}`,
     checking: (role: string) => `Asking the ${role}`,
     passages: "Passages as they are found and read",
-    silent: "gives no answer",
-    sides: "Sides as they form",
-    stopped: "Stopped. This is what had been read.",
+    noAnswer: "gives no answer",
+    sides: "Positions as they form",
+    stopped: "Stopped. These passages had been read.",
     stoppedNone: "Stopped before anything was read.",
-    failed: "No answer came",
+    failed: "The question failed",
     unreachable: "The server does not answer. Is `disputatio serve` still running?",
     interrupted: "This question is no longer running, and it has no answer.",
     logOdds: (value: number) => `log-odds ${value > 0 ? "+" : ""}${value.toFixed(1)}`,
@@ -119,17 +119,15 @@ export const en = {
       conflict: "The passages contradict each other, and nothing settles it.",
       fault: "A model or the network failed.",
     },
-    sure: "How sure",
-    sureUnknown: "not known",
+    sure: "Confidence",
     kind: "Conflict",
     holds: "What could change it",
-    certificate: (owners: number, voters: number) =>
-      `${n(owners)} of ${count(voters, "owner")} could change it`,
+    certificate: (liars: number, sources: number) =>
+      liars === 1 ? `One lying source of ${n(sources)}` : `${n(liars)} of ${count(sources, "source")} would have to lie`,
     certificateNames: (names: readonly string[]) => `for example ${names.join(" and ")}`,
     corrupted: (k: number) =>
-      k ? `${count(k, "corrupted passage")} could not change it` : "One corrupted passage could change it",
-    unread: (k: number) => `${count(k, "owner")} could not be read and might`,
-    noCertificate: "not worked out for this strategy",
+      k ? `No ${k === 1 ? "single corrupted passage" : count(k, "corrupted passage")} can` : "One corrupted passage can",
+    unread: (k: number) => `${count(k, "source")} that could not be read`,
     read: (read: number, sources: number) => `${count(read, "passage")} of ${count(sources, "source")} read`,
     notRead: (failed: number) => `${count(failed, "passage")} could not be read`,
     notSearched: (indexes: string[]) => `Not searched: ${indexes.join(", ")}`,
@@ -144,8 +142,8 @@ export const en = {
     likely: (value: number) => `${percent(value)} likely`,
     likelyUnknown: "likelihood not known",
     aliases: "also as",
-    noWitness: "No passage that was read says so.",
-    showWitness: (k: number) => `Show ${count(k, "more passage")}`,
+    noPassage: "No passage that was read supports it.",
+    showMore: (k: number) => `Show ${count(k, "more passage")}`,
     moved: { belief: "the model's belief", debate: "the debate", dates: "dates" } as Record<string, string>,
     undated: "no date",
     dateOrigin: { stated: "stated in the document", file: "date of the file", "": "" },
@@ -172,36 +170,35 @@ export const en = {
     none: "Choose a quote to see it in its passage.",
     page: (page: string) => `page ${page}`,
     hidden: (k: number) => `${count(k, "hidden character")} taken out`,
-    hiddenMeans: "The document held text that a reader would not have seen. It was removed before reading.",
+    hiddenMeans: "The document had text that readers cannot see. It was removed.",
     before: "Before it", after: "After it",
     noQuote: "The quote could not be found in the stored text.",
     id: "Id",
   },
   debate: {
     title: "The debate",
-    hint: "One line for each passage, one column for each round. In round 1 each passage was read alone.",
-    witness: "Passage",
+    hint: "One row for each passage, one column for each round. In round 1 each passage was read alone.",
+    passage: "Passage",
     round: (number: number) => `Round ${n(number)}`,
     outcome: "Outcome",
     changes: {
-      first: "says", kept: "kept", yielded: "yielded", joined: "joined", silent: "gives no answer",
+      first: "", kept: "kept", yielded: "changed", joined: "new", none: "gives no answer",
       fault: "its reply could not be used",
     },
     none: "No passage was read alone: this strategy reads all passages at once.",
   },
   looked: {
-    title: "Looked for",
+    title: "Searches",
     search: (found: number) => (found ? `${count(found, "passage")} found` : "nothing found"),
     elsewhere: "outside the index",
     further: (searches: number, read: number, answered: number) =>
-      `The lead was short, so ${count(searches, "more search", "more searches")} ${searches === 1 ? "was" : "were"} made: ${count(read, "passage")} read, ${n(answered)} of them to the point.`,
+      `The evidence was close, so ${count(searches, "more search", "more searches")} ${searches === 1 ? "was" : "were"} made: ${count(read, "passage")} read, ${n(answered)} of them with an answer.`,
     changed: "This changed the answer.",
-    unchanged: "The answer stayed.",
-    silent: "Read, without an answer",
+    unchanged: "The answer stayed the same.",
+    unanswered: "Read, without an answer",
     faulty: "Could not be read",
-    unread: "Found, and not read",
+    unread: "Found, but not read",
     aside: (k: number) => `${count(k, "passage")} set aside`,
-    nothing: "Every passage that was found was read and gave an answer.",
   },
   cost: {
     title: "Cost",
@@ -227,9 +224,9 @@ export const en = {
     change,
     was: (answers: readonly string[]) => (answers.length ? `Before: ${list(answers)}` : "Before: no answer"),
     assumed: (roles: readonly string[]) => `A model would have to be asked again for: ${roles.join(", ")}.`,
-    mustAsk: "The model would have to read this anew.",
+    mustAsk: "The model would have to read this again.",
     askAgain: "Ask again with what is left",
-    nobody: "No passage is left.",
+    noneLeft: "No passage is left.",
     muted: "muted", pinned: "pinned",
   },
   exports: {
@@ -240,13 +237,13 @@ export const en = {
   compare: {
     title: "Compare",
     hint: "One question, up to three strategies or models, side by side.",
-    entrant: (k: number) => `Contestant ${n(k)}`,
+    variant: (k: number) => `Variant ${n(k)}`,
     add: "Add another", remove: "Remove",
     run: "Compare",
     onlyHere: "only here",
     otherVerdict: "other verdict",
-    agree: "All give the same answer.",
-    differ: "They differ.",
+    agree: "The answers are the same.",
+    differ: "The answers differ.",
     open: "Open in full",
     gone: "One of these answers is no longer kept.",
   },
@@ -264,10 +261,10 @@ export const en = {
     chance: "The tick in the middle of a bar is chance; the line is the 95% interval.",
     graph: "Copies and owners",
     graphHint: "Sources that share a line are not independent.",
-    asTable: "The same as a table",
+    asTable: "Show as a table",
     noTies: "No source copies another, and none share an owner.",
     ownedBy: "one owner,",
-    others: "others say",
+    others: "other sources:",
     cost: "What it costs",
     plan: (questions: number, sources: number, calls: number, seconds: number | null) =>
       `${count(questions, "question")} to ${count(sources, "source")}: about ${count(calls, "call")}${seconds === null ? "" : `, about ${n(Math.ceil(seconds / 60))} min`}.`,
@@ -279,7 +276,7 @@ export const en = {
     editOwner: "Change the owner", save: "Save",
     calibrate: "Estimate reliability", calibrateHint: "Sources are checked against each other, without labels.",
     questions: "Questions", start: "Start", estimating: "Estimating", done: "Done. The table has the new figures.",
-    unknownAll: "No reliability is known yet. Estimate it to see who is right how often.",
+    unknownAll: "No reliability is known yet. Estimate it to see how often each source is right.",
     passages: "Passages",
   },
   documents: {
@@ -309,9 +306,9 @@ export const en = {
     differing: (differ: number, shared: number) => `${n(differ)} of ${count(shared, "row")} differ`,
     differ: "Rows where two differ",
     row: (k: number) => `Row ${n(k)}`,
-    noDifference: "These two agree on every row.",
+    noDifference: "These two strategies agree on every row.",
     back: "All runs",
-    first: "One", second: "Other",
+    first: "First", second: "Second",
   },
   start: {
     title: "There is nothing to ask yet",
@@ -322,11 +319,11 @@ export const en = {
     exampleHint: "The example is a small town: eleven files of eight sources that disagree about its ferry, its lighthouse and its people.",
     opening: "Reading the example",
     tryThese: "Questions to begin with",
-    lead: "Ask your documents. Every answer shows which sources say what, why it was accepted, and what would change it.",
+    lead: "Ask your documents. Every answer shows what each source says, why an answer was accepted, and what would change it.",
     recent: "Asked before",
     verdicts: {
-      accepted: "what the answer says",
-      rejected: "also said, and rejected, with the reason",
+      accepted: "part of the answer",
+      rejected: "not part of it, with the reason",
       unresolved: "nothing that was read settles it",
     },
   },
@@ -335,7 +332,7 @@ export const en = {
     bytes: (done: number, all: number | null) =>
       all ? `${(done / 1e6).toFixed(0)} of ${(all / 1e6).toFixed(0)} MB` : `${(done / 1e6).toFixed(0)} MB`,
   },
-  token: { title: "This server asks for a token", label: "Token", enter: "Enter" },
+  token: { title: "This server needs a token", label: "Token", enter: "Enter" },
   help: {
     title: "Keys",
     open: "Keys and help",
@@ -344,6 +341,6 @@ export const en = {
       ["m", "mute the source of the quote"], ["p", "pin it"], ["Esc", "close the passage, or stop the answer"], ["?", "these keys"],
     ] as readonly (readonly [string, string])[],
     marks: "Marks",
-    voices: "Sans serif text is from Disputatio; serif text is from documents.",
+    typefaces: "Sans serif text is from Disputatio; serif text is from documents.",
   },
 };
