@@ -12,9 +12,10 @@ import pytest
 from disputatio.calibration.calibrate import calibrate
 from disputatio.calibration.estimates import estimates_as_published
 from disputatio.errors import InputError
+from disputatio.llm.scripted import Scripted
 from disputatio.store.calibration_file import read_outcomes
-from disputatio.store.calibration_log import Outcomes, QuestionOutcome
-from tests.calibration.towns import index_of, kit
+from disputatio.store.calibration_log import Check, Outcomes, QuestionOutcome, check_id
+from tests.calibration.towns import TOWNS, index_of, kit, question, source_said
 from tests.shell import run
 
 DAY = "2026-11-22"
@@ -99,6 +100,21 @@ def test_a_calibration_takes_either_estimator_and_keeps_to_it(tmp_path: Path) ->
     assert read_outcomes(index.path).estimator == "paper"
     calibrate(index, kit(), day=DAY, count=4, estimator="ours")
     assert {n: replace(s, updated=DAY) for n, s in index.estimates().items()} == ours
+
+
+@pytest.mark.long
+def test_the_papers_estimator_has_the_papers_f_align_and_ours_has_its_checks_in_code(tmp_path: Path) -> None:
+    # each source answers with a word of the question, which our check of echoes drops
+    index = index_of(tmp_path / "x", {"archive": 0, "museum": 0}, towns=TOWNS[:2])
+    model = Scripted(lambda _: source_said("Aldwick"), choices={"": {"Yes": 0.9, "No": 0.1}})
+    text = question("Aldwick")
+    check = Check(id=check_id(text), text=text, kind="given")
+    for estimator, answers in (("ours", {}), ("paper", {"archive": "Aldwick", "museum": "Aldwick"})):
+        calibrate(index, kit(model), day=DAY, questions=[check], estimator=estimator)
+        assert read_outcomes(index.path).outcomes[check.id].answers == answers
+    calls = len(model.calls)
+    calibrate(index, kit(model), day=DAY, questions=[check])
+    assert len(model.calls) == calls, "the same estimator asks nothing again"
 
 
 def test_another_estimator_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

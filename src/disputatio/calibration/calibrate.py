@@ -12,7 +12,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from disputatio.agents.per_source import SourceReply, answer_per_source, drop_unsupported, retrieve_per_source
+from disputatio.agents.per_source import (
+    Checks,
+    RetrievedSource,
+    SourceReply,
+    ask_sources,
+    read_checks,
+    retrieve_per_source,
+)
 from disputatio.attribution.clusters import cluster
 from disputatio.calibration.estimates import estimates_of
 from disputatio.calibration.questions import (
@@ -28,6 +35,7 @@ from disputatio.kit import Kit
 from disputatio.store.addresses import require_one
 from disputatio.store.calibration_log import (
     NOBODY,
+    PAPER,
     UNKNOWN,
     CalibrationLog,
     Check,
@@ -45,6 +53,7 @@ if TYPE_CHECKING:
 DEFAULT_QUESTIONS = 40
 _BATCH = 4  # questions written in one batch
 _TRIES = 3  # candidate sentences tried for each question
+_MAX_TOKENS = 96
 _JUDGED = 1.3  # calls of the judge for each answer, estimated
 
 
@@ -101,6 +110,7 @@ class _Run:
     owners: Mapping[str, str]
     day: str
     tau: float
+    checks: Checks
     calls: int = 0
     seconds: float = 0.0
     refused: list[str] = field(default_factory=list)
@@ -136,7 +146,8 @@ def calibrate(
     The sources are asked the given `questions`; without any, `count` questions are written from the sources'
     passages. `anchors` are questions with their right answers. `owners` adds owners to those that passages
     state; an outcome counts half after `half_life` days; `estimator` is `paper`
-    (RA-RAG's equations 3 and 4) or `ours`, the default. All three are kept for later calibrations. `day`
+    (RA-RAG's equations 3 and 4, over answers that pass its own f_align alone) or `ours`, the default. All
+    three are kept for later calibrations. Another estimator than the last one asks the sources again. `day`
     (ISO) is the date of the outcomes. `anew` drops earlier outcomes. Raises `InputError` for another
     estimator or several indexes, `StoreError` if there is no index or it is not writable, `LLMError` for
     faults of a model; outcomes until then are kept.
@@ -163,15 +174,18 @@ def calibrate(
         known = index.records()[0]
         if estimator is not None and estimator != known.estimator:
             journal.note("estimator", estimator=estimator)
+        estimator = estimator or known.estimator
+        checked = f" {PAPER}" if estimator == PAPER else ""  # answers with other checks are asked again
         run = _Run(
             index=index,
             kit=replace(kit, retriever=index),
             journal=journal,
             names=sorted(states),
-            states=states,
+            states={name: state + checked for name, state in states.items()},
             owners=owners_of(index, known.owners),
             day=day,
             tau=tau,
+            checks=read_checks(estimator),
         )
         if len({run.owners.get(name, name) for name in run.names}) > 1:
             _ask_all(run, known, count, questions, anchors, seed, listener)
@@ -285,7 +299,7 @@ def _plan(
     kit = run.kit.with_trace(Trace())
     asked_sources = 0
     for text in (*(check.text for check in pending), *(candidate.sentence for candidate in candidates)):
-        asked_sources += len(keep_relevant(text, retrieve_per_source(text, kit)))
+        asked_sources += len(_sources_to_ask(text, kit, run.checks))
     calls = len(candidates) + round(asked_sources * (1 + _JUDGED))
     past, seconds = known.spent.get(run.kit.model.name, (0, 0.0))
     return CalibrationPlan(
@@ -302,8 +316,8 @@ def _plan(
 def _ask(run: _Run, check: Check) -> None:
     """Ask one question of every source with passages on it, and record the outcome."""
     kit, start = run.kit.with_trace(Trace()), time.perf_counter()
-    retrieved = keep_relevant(check.text, retrieve_per_source(check.text, kit))
-    replies = drop_unsupported(check.text, answer_per_source(check.text, retrieved, kit), kit, tau=run.tau)
+    retrieved = _sources_to_ask(check.text, kit, run.checks)
+    replies = ask_sources(check.text, retrieved, kit, tau=run.tau, max_tokens=_MAX_TOKENS, checks=run.checks)
     answered = [reply for reply in replies if reply.answer]
     grouped = cluster(check.text, [*check.gold, *(reply.answer for reply in answered)], kit)
     run.count_calls(kit, start)
@@ -320,6 +334,12 @@ def _ask(run: _Run, check: Check) -> None:
             states={name: state for name, state in run.states.items() if name not in _faulty(replies)},
         )
     )
+
+
+def _sources_to_ask(question: str, kit: Kit, checks: Checks) -> list[RetrievedSource]:
+    """Return the named sources to ask: with the gate those with passages on the question, else all."""
+    retrieved = retrieve_per_source(question, kit)
+    return keep_relevant(question, retrieved) if checks.gate else [each for each in retrieved if each.named]
 
 
 def against_gold(
