@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
@@ -30,6 +30,7 @@ from disputatio.store.segments.view import View
 from disputatio.types import Hit, Passage, Source, Unsearched
 
 if TYPE_CHECKING:
+    from disputatio.store.record.database import Record
     from disputatio.store.record.transaction import Transaction
 
 
@@ -209,6 +210,11 @@ class FolderIndex(Index):
             (Document(**{"text": "", **row}) for row in rows),
             key=lambda document: (document.path, document.row, document.id),
         )
+
+    def open_record(self) -> AbstractContextManager[Record]:
+        """Open the record for reading; raises `InputError` where several folders are named."""
+        require_one(self.path)
+        return contextmanager(self._folders.records)()
 
     def sources(self) -> list[SourceCount]:
         """Return every source with its owner and what it holds, by name."""

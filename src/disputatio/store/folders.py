@@ -7,6 +7,7 @@ that cannot be read is left out and reported (`Folders.unsearched`); the next se
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -17,7 +18,7 @@ from disputatio.errors import InputError, StoreError
 from disputatio.store.record.database import Record, reading
 from disputatio.store.record.manifest import Manifest, read_note
 from disputatio.store.reliabilities import changed_at, compared, pooled, read_reliabilities
-from disputatio.store.segments.view import View, open_view
+from disputatio.store.segments.view import View, advance, open_view
 from disputatio.types import Source, Unsearched
 
 if TYPE_CHECKING:
@@ -92,11 +93,25 @@ class Folders:
                 return view
 
     def records(self) -> Iterator[Record]:
-        """Yield the record of each folder, open for reading; raises `StoreError` where one is damaged."""
+        """Yield the record of each folder, open for reading; raises `StoreError` where one is damaged.
+
+        Later searches show the commit that it is read at, or a newer one.
+        """
         view = self.view()
         for part in () if view is None else view.parts or (view,):
             with reading(part.path) as record:
+                self._advance(part, record.manifest())
                 yield record
+
+    def _advance(self, part: View, committed: Manifest) -> None:
+        with self._lock, contextlib.suppress(StoreError):  # what is gone again is published by now
+            last = self._view if len(self.paths) == 1 else self._parts.get(part.path)
+            if last is not None and last.manifest.number < committed.number:
+                newer = advance(last, committed)
+                if len(self.paths) == 1:
+                    self._view = newer
+                else:
+                    self._parts[part.path] = newer
 
     def estimates(self) -> dict[str, Source]:
         """Return the estimates of each source (`reliabilities.compared`), pooled over several folders."""

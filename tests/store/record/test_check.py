@@ -331,7 +331,7 @@ def test_what_a_killed_writer_left_is_no_damage(place: Path, monkeypatch: pytest
 
 
 @pytest.mark.long
-def test_a_commit_that_readers_were_not_shown_is_shown_by_the_next_writer(
+def test_a_commit_that_was_not_published_is_shown_to_new_readers_and_kept_by_the_next_writer(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(*_: object) -> None:
@@ -343,7 +343,7 @@ def test_a_commit_that_readers_were_not_shown_is_shown_by_the_next_writer(
         FolderIndex.open(place, embedder=HashEmbedder()).add(passages)
     reader = FolderIndex.open(place, embedder=HashEmbedder())
     assert answers(place) != []
-    assert "new" not in {hit.passage.id for hit in reader.search("committed", k=500)}
+    assert "new" in {hit.passage.id for hit in reader.search("committed", k=500)}
     assert check(place, repair=False).damaged == ()
     assert FolderIndex.open(place, embedder=HashEmbedder()).add(passages).unchanged == 1
     assert reader.search("committed")[0].passage.id == "new"
@@ -368,6 +368,31 @@ def test_a_manifest_that_is_damaged_with_the_record_is_told(place: Path) -> None
     (place / RECORD).write_bytes(b"nothing of the kind")
     before = contents(place)
     with pytest.raises(StoreError, match="ingest the documents into a new folder"):
+        check(place)
+    assert contents(place) == before
+
+
+@pytest.mark.parametrize("bit", [0, 1, 2, 9, 31])
+def test_a_flipped_bit_in_the_version_of_the_record_is_damage_and_is_repaired(place: Path, bit: int) -> None:
+    file = place / RECORD
+    raw = bytearray(file.read_bytes())
+    raw[63 - bit // 8] ^= 1 << bit % 8  # `user_version` in the header of the file
+    file.write_bytes(raw)
+    assert [damage.file for damage in check(place, repair=False).damaged] == [RECORD]
+    with pytest.raises(StoreError, match="repair it with: disputatio index check"):
+        FolderIndex.open(place, embedder=HashEmbedder()).documents()
+    report = check(place)
+    assert (report.repaired, report.lost, check(place).damaged) == (True, (), ())
+    assert len(FolderIndex.open(place, embedder=HashEmbedder()).documents()) == 11
+
+
+def test_a_record_of_a_later_version_is_left_alone(place: Path) -> None:
+    with closing(sqlite3.connect(place / RECORD)) as database:
+        database.execute("CREATE TABLE later (a)")
+        database.execute("PRAGMA user_version = 2")
+        database.commit()
+    before = contents(place)
+    with pytest.raises(IndexVersion, match="version 2"):
         check(place)
     assert contents(place) == before
 

@@ -212,6 +212,11 @@ class Record:
     def _check_version(self) -> None:
         version = self._pragma("user_version")
         if version > len(MIGRATIONS):
+            if _schema_of(self._database) == _schema(len(MIGRATIONS)):  # a later version has other tables
+                raise StoreError(
+                    f"{self._path}: {RECORD} has a damaged version ({version}); "
+                    f"repair it with: {check_command(self._path)}"
+                )
             raise IndexVersion(
                 f"{self._path}: {RECORD} is of version {version}, this program reads version "
                 f"{len(MIGRATIONS)}; use the program that wrote it, or ingest the documents into a new folder"

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError, MissingDependency, StoreError
-from disputatio.store.addresses import require_one
 from disputatio.store.ingesting.prepare import metadata_json
-from disputatio.store.record.database import ABOUT, Record, reading
+from disputatio.store.record.database import ABOUT, Record
 from disputatio.store.record.manifest import check_command, reported, sync_folder
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def export(index: FolderIndex, file: str | Path, *, documents: bool = False, vec
     if index.view() is None:
         raise StoreError(f"{index.path}: there is no index here; make one with: disputatio ingest PATH")
     table = "documents" if documents else "passages"
-    with reading(require_one(index.path)) as record, _whole(file) as part:
+    with index.open_record() as record, _whole(file) as part:
         manifest = record.manifest()
         dimension = manifest.dimension if vectors and not documents else 0
         done = write(part, _documents(record) if documents else _passages(record, bool(dimension)), dimension)

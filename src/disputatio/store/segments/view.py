@@ -1,11 +1,13 @@
 """One state of an index, mapped for searching: the segments that a manifest names.
 
-Reading takes no lock and no tables. A reader keeps its view until the manifest changes, and maps
-only the segments that are new to it.
+Reading takes no lock. A reader keeps its view until the manifest changes, and maps only the segments that
+are new to it. A commit is in the record a moment before `manifest.json` names it: a reader that opens the
+index, or that reads rows of the record, takes the newer of the two, so that searches and rows agree.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING
 from disputatio.errors import InputError, StoreError
 from disputatio.store.contract import Sketches, nearest
 from disputatio.store.record import manifest as manifests
+from disputatio.store.record.database import reading
 from disputatio.store.record.manifest import SEGMENTS, Manifest
 from disputatio.types import Unsearched
 
@@ -166,6 +169,8 @@ def open_view(path: Path, last: View | None = None) -> View | None:
         manifest = manifests.read(path)
         if manifest is None or stamp is None:
             return None
+        if last is None:
+            manifest = _newer(path, manifest)
         try:
             return _opened(path, stamp, manifest, last)
         except StoreError:
@@ -173,6 +178,21 @@ def open_view(path: Path, last: View | None = None) -> View | None:
                 raise
             time.sleep(0.001)
     raise StoreError(f"{path}: changes too fast to be read; try again")
+
+
+def _newer(path: Path, manifest: Manifest) -> Manifest:
+    """Return the manifest of the record where it is newer; a damaged record does not stop a search."""
+    with contextlib.suppress(StoreError), reading(path) as record:
+        return max(manifest, record.manifest(), key=lambda known: known.number)
+    return manifest
+
+
+def advance(view: View, committed: Manifest) -> View:
+    """Return the state of a newer commit of the same index, which `manifest.json` may not name yet.
+
+    Raises `StoreError` where a still newer commit has removed what it names.
+    """
+    return _opened(view.path, view.stamp, committed, view)
 
 
 def _opened(path: Path, stamp: tuple[int, int, int], manifest: Manifest, last: View | None) -> View:
