@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -83,6 +84,7 @@ def serve(
     max_tokens: Annotated[int, typer.Option(metavar="N", help="The most tokens of a question.")] = 2_000_000,
     max_seconds: Annotated[float, typer.Option(metavar="S", help="The most seconds of a question.")] = 600.0,
     upload_mb: Annotated[int, typer.Option(metavar="MB", help="The largest upload.")] = 64,
+    upload_gb: Annotated[float, typer.Option(metavar="GB", help="The most that all uploads take.")] = 20.0,
     grace: Annotated[
         float, typer.Option(metavar="S", help="Seconds in which answers may end when the server is stopped.")
     ] = 30.0,
@@ -112,6 +114,8 @@ def serve(
     for option, number in numbers.items():
         if number < 1:
             raise InputError(f"{option} {number}: is at least 1")
+    if upload_gb <= 0:
+        raise InputError("--upload-gb is more than 0")
     if waiting < 0 or grace < 0 or keep_days <= 0 or max_seconds <= 0:
         raise InputError("--waiting and --grace are at least 0, --keep-days and --max-seconds more than that")
     settings = read_settings(
@@ -136,7 +140,9 @@ def serve(
             settings,
             limits=limits,
             access=access,
-            keeping=_keeping(settings, answers, keep_days, runs, audit),
+            keeping=replace(
+                _keeping(settings, answers, keep_days, runs, audit), upload_bytes=int(upload_gb * (1 << 30))
+            ),
             models=tuple(allow_model or ()),
             prices=None if prices is None else read_prices(prices),
         )

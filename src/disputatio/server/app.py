@@ -34,6 +34,7 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None, None]:
         async with agents.session_manager.run():
+            await service.sweep_uploads()
             try:
                 yield
             finally:

@@ -37,11 +37,16 @@ class Conflicting(DisputatioError):
     """Another job of the same kind has to end first."""
 
 
+class NoRoom(DisputatioError):
+    """There is no room for an upload, by the quota or on the disk."""
+
+
 _STATUSES: tuple[tuple[type[DisputatioError], int], ...] = (
     (Full, 429),
     (NotFound, 404),
     (NotAllowed, 403),
     (Conflicting, 409),
+    (NoRoom, 507),
     (errors.BudgetSpent, 422),
     (errors.MustAskAgain, 409),
     (errors.MissingDependency, 501),

@@ -193,7 +193,7 @@ class Guard:
             raise _Refusal(400, "body", "the length of the body is no number")
         if int(length[:20]) > most:
             raise _Refusal(413, "body", _too_large(most))
-        body = _Body(receive, most, self._limits.body_seconds)
+        body = _Body(receive, most, self._limits.body_seconds, self._limits.rest_seconds)
         if uploads:
             return body.piece
         try:
@@ -243,10 +243,10 @@ class Guard:
 
 
 class _Body:
-    """A request body with a bounded size and a minimum speed."""
+    """A request body with a bounded size, a minimum speed, and a longest rest between two pieces."""
 
-    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
-        self._receive, self._most, self._seconds = receive, most, seconds
+    def __init__(self, receive: Receive, most: int, seconds: float, rest: float) -> None:
+        self._receive, self._most, self._seconds, self._rest = receive, most, seconds, rest
         self._size = 0
         self._over = False
         self._began = asyncio.get_running_loop().time()
@@ -258,7 +258,7 @@ class _Body:
         allowed = self._seconds + self._size / _LEAST_RATE
         left = self._began + allowed - asyncio.get_running_loop().time()
         try:
-            message = await asyncio.wait_for(self._receive(), max(left, 0.001))
+            message = await asyncio.wait_for(self._receive(), max(min(left, self._rest), 0.001))
         except TimeoutError as error:
             raise HTTPException(408, "the body came too slowly") from error
         self._size += len(message.get("body", b""))

@@ -65,11 +65,15 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._threads: list[threading.Thread] = []
 
-    def start(self, kind: Kind, work: Work) -> Job:
-        """Start a job in its own thread; raises `Conflicting` if one of the same kind is running."""
+    def check(self, kind: Kind) -> None:
+        """Raise `Conflicting` if a job of this kind is running."""
         for other in self._jobs.values():
             if other.kind == kind and other.state == "running":
                 raise Conflicting(f"a job of this kind is running ({other.id}): wait for it, or stop it")
+
+    def start(self, kind: Kind, work: Work) -> Job:
+        """Start a job in its own thread; raises `Conflicting` if one of the same kind is running."""
+        self.check(kind)
         job = Job(id=f"j{secrets.token_hex(8)}", kind=kind)
         self._jobs[job.id] = job
         ended = [name for name, each in self._jobs.items() if each.state != "running"]

@@ -15,9 +15,10 @@ class Limits:
 
     `in_flight` questions are answered at a time, `waiting` more may wait, `waiting_each` of one client. A
     question may cost `calls`, `tokens` and `seconds`; it goes on for `abandoned` seconds without a follower,
-    and its events stay for `linger` seconds after the end. `body` and `upload` are bytes. A client has
-    `header_seconds` for a request's head, `body_seconds` for each piece of its body, and `write_seconds` to
-    take each piece of a reply. There are `connections` at a time, and `jobs` of one kind.
+    and its events stay for `linger` seconds after the end. `body` and `upload` are bytes, and
+    `uploads` are received at a time. A client has `header_seconds` for a request's head, `body_seconds` and a
+    second for each 16 kB for its body, which may rest for `rest_seconds`, and `write_seconds` to take each
+    piece of a reply. There are `connections` at a time.
     """
 
     in_flight: int = 16
@@ -30,8 +31,10 @@ class Limits:
     linger: float = 60.0
     body: int = 1 << 20
     upload: int = 64 << 20
+    uploads: int = 8
     header_seconds: float = 10.0
     body_seconds: float = 20.0
+    rest_seconds: float = 60.0
     write_seconds: float = 30.0
     connections: int = 1_000
     grace: float = 30.0
@@ -81,13 +84,15 @@ class Runs(Protocol):
 class StorageOptions:
     """Storage: answers in a SQLite file, for `days` and at most `most` of them.
 
-    `uploads` is the folder of uploaded originals, `runs` are evaluations to show, `audit` is the log of who
-    asked what; None leaves each out. Without `answers` they are kept in memory until the server ends.
+    `uploads` is the folder of uploaded originals, of `upload_bytes` at most, `runs` are evaluations to show,
+    `audit` is the log of who asked what; None leaves each out. Without `answers` they are kept in memory
+    until the server ends.
     """
 
     answers: Path | None = None
     days: float = 30.0
     most: int = 10_000
     uploads: Path | None = None
+    upload_bytes: int = 20 << 30
     runs: Runs | None = None
     audit: Path | None = None

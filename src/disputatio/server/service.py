@@ -31,6 +31,7 @@ from disputatio.server.metrics import Metrics
 from disputatio.server.options import Access, Limits, StorageOptions
 from disputatio.server.running import Running
 from disputatio.server.turns import Turns
+from disputatio.server.uploads import Uploads
 from disputatio.spending import Prices, read_prices
 from disputatio.trace import Trace
 from disputatio.types import Answer
@@ -88,6 +89,9 @@ class Service:
         )
         self.closing = False
         self.jobs = Jobs()
+        folder = self.keeping.uploads if self.access.writing else None
+        self.uploads = None if folder is None else Uploads(folder, self.keeping.upload_bytes)
+        self.staging = asyncio.Lock()  # one upload at a time is written to the folder
         self.metrics = Metrics(self.turns)
         self.audit = None if self.keeping.audit is None else AuditLog(self.keeping.audit)
         self.notice: dict[str, Any] | None = None
@@ -141,6 +145,15 @@ class Service:
         """Raise `NotAllowed` unless the server may write to its index."""
         if not self.access.writing:
             raise NotAllowed("this server does not write to its index: start it with --allow-writing")
+
+    async def sweep_uploads(self) -> None:
+        """End the uploads that a kill cut off; on an error of the index the next start tries again."""
+        if self.uploads is None or self.index is None:
+            return
+        try:
+            await asyncio.to_thread(self.uploads.sweep, self.index)
+        except (DisputatioError, OSError) as error:
+            LOG.error("uploads that were cut off stay for the next start: %s", shown(str(error)))
 
     # --- asking ---------------------------------------------------------------------------------
     def ask(self, request: AskRequest, *, client: str = "") -> Running:
@@ -287,6 +300,8 @@ class Service:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=1.0)
         await self.jobs.close(5.0)
+        if self.uploads is not None:
+            self.uploads.close()
         self.answers.close()
         if self.audit is not None:
             self.audit.close()

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
-from typing import Annotated, Any, BinaryIO
+import shutil
+from collections.abc import Callable, Coroutine
+from pathlib import PurePath
+from typing import Annotated, Any
 
-from fastapi import APIRouter, File, Form, Query, Response, UploadFile
+from fastapi import APIRouter, File, Form, Query, Request, Response, UploadFile
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from disputatio.errors import InputError
-from disputatio.server.faults import NotAllowed, shown
-from disputatio.server.jobs import Job
+from disputatio.server.faults import Conflicting, Full, NotAllowed
 from disputatio.server.replies import json_response
 from disputatio.server.routers.jobs import JobShape
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, Name
-from disputatio.store.contract import Index
-from disputatio.text import one_line
+from disputatio.server.uploads import Uploads
+from disputatio.store.ingesting.source import check_source_by
 
 _MOST = 1_000
 _MOST_FILES = 100
-_LONGEST = 150  # characters of a name
-_PIECE = 1 << 20
+_MOST_FIELDS, _LARGEST_FIELD = 10, 8_192  # fields that are no files; bytes of one
 
 
 class DocumentRow(BaseModel):
@@ -61,6 +58,7 @@ class Documents(BaseModel):
 def router(service: Service) -> APIRouter:
     """Return the router over a service."""
     routes = APIRouter(prefix="/api", tags=["index"], responses=FAULTS)
+    uploading = APIRouter(route_class=_upload_route(service))
 
     @routes.get(
         "/documents", operation_id="documents", summary="What is in the index", response_model=Documents
@@ -80,7 +78,7 @@ def router(service: Service) -> APIRouter:
             }
         )
 
-    @routes.post(
+    @uploading.post(
         "/ingest",
         operation_id="ingest",
         summary="Put uploaded files into the index, as a job",
@@ -91,20 +89,70 @@ def router(service: Service) -> APIRouter:
         files: Annotated[list[UploadFile], File(max_length=_MOST_FILES)],
         source_by: Annotated[Name | None, Form()] = None,
     ) -> Response:
-        service.check_writing()
-        folder = service.keeping.uploads
-        if folder is None:
-            raise NotAllowed("this server has no folder for uploads")
+        uploads = _uploads(service)
+        check_source_by(source_by)
         index = service.opened_index()
-        paths = [await asyncio.to_thread(_save, folder, file.filename or "", file.file) for file in files]
-        shared = bool(service.access.token)  # others than the owner of this machine may upload
-        job = service.jobs.start(
-            "ingest",
-            lambda job: _ingest(index, paths, job, source_by=source_by, shared=shared),
-        )
+        async with service.staging:
+            service.jobs.check("ingest")
+            named = [(file.filename or "", file.file) for file in files]
+            batch, staged = await asyncio.to_thread(uploads.stage, named)
+            shared = bool(service.access.token)  # others than the owner of this machine may upload
+            try:
+                job = service.jobs.start(
+                    "ingest",
+                    lambda job: uploads.ingest(
+                        index, batch, staged, source_by=source_by, shared=shared, progress=job.progress
+                    ),
+                )
+            except Conflicting:
+                await asyncio.to_thread(shutil.rmtree, batch)
+                raise
         return json_response(job.to_dict(), status=202)
 
+    routes.include_router(uploading)
     return routes
+
+
+def _uploads(service: Service) -> Uploads:
+    """Return the folder of uploads; raises `NotAllowed` if clients may not upload."""
+    service.check_writing()
+    if service.uploads is None:
+        raise NotAllowed("this server has no folder for uploads")
+    return service.uploads
+
+
+def _upload_route(service: Service) -> type[APIRoute]:
+    """Return a route that receives few bodies at a time, with small fields beside the files."""
+    under_way = 0
+
+    class UploadRoute(APIRoute):
+        """A route that checks whether an upload may come before it reads the body."""
+
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            handle = super().get_route_handler()
+
+            async def bounded(request: Request) -> Response:
+                nonlocal under_way
+                _uploads(service)
+                if under_way >= service.limits.uploads:
+                    raise Full(f"{under_way} uploads are under way already: try again later", 5.0)
+                under_way += 1
+                try:
+                    return await handle(_UploadRequest(request.scope, request.receive))
+                finally:
+                    under_way -= 1
+
+            return bounded
+
+    return UploadRoute
+
+
+class _UploadRequest(Request):
+    """A request whose form has files and a few small fields."""
+
+    def form(self, **_: Any) -> Any:
+        """Read the form, with the bounds of an upload."""
+        return super().form(max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=_LARGEST_FIELD)
 
 
 def _fields(document: Any) -> dict[str, Any]:
@@ -124,54 +172,3 @@ def _refused(service: Service) -> list[dict[str, str]]:
         if job.kind == "ingest" and job.result is not None
         for row in job.result["refused"]
     ]
-
-
-# --- uploads --------------------------------------------------------------------------------------
-def file_name(given: str) -> str:
-    """Return a safe file name for an upload: one part, without separators.
-
-    Raises `InputError` if nothing is left.
-
-    >>> file_name("../../etc/pass wd.txt"), file_name("C:\\\\a\\\\b.md")
-    ('pass wd.txt', 'b.md')
-    """
-    last = PureWindowsPath(PurePosixPath(one_line(given)).name).name
-    kept = "".join(letter if letter.isalnum() or letter in " .-_()" else "_" for letter in last)
-    stem, suffix = PurePosixPath(kept).stem.strip(" ."), PurePosixPath(kept).suffix
-    if not stem:
-        raise InputError(f"the name {given[:50]!r} of an upload is none that a file can have")
-    return f"{stem[:_LONGEST]}{suffix[:20]}"
-
-
-def _save(folder: Path, name: str, content: BinaryIO) -> Path:
-    """Save an upload under its name, whole or not at all; an earlier one of that name is replaced."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / file_name(name)
-    part = path.with_name(f".{path.name}.part")
-    part.unlink(missing_ok=True)
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as out:
-        while piece := content.read(_PIECE):
-            out.write(piece)
-    part.replace(path)
-    return path
-
-
-def _ingest(
-    index: Index, paths: Sequence[Path], job: Job, *, source_by: str | None, shared: bool
-) -> dict[str, Any]:
-    """Ingest files; return the counts, and the refused files with reasons.
-
-    With `shared` the documents may be from anyone: they get one owner, and the sources that they state are
-    kept apart (`store.ingesting.source.unverified`). Raises `StoreError`, `Cancelled`.
-    """
-    summary = index.ingest(
-        *paths,
-        source_by=source_by,
-        unverified=shared,
-        progress=lambda done, total, _: job.progress(done, total),
-    )
-    return asdict(summary) | {
-        "files": [path.name for path in paths],
-        "refused": [{"path": shown(path), "reason": shown(reason)} for path, reason in summary.refused],
-    }
