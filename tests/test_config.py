@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from disputatio.config import FILE, read_settings
+from disputatio.config import FILE, FOUND_MAY_SET, Settings, read_settings
 from disputatio.errors import ConfigError, InputError, NotJournalled, StoreError, UnknownName
 from disputatio.llm.cached_embedder import CachedEmbedder
 from disputatio.llm.call_cache import CallCache
@@ -44,28 +44,39 @@ def test_flags_come_before_the_environment_the_file_and_the_defaults(monkeypatch
     assert read_settings().strategy == "concat"
 
 
-@pytest.mark.parametrize(
-    ("text", "flags"),
-    [
-        ('strategy = "evil:run"', {"strategy": "concat"}),
-        ('model = "openai:gpt"', {"model": "none"}),
-        ('embedder = "openai:ada"', {"embedder": "none"}),
-        ('[role]\njudge = "openai:gpt"', {"role": {"judge": "none"}}),
-    ],
-)
-def test_a_file_that_merely_lies_there_imports_no_code_and_sends_nothing_away(
-    monkeypatch: pytest.MonkeyPatch, text: str, flags: dict[str, Any]
+@pytest.mark.parametrize("name", sorted(set(Settings.model_fields) - {*FOUND_MAY_SET, "cache"}))
+def test_a_file_that_merely_lies_there_sets_no_model_address_path_or_journal(
+    monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    Path(FILE).write_text(text)
-    with pytest.raises(InputError, match=r"DISPUTATIO_CONFIG=disputatio\.toml"):
+    value = {"role": '{judge = "none"}', "replay": "true"}.get(name, '"none"')
+    Path(FILE).write_text(f"{name} = {value}\n")
+    with pytest.raises(InputError, match=rf"may not set {name}: .*DISPUTATIO_CONFIG=disputatio\.toml"):
         read_settings()
-    read_settings(**flags)  # what the user names overrules it
-    monkeypatch.setenv("DISPUTATIO_ROLE", '{"reader": "none"}')
-    if "role" in text:  # another role of the user's does not
-        with pytest.raises(InputError, match="sends texts to a server"):
-            read_settings()
+    overruling = {"role": {"judge": "none"}, "replay": False, "index": Path("x")}
+    read_settings(**{name: overruling.get(name, "none")})  # what the user names overrules it
     monkeypatch.setenv("DISPUTATIO_CONFIG", FILE)
     read_settings()
+
+
+def test_another_role_of_the_user_does_not_allow_that_of_a_found_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Path(FILE).write_text('[role]\njudge = "openai:gpt"')
+    monkeypatch.setenv("DISPUTATIO_ROLE", '{"reader": "none"}')
+    with pytest.raises(InputError, match="may not set role"):
+        read_settings()
+
+
+def test_a_found_file_sets_expectation_limits_and_a_shipped_strategy() -> None:
+    limits = "".join(f"{name} = 5\n" for name in FOUND_MAY_SET[3:] if name != "context_tokens")
+    Path(FILE).write_text('strategy = "concat"\nexpect = "one"\nmin_confidence = 0.5\n' + limits)
+    settings = read_settings()
+    assert (settings.strategy, settings.expect, settings.min_confidence) == ("concat", "one", 0.5)
+    assert settings.total_seconds == 5
+    Path(FILE).write_text('strategy = "evil:run"')
+    with pytest.raises(InputError, match="may not set a strategy of your own"):
+        read_settings()
+    assert read_settings(strategy="concat").strategy == "concat"
 
 
 def test_a_path_below_home_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +93,6 @@ def test_a_path_below_home_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         ("model = ", InputError, "disputatio.toml or the environment"),
         ("kv_cache_gb = 0", InputError, "setting kv_cache_gb: Input should be greater than or equal to 1"),
         ('in_flight = "many"', InputError, "DISPUTATIO_IN_FLIGHT or disputatio.toml"),
-        ('role = "judge"', InputError, "setting role"),
         ('cache = "models"', InputError, "set by the variable DISPUTATIO_CACHE alone"),
     ],
 )

@@ -36,9 +36,11 @@ def test_a_trace_is_for_its_user_alone(tmp_path: Path) -> None:
 def test_the_journal_of_calls_is_for_its_user_alone(tmp_path: Path, made_before: bool) -> None:
     file = tmp_path / "calls.sqlite"
     if made_before:
-        file.touch(0o644)
-    CallCache(file)
+        CallCache(file).close()
+        file.chmod(0o644)
+    journal = CallCache(file)
     assert {mode(path) for path in tmp_path.iterdir()} == {0o600}
+    journal.close()
 
 
 def test_an_endless_question_is_refused() -> None:

@@ -29,6 +29,11 @@ FILE = "disputatio.toml"
 LARGEST_SETTINGS = 262_144  # bytes
 NAMED_FILE = "DISPUTATIO_CONFIG"
 """The variable that names the file of settings; one that was not named is trusted with less."""
+FOUND_MAY_SET = (
+    "strategy", "expect", "min_confidence", "merge_gb", "kv_cache_gb", "context_tokens", "in_flight",
+    "connect_seconds", "first_byte_seconds", "between_tokens_seconds", "total_seconds",
+)  # fmt: skip
+"""Settings that a file may make which merely lies in the working folder; of strategies, the shipped ones."""
 
 Say = Callable[[str], None]
 
@@ -122,29 +127,22 @@ def _check_size(file: Path) -> None:
         )
 
 
-def _check_found(found: Mapping[str, Any], named: Mapping[str, Any]) -> None:
-    """Refuse what a file that merely lies in the working folder may not choose, where it is not overruled.
+def _check_found(found: Mapping[str, Any], chosen: Mapping[str, Any]) -> None:
+    """Refuse a setting that a found file may not make, unless a flag or a variable overrules it.
 
-    It came with the folder, perhaps from a stranger: it may not import code, nor send texts to a server.
-    Raises `InputError` that says how to allow it.
+    The file came with the folder, perhaps from a stranger. Raises `InputError` that says how to allow it.
     """
     for name, value in found.items():
-        values = [value]
-        if isinstance(value, Mapping):  # each of its keys is overruled by itself
-            overruled = named.get(name)
-            values = [each for key, each in value.items() if key not in (overruled or {})]
-        elif name in named:
-            continue
-        danger = ""
-        if name == "strategy" and ":" in str(value):
-            danger = "imports code"
-        elif name in ("model", "role", "embedder") and any(
-            str(each).startswith("openai:") for each in values
-        ):
-            danger = "sends texts to a server"
-        if danger:
+        if name == "cache" or name not in Settings.model_fields:
+            continue  # refused, or explained, wherever it stands
+        allowed = name in FOUND_MAY_SET and not (name == "strategy" and ":" in str(value))
+        overruled = name in chosen
+        if overruled and isinstance(value, Mapping):  # its keys are overruled one by one
+            overruled = set(value) <= set(chosen[name])
+        if not allowed and not overruled:
+            setting = "a strategy of your own" if name in FOUND_MAY_SET else name
             raise InputError(
-                f"{FILE} in this folder {danger} ({name}); name the file, if it is yours, by "
+                f"{FILE} in this folder may not set {setting}: if the file is yours, name it by "
                 f"{NAMED_FILE}={FILE}, or set DISPUTATIO_{name.upper()} or the flag"
             )
 

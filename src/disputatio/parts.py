@@ -5,6 +5,7 @@ The only place that picks classes; nothing is opened before it is used.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -158,11 +159,13 @@ def embedder_for(
 
     `named` is what the user asked for by name, which is then not second-guessed. Query vectors are
     kept in the journal; on replay they come from there and no model is opened. None where the index
-    is, or is to be, searched by keyword alone, or is not there and not to be made. Raises
-    `StoreError` for what is no index, `ConfigError` for one of another embedder.
+    is, or is to be, searched by keyword alone, or is not there and not to be made. A new index is
+    trusted with its embedder on a server. Raises `StoreError` for what is no index, `ConfigError` for one
+    of another embedder, or of one on a server that the user has neither chosen nor allowed.
     """
     from disputatio.store.addresses import mask_secrets
     from disputatio.store.opening import read_index_note
+    from disputatio.store.trust import check_trusted, trust
 
     note = read_index_note(index)
     made_with = None if note is None else str(note.get("embedder", ""))
@@ -177,6 +180,8 @@ def embedder_for(
     if named is None:
         name = _reopened(made_with or "") or name
     served = name.startswith("openai:")
+    if served and named is None and not settings.embedder.startswith("openai:"):
+        check_trusted(index, name)
     if not served and not _is_here(name, "embedder"):
         say(f"fetching the embedder {name}, once")
     known = int(note.get("dimension") or 0) if note and name == _reopened(made_with or "") else None
@@ -189,6 +194,9 @@ def embedder_for(
             f"set DISPUTATIO_EMBEDDER to its name or folder{prefixes if served else ''}, "
             f"or give every passage a new vector with: disputatio index reembed NAME --index {shown}"
         )
+    if part is not None and served and note is None:
+        with contextlib.suppress(OSError):  # the index is made all the same; a search says what to do
+            trust(index, part.name)
     if part is None or settings.journal == "none":
         return part
     from disputatio.llm.cached_embedder import CachedEmbedder

@@ -101,7 +101,10 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("ask q --passages passages.jsonl --trace none/trace", "there is no folder"),
         ("ask q --passages passages.jsonl --trace .", "no file can be written there"),
         ("ask q --passages passages.jsonl --journal .", "is a folder, not a journal"),
-        ("ask q --passages passages.jsonl --journal script.json", "file is not a database"),
+        (
+            "ask q --passages passages.jsonl --journal script.json",
+            "script.json: is not a database, and so no journal",
+        ),
         ("ask q --passages passages.jsonl --journal none --replay", "--replay needs a journal"),
         ("ingest none", "none: no such file or folder"),
         (

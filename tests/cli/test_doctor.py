@@ -44,6 +44,7 @@ def test_without_a_language_model_the_trained_encoder_is_needed(
     assert checks["model none"]["state"] == "ok"
     assert checks["encoder"]["detail"].startswith("encoder:")
     config = workspace / "disputatio.toml"
+    monkeypatch.setenv("DISPUTATIO_CONFIG", str(config))
     config.write_text('encoder = "none"\n')
     checks = doctor(capsys, "--model", "none")[1]
     assert checks["encoder"]["state"] == "broken"

@@ -334,23 +334,47 @@ def _newer(file: Path) -> None:
             lambda file: file.write_text("not a database, but long enough to be read as one" * 40),
             "not a database",
         ),
-        (lambda file: file.mkdir(), "unable to open"),
+        (lambda file: file.mkdir(), "no regular file"),
+        (lambda file: file.touch(), "is empty"),
+        (lambda file: file.symlink_to(file.parent / "elsewhere"), "is a link"),
         (_foreign, "another program"),
         (_newer, "newer version"),
     ],
-    ids=["text", "folder", "foreign", "newer"],
+    ids=["text", "folder", "empty", "link", "foreign", "newer"],
 )
 def test_a_file_that_is_no_journal_is_refused_by_name_and_left_as_it_is(
     tmp_path: Path, spoil: Callable[[Path], object], words: str
 ) -> None:
     file = tmp_path / "calls.sqlite"
     spoil(file)
-    before = file.read_bytes() if file.is_file() else b""
+    before, rights = file.read_bytes() if file.is_file() else b"", file.lstat().st_mode
     with pytest.raises(StoreError, match=words) as caught:
         CallCache(file)
     assert "calls.sqlite" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert (file.read_bytes() if file.is_file() else b"") == before
+    assert file.lstat().st_mode == rights
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_journal_behind_a_link_is_not_opened(tmp_path: Path) -> None:
+    CallCache(tmp_path / "own.sqlite").close()
+    (tmp_path / "own.sqlite").chmod(0o640)
+    (tmp_path / "calls.sqlite").symlink_to(tmp_path / "own.sqlite")
+    for readonly in (False, True):
+        with pytest.raises(StoreError, match="is a link"):
+            CallCache(tmp_path / "calls.sqlite", readonly=readonly)
+    assert (tmp_path / "own.sqlite").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_journal_whose_name_is_in_the_log_alone_is_opened(tmp_path: Path) -> None:
+    file = tmp_path / "calls.sqlite"
+    writer = sqlite3.connect(file)  # as an earlier version made it, still open
+    writer.execute("PRAGMA journal_mode = WAL")
+    writer.execute(f"PRAGMA application_id = {0x44535054}")
+    assert file.read_bytes()[68:72] == bytes(4)
+    CallCache(file).close()
+    writer.close()
 
 
 def test_a_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ import typer
 from disputatio.cli.messages import say
 from disputatio.cli.opening import named_index, open_named
 from disputatio.cli.options import Indexes, IndexFolder, Json
-from disputatio.errors import InputError
+from disputatio.errors import InputError, StoreError
 
 if TYPE_CHECKING:
     from disputatio.store.contract import Index
@@ -179,14 +180,47 @@ def reembed(
     from disputatio.parts import open_embedder
     from disputatio.rendering.wording import count
     from disputatio.store.opening import require_folder
+    from disputatio.store.trust import trust as trust_index
 
     opened = require_folder(open_one(index), "give new vectors")
     with Meter("embedding") as meter:
         part = open_embedder(embedder, pull=True)
         opened.reembed(part, progress=lambda done, total: meter.update(done, total, "embedding"))
     figures = opened.info()
+    if figures.embedder.startswith("openai:"):
+        with contextlib.suppress(OSError):
+            trust_index(opened.path, figures.embedder)
     passages = count(figures.passages, "passage")
     write(f"{_shown(figures.path)}: {passages}, embedder {figures.embedder or 'none'}\n")
+
+
+@app.command()
+def trust(
+    index: Annotated[Path, typer.Argument(metavar="DIR", help="The index, a folder or an address.")],
+) -> None:
+    """Allow an index that you did not make to use the embedder on a server that it names.
+
+    Every query is then sent there (OPENAI_BASE_URL), with your key. It is recorded in your folder of
+    configuration, for this place of the index and this model.
+    """
+    from disputatio.cli.screen import write
+    from disputatio.store.addresses import mask_secrets
+    from disputatio.store.opening import read_index_note
+    from disputatio.store.trust import file_of_user
+    from disputatio.store.trust import trust as trust_index
+
+    note, shown = read_index_note(index), _shown(mask_secrets(index))
+    if note is None:
+        raise StoreError(f"{shown}: there is no index here")
+    embedder = str(note.get("embedder") or "")
+    if not embedder.startswith("openai:"):
+        write(f"{shown}: uses no embedder on a server; there is nothing to allow\n")
+        return
+    try:
+        trust_index(index, embedder)
+    except OSError as error:
+        raise StoreError(f"{file_of_user()}: cannot be written to: {error.strerror}") from error
+    write(f"{shown}: may use {_shown(embedder.partition('#')[0])}\n")
 
 
 @app.command()

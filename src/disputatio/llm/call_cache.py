@@ -9,10 +9,13 @@ same call, the first result stays and both get it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import sqlite3
+import stat
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -79,13 +82,13 @@ class CallCache:
         self._hits = self._misses = 0
         with self._faults():
             if readonly:
+                self._check_file(keep_rights=True)
                 self._db = self._open_readonly()
             else:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                # For the user alone, and so are the log and the index that SQLite puts beside it.
-                with contextlib.suppress(OSError):  # SQLite raises for a file that cannot be opened
-                    os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-                    self.path.chmod(0o600)  # made by an earlier version
+                if not os.path.lexists(self.path):
+                    self._make()
+                self._check_file()
                 self._db = self._connect(str(self.path), uri=False)
         try:
             with self._faults():
@@ -93,6 +96,59 @@ class CallCache:
         except StoreError:
             self._db.close()
             raise
+
+    def _make(self) -> None:
+        """Make the file aside and put it in its place whole, unless another process has done so.
+
+        It is for the user alone, and so are the log and the index that SQLite puts beside it.
+        """
+        handle, name = tempfile.mkstemp(prefix=f"{self.path.name}.", suffix=".part", dir=self.path.parent)
+        os.close(handle)
+        part = Path(name)
+        try:
+            with contextlib.closing(self._connect(name, uri=False)) as db:
+                db.execute(f"PRAGMA application_id = {_APPLICATION}")
+            try:
+                os.link(part, self.path)
+            except FileExistsError:
+                return
+            except OSError:  # a disk without hard links
+                part.rename(self.path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _check_file(self, *, keep_rights: bool = False) -> None:
+        """Raise `StoreError` for a link and for a file that is no journal; only a journal gets its rights.
+
+        The header of one that an earlier version left open may be in its log alone, where SQLite finds it.
+        """
+        try:
+            handle = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise StoreError(f"{self.path}: is a link; name the journal that it leads to") from error
+            raise
+        try:
+            about = os.fstat(handle)
+            if not stat.S_ISREG(about.st_mode):
+                raise StoreError(f"{self.path}: is no regular file, and so no journal")
+            head = os.pread(handle, 72, 0)
+            if not head.startswith(b"SQLite format 3\0"):
+                why = (
+                    "is not a database, and so no journal" if head else "is empty, and no journal: delete it"
+                )
+                raise StoreError(f"{self.path}: {why}, or name another file")
+            owner = int.from_bytes(head[68:], "big")
+            if owner != _APPLICATION:
+                with contextlib.closing(self._open_readonly()) as db:
+                    owner = int(db.execute("PRAGMA application_id").fetchone()[0])
+            if owner != _APPLICATION:
+                raise StoreError(f"{self.path}: is a database of another program, not a journal")
+            if not keep_rights and stat.S_IMODE(about.st_mode) != 0o600:
+                with contextlib.suppress(PermissionError):  # of another user, who shares it
+                    os.fchmod(handle, 0o600)  # made by an earlier version
+        finally:
+            os.close(handle)
 
     def _connect(self, name: str, *, uri: bool) -> sqlite3.Connection:
         db = sqlite3.connect(name, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=uri)
@@ -121,7 +177,6 @@ class CallCache:
         with self._transaction():
             for migrate in _MIGRATIONS[self._version() :]:
                 migrate(db)
-            db.execute(f"PRAGMA application_id = {_APPLICATION}")
             db.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
 
     def _use_log(self) -> None:
@@ -138,12 +193,8 @@ class CallCache:
                 return
 
     def _version(self) -> int:
-        """Return the version of the file, 0 if it is new; raises `StoreError` for one that is not ours."""
-        owner = int(self._db.execute("PRAGMA application_id").fetchone()[0])
+        """Return the version of the file, 0 if it is new; raises `StoreError` for a newer program's."""
         version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
-        tables = int(self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-        if owner != _APPLICATION and (owner or version or tables):
-            raise StoreError(f"{self.path} is a database of another program, not a journal")
         if version > len(_MIGRATIONS):
             raise StoreError(
                 f"{self.path} was written by a newer version of Disputatio ({version}, this one knows "
