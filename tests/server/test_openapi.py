@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from disputatio.server.openapi import schema
+from disputatio.server.shapes import event_schemas
 from tests.server.ferry import ferry, served
 
 DOCUMENT = schema()
@@ -51,3 +52,7 @@ def test_an_answer_and_a_passage_are_of_the_described_shape(tmp_path: Path) -> N
             assert shape("Event").is_valid(data)
         assert not shape("Answer").is_valid({**answer, "answers": None})
         assert shape("Around").is_valid(server.client.get("/api/passages/p1").json())
+
+
+def test_the_schemas_of_events_are_built_once() -> None:
+    assert event_schemas() is event_schemas()

@@ -95,6 +95,7 @@ EVENT = {STREAM: {"schema": {"$ref": _EVENT}}}
 """The content of a stream: each `data` line is one of the events."""
 
 
+@cache
 def event_schemas() -> dict[str, Any]:
     """Return the component `Event` of the API's description, with the components that it refers to."""
     any_of: Any = Annotated[typing.Union[_EVENTS], Field(discriminator="event")]  # noqa: UP007 (made of a tuple)
