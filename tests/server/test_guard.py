@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI, Response
 
+from disputatio.server.connections import listening, port_of, server_of
 from disputatio.server.options import Access, Limits
 from tests.server import hostile
 from tests.server.ferry import Served, ferry, served
@@ -214,3 +217,30 @@ def test_a_connection_beyond_the_most_is_cut(impatient: Served) -> None:
     finally:
         for line in lines:
             line.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("pause", [0.05, 3.0])
+def test_a_reply_is_cut_only_for_a_client_that_takes_nothing_of_it(tmp_path: Path, pause: float) -> None:
+    size = 8 << 20
+    app = FastAPI()
+    app.add_api_route("/large", lambda: Response(bytes(size)))
+    listener = listening("127.0.0.1", 0)
+    server = server_of(app, Limits(write_seconds=0.3))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    taken = 0
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        client.settimeout(10)
+        client.connect(("127.0.0.1", port_of(listener)))
+        client.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        time.sleep(pause)
+        with contextlib.suppress(ConnectionError):
+            while piece := client.recv(262_144):
+                taken += len(piece)
+                time.sleep(0.02)
+    server.should_exit = True
+    thread.join(10)
+    listener.close()
+    assert (taken > size) == (pause < 1)

@@ -22,6 +22,8 @@ from disputatio.server.options import Limits
 _LARGEST_HEAD = 32_768  # bytes of a request's line and headers
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 _IDLE = 30  # seconds that a connection stays without a request
+_SENT = 128 << 10  # bytes that the system holds for a client: of what it holds, none is seen to be taken
+_LONGEST_PAUSE = 20  # times `write_seconds` in which a client has to take what waits for it
 
 
 def protocol(limits: Limits) -> type[asyncio.Protocol]:
@@ -32,9 +34,12 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
 
         _head: asyncio.TimerHandle | None = None
         _taking: asyncio.TimerHandle | None = None
+        _untaken = 0  # bytes that waited for the client when it was last looked at
+        _looks = 0
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
+            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENT)
             if len(self.connections) > limits.connections:
                 transport.abort()
                 return
@@ -51,7 +56,21 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
 
         def pause_writing(self) -> None:
             super().pause_writing()
-            self._taking = self._taking or self.loop.call_later(limits.write_seconds, self.transport.abort)
+            if self._taking is None:
+                self._looks = 0
+                self._look_later()
+
+        def _look_later(self) -> None:
+            self._untaken = self.transport.get_write_buffer_size()
+            self._taking = self.loop.call_later(limits.write_seconds, self._look)
+
+        def _look(self) -> None:
+            """Close the connection unless the client has taken something since, and is not too late."""
+            self._looks += 1
+            if self._looks < _LONGEST_PAUSE and self.transport.get_write_buffer_size() < self._untaken:
+                self._look_later()
+            else:
+                self.transport.abort()
 
         def resume_writing(self) -> None:
             super().resume_writing()

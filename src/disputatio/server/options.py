@@ -17,8 +17,8 @@ class Limits:
     question may cost `calls`, `tokens` and `seconds`; it goes on for `abandoned` seconds without a follower,
     and its events stay for `linger` seconds after the end. `body` and `upload` are bytes, and
     `uploads` are received at a time. A client has `header_seconds` for a request's head, `body_seconds` and a
-    second for each 16 kB for its body, which may rest for `rest_seconds`, and `write_seconds` to take each
-    piece of a reply. There are `connections` at a time.
+    second for each 16 kB for its body, which may rest for `rest_seconds`, `write_seconds` to take some of a
+    reply, and 20 times that to take what waits. There are `connections` at a time.
     """
 
     in_flight: int = 16
