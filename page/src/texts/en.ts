@@ -123,7 +123,7 @@ export const en = {
     kind: "Conflict",
     holds: "What could change it",
     certificate: (liars: number, sources: number) =>
-      liars === 1 ? `One lying source of ${n(sources)}` : `${n(liars)} of ${count(sources, "source")} would have to lie`,
+      sources === 1 ? "The only source" : liars === 1 ? `One lying source of ${n(sources)}` : `${n(liars)} of ${count(sources, "source")} would have to lie`,
     certificateNames: (names: readonly string[]) => `for example ${names.join(" and ")}`,
     corrupted: (k: number) =>
       k ? `No ${k === 1 ? "single corrupted passage" : count(k, "corrupted passage")} can` : "One corrupted passage can",

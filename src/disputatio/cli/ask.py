@@ -65,7 +65,7 @@ def ask(
         Expect | None,
         typer.Option(
             metavar="auto|one|several",
-            help="How many answers are right: one, several, or what shows.  [default: auto]",
+            help="Right answers to expect: one, several, or as the question asks.  [default: auto]",
         ),
     ] = None,
     setting: StrategyOptions = None,

@@ -18,7 +18,7 @@ _Name = Annotated[
 
 @app.command("list")
 def list_command(as_json: Json = False) -> None:
-    """List the models known by name, and which are here."""
+    """List the models known by name, and show which have been fetched."""
     from disputatio.cli.screen import write, write_json
     from disputatio.llm import catalogue
 

@@ -94,7 +94,7 @@ def serve(
 ) -> None:
     """Serve an index: the API at /api, chat clients at /v1, agents at /mcp, the page at /.
 
-    It listens at loopback only. To open it to others give a token and the names it goes by.
+    It listens at loopback only. To open it to others, give a token and its host names.
     """
     for package in _NEEDED:
         if importlib.util.find_spec(package) is None:

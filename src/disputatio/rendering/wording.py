@@ -135,6 +135,8 @@ def certified(certificate: Certificate) -> str:
     '2 of 5 sources would have to lie to change this answer, such as a.example and b.example'
     >>> certified(Certificate(owners=1, voters=2, names=("a.example",)))
     'one lying source of 2 could change this answer, such as a.example'
+    >>> certified(Certificate(owners=1, voters=1, names=("a.example",)))
+    'this answer rests on a single source: a.example'
     >>> certified(Certificate(owners=2, voters=3, names=("a", "b"), corrupted=1))
     'no single corrupted passage can change this answer; 2 of 3 sources would have to lie'
     >>> certified(Certificate(owners=1, voters=2, unread=1))
@@ -155,6 +157,8 @@ def certified(certificate: Certificate) -> str:
         most = "single corrupted passage" if corrupted == 1 else f"{corrupted:,} corrupted passages"
         proven = f"no {most} can change this answer"
         return f"{proven}; {liars}" if fewest > 1 else proven
+    if fewest == 1 and certificate.voters == 1:
+        return f"this answer rests on a single source{': ' if such else ''}{', '.join(certificate.names)}"
     if fewest == 1:
         return f"one lying source of {certificate.voters:,} could change this answer{such}"
     return f"{liars} to change this answer{such}"
