@@ -65,7 +65,7 @@ def ask(
         Expect | None,
         typer.Option(
             metavar="auto|one|several",
-            help="Right answers to expect: one, several, or as the question asks.  [default: auto]",
+            help="How many answers are right; auto: decide from the question and passages.  [default: auto]",
         ),
     ] = None,
     setting: StrategyOptions = None,

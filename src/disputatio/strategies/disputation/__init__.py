@@ -118,7 +118,7 @@ def disputation(
     standing: Annotated[bool, "weigh how the passages of an answer read, besides their votes"] = True,
     certainty: Annotated[bool, "weigh how certain the readers were, where the model tells"] = True,
     expect: Annotated[
-        Expectation, "how many answers are right: one, several (of namesakes, of a list), or what shows"
+        Expectation, "how many answers are right: one, several (of namesakes, of a list), or auto"
     ] = "auto",
     belief: Annotated[
         bool, "where no answer clearly leads, weigh which the model itself holds likely"
@@ -137,7 +137,7 @@ def disputation(
     only where the encoder is not sure; `auto` is `encoder` where there is no language model, else `llm`.
     `copies` takes similarity to passages with other answers as a sign of alteration, `order` takes the
     better-ranked of two for the original; `standing` weighs how passages read, `certainty` how sure their
-    readers were. `expect` is how many answers are right; `auto` goes by what shows. `belief` asks the model's
+    readers were. `expect` is how many answers are right; `auto` decides from the question and passages. `belief` asks the model's
     own where answers contradict each other and neither a lead of two accounts, nor known sources, nor dates
     decide. `debate` is the most rounds of debate, `complete` of searching further (0 also leaves a question of
     several parts undivided), `wider` the most passages to read beyond the first where answers contradict each
