@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from disputatio.errors import InputError
+from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import ask
 from disputatio.strategies.ra_rag import batch_size, ra_rag
 from disputatio.types import Answer, Passage, Source
@@ -23,7 +24,7 @@ def asked(
     sources: dict[str, Source] | None = None,
     **options: object,
 ) -> Answer:
-    return ra_rag(QUESTION, kit(model, shelves, sources), **options)  # type: ignore[arg-type]
+    return ra_rag(QUESTION, kit(model, shelves, sources), **{"options": 10, **options})  # type: ignore[arg-type]
 
 
 def test_one_reliable_source_outweighs_two_that_are_not() -> None:
@@ -45,6 +46,30 @@ def test_one_reliable_source_outweighs_two_that_are_not() -> None:
     assert answer.conflict.kind == "misinformation"
 
 
+def test_a_vote_has_as_many_possible_answers_as_the_estimate_has_sources() -> None:
+    shelves = [source("a", LIE), source("b", LIE), source("c", LIE), source("d", TRUE)]
+    known = rated(a=0.4, b=0.4, c=0.4, d=0.9)
+    assert asked(Reader(), shelves, known, options=None).answers == (TRUE,)  # 4 w - 1: 2.6 against 1.8
+    assert asked(Reader(), shelves, known, options=10).answers == (LIE,)  # 10 w - 1: 8 against 9
+    more = known | rated(**{f"other{n}": 0.5 for n in range(6)})  # ten sources were estimated
+    assert asked(Reader(), shelves, more, options=None).answers == (LIE,)
+
+
+def test_the_papers_reader_is_asked_for_keywords_alone() -> None:
+    lines = {"Ingrid": TRUE, "still stands": "I don't know"}
+    model = Scripted(
+        lambda text: json.dumps({"answer": lines["Ingrid" if TRUE in text else "still stands"]}),
+        choices={"": {"Yes": 0.9, "No": 0.1}},
+    )
+    shelves = [source("a", TRUE), source("b")]
+    parts = kit(model, shelves)
+    answer = ra_rag(QUESTION, parts, reader="paper")
+    assert (answer.answers, [reply.answer for reply in answer.replies]) == ((TRUE,), [TRUE, ""])
+    prompts = [call.prompt.messages[0].content for call in model.calls if call.sampling]
+    assert prompts and not any('"answered"' in prompt or '"quote"' in prompt for prompt in prompts)
+    assert answer.conflict.positions[0].passages == ("a",)
+
+
 def test_weights_of_equals_are_the_majority() -> None:
     shelves = [source("a", LIE), source("b", LIE), source("c", TRUE)]
     answer = asked(Reader(), shelves, rated(a=0.2, b=0.2, c=0.9), weights="uniform")
@@ -61,7 +86,7 @@ def test_without_any_estimate_the_votes_are_equal_and_the_trace_says_so() -> Non
 
 def test_a_source_without_an_estimate_has_the_prior() -> None:
     parts = kit(Reader(), [source("a", TRUE), source("b", LIE)], rated(b=0.4))
-    answer = ra_rag(QUESTION, parts)
+    answer = ra_rag(QUESTION, parts, options=10)
     assert answer.answers == (TRUE,)
     assert [position.weight for position in answer.conflict.positions] == [4.0, 3.0]
     [event] = [event for event in parts.trace.records() if event["event"] == "unestimated"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from disputatio.agents.replies import echoes
 from disputatio.agents.source_reader import read_sources
@@ -155,15 +156,15 @@ def answer_per_source(
     *,
     max_tokens: int = 96,
     gate: bool = True,
+    reader: Literal["ours", "paper"] = "ours",
 ) -> list[SourceReply]:
     """Return one answer for each source from its passages alone, all in one batch.
 
     With the `gate` a source without a relevant passage says "I don't know" without a call.
     """
     relevant = [retrieved for retrieved in retrieved_sources if retrieved.relevant or not gate]
-    replies = iter(
-        read_sources(question, [retrieved.passages for retrieved in relevant], kit, max_tokens=max_tokens)
-    )
+    shelves = [retrieved.passages for retrieved in relevant]
+    replies = iter(read_sources(question, shelves, kit, max_tokens=max_tokens, reader=reader))
     answered = []
     for retrieved in retrieved_sources:
         if retrieved.relevant or not gate:
@@ -237,11 +238,14 @@ def ask_sources(
     tau: float,
     max_tokens: int,
     checks: Checks = OURS,
+    reader: Literal["ours", "paper"] = "ours",
 ) -> list[SourceReply]:
     """Return one answer for each source from its passages alone; an answer that they do not support is
     dropped.
     """
-    replies = answer_per_source(question, retrieved_sources, kit, max_tokens=max_tokens, gate=checks.gate)
+    replies = answer_per_source(
+        question, retrieved_sources, kit, max_tokens=max_tokens, gate=checks.gate, reader=reader
+    )
     return drop_unsupported(question, replies, kit, tau=tau, checks=checks)
 
 

@@ -20,7 +20,7 @@ from disputatio.events import Uncertified
 from disputatio.kit import Kit
 from disputatio.reliability.certificate import certify
 from disputatio.reliability.owner_votes import rule
-from disputatio.reliability.weighted_vote import weighted_vote
+from disputatio.reliability.weighted_vote import CAP, weighted_vote
 from disputatio.types import Answer, Certificate, Conflict, ConflictKind, Position, PositionVerdict
 from disputatio.values import is_yes_or_no
 
@@ -137,8 +137,13 @@ def voted_answer(question: str, replies: Sequence[SourceReply], verdict: Verdict
     )
 
 
-def possible_answers(clusters: Clusters, options: int) -> int:
-    """L, the number of possible answers: 2 if all answers are yes or no, else `options`."""
+def possible_answers(clusters: Clusters, options: int | None, sources: int) -> int:
+    """L, the number of possible answers: 2 if all answers are yes or no, else `options`.
+
+    Without `options` it is that of the estimate: the number of `sources`, from 2 to 10.
+    """
+    if options is None:
+        options = max(2, min(sources, CAP))
     return 2 if clusters.answers and all(map(is_yes_or_no, clusters.answers)) else options
 
 

@@ -35,7 +35,7 @@ from disputatio.types import Example, Source
 FORMAT = "multisource"
 FILE = "estimates.json"
 Estimator = Literal["paper", "ours"]
-_SETTINGS = ("tau", "f_align", "per_source", "max_tokens")
+_SETTINGS = ("tau", "f_align", "per_source", "max_tokens", "reader")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +156,7 @@ def heard_on(example: Example, kit: Kit, options: Mapping[str, Any]) -> tuple[di
         tau=settings.get("tau", 0.1),
         max_tokens=settings.get("max_tokens", 96),
         checks=read_checks(str(settings.get("f_align", "paper"))),
+        reader=settings.get("reader", "ours"),
     )
     clusters = cluster(example.question, [reply.answer for reply in replies], asking_kit)
     votes = zip((reply.source for reply in replies), clusters.votes, strict=True)

@@ -4,7 +4,7 @@ RA-RAG (Hwang et al. 2024, "Retrieval-Augmented Generation with Estimation of So
 2410.22954): the best passages within each source, an answer from those alone, f_align, the kappa most
 reliable relevant and reliable sources (kappa-RRSS), and the weighted majority vote. Differences from the
 paper: sources are asked in speculative batches, as many at once as are likely still needed; the reply is one JSON
-object with a verbatim quote; f_align is scored by the kit's judge of entailment (a model's P(yes), or a
+object that says whether the passages answer, with a verbatim quote (`reader=paper`: keywords or "I don't know" alone); f_align is scored by the kit's judge of entailment (a model's P(yes), or a
 cross-encoder) and not by AlignScore, so that tau = 0.1 is another bar than the paper's.
 
 `f_align=ours` adds what helps small models: a source in which retrieval finds nothing on the question costs no call
@@ -17,7 +17,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-from disputatio.agents.options import Estimates, FAlign, Logprobs, MaxTokens, PerSource, PossibleAnswers, Tau
+from disputatio.agents.options import (
+    Estimates,
+    FAlign,
+    Logprobs,
+    MaxTokens,
+    PerSource,
+    PossibleAnswers,
+    SourceReader,
+    Tau,
+)
 from disputatio.agents.per_source import (
     OURS,
     Checks,
@@ -57,12 +66,13 @@ def ra_rag(
         Literal["estimated", "uniform", "oracle"],
         "what votes weigh by: estimates, nothing, or the truth that passages carry",
     ] = "estimated",
-    options: PossibleAnswers = 10,
+    options: PossibleAnswers = None,
     independent: Annotated[
         bool, "one vote per owner or group of copies, by the lower end of its interval"
     ] = False,
     per_source: PerSource = 3,
     max_tokens: MaxTokens = 96,
+    reader: SourceReader = "ours",
 ) -> Answer:
     """Ask sources by falling reliability until `kappa` have an answer, and take their weighted vote.
 
@@ -71,7 +81,7 @@ def ra_rag(
     where w is the source's reliability: `estimated` by the calibration, equal for all (`uniform`, a plain
     majority), or the `true_reliability` in the passages' metadata (`oracle`, `InputError` if one has none).
     With `oracle` a vote weighs that p itself, as the paper's Oracle WMV has it. `options` is L, the number of
-    possible answers; 2 for yes or no.
+    possible answers; 2 for yes or no, and without it the number of sources, at most 10, as in the estimate.
 
     `independent` goes beyond the paper: sources of one owner or one group of copies have one vote together,
     weighed by the lower end of the reliability's interval and never negative.
@@ -86,9 +96,10 @@ def ra_rag(
     if independent:
         ranked = _one_of_each_voter_first(ranked, kit)
     checks = read_checks(f_align)
-    replies, rounds = _ask(question, ranked, kit, kappa, tau, selection, max_tokens, checks)
+    replies, rounds = _ask(question, ranked, kit, kappa, tau, selection, max_tokens, checks, reader)
     clusters = cluster(question, [reply.answer for reply in replies], kit)
-    options = possible_answers(clusters, options)
+    names = {*kit.sources, *(retrieved.source for retrieved in retrieved_sources)}
+    options = possible_answers(clusters, options, len(names))
     if independent:
         verdict = decide_by_owner(replies, clusters, _owner_weights(records, replies, options), kit)
     else:
@@ -179,11 +190,14 @@ def _ask(
     selection: str,
     max_tokens: int,
     checks: Checks = OURS,
+    reader: Literal["ours", "paper"] = "ours",
 ) -> tuple[list[SourceReply], int]:
     """Return the replies that vote, in the order of their sources, and in how many rounds they were asked."""
     if selection != "rrss":
         chosen = ranked if selection == "all" else ranked[:kappa]
-        replies = ask_sources(question, chosen, kit, tau=tau, max_tokens=max_tokens, checks=checks)
+        replies = ask_sources(
+            question, chosen, kit, tau=tau, max_tokens=max_tokens, checks=checks, reader=reader
+        )
         return replies, int(any(reply.asked for reply in replies))
     replies = []
     remaining = list(ranked)
@@ -193,7 +207,7 @@ def _ask(
         batch: list[RetrievedSource] = []
         while remaining and sum(retrieved.relevant or not checks.gate for retrieved in batch) < size:
             batch.append(remaining.pop(0))
-        new = ask_sources(question, batch, kit, tau=tau, max_tokens=max_tokens, checks=checks)
+        new = ask_sources(question, batch, kit, tau=tau, max_tokens=max_tokens, checks=checks, reader=reader)
         replies += new
         rounds += any(reply.asked for reply in new)
         asked = sum(reply.asked for reply in replies)

@@ -3,7 +3,8 @@
 Agent 3 reads the kept documents and writes an answer with `[X]` after each statement; code divides it into claims
 with their citations. Agent 4 sees documents, answer and claims. Each follow-up question is answered from the
 documents found for it, all at once and without the judge, and a model merges that answer into the one before;
-citations keep their numbers through the merge. Differences: a reply is a JSON object around the prose; a mark that
+citations keep their numbers through the merge. Differences: the release deletes all marks before it merges and
+returns prose without any, here they stay; a reply is a JSON object around the prose; a mark that
 names no document is dropped; a citation is the stretch of the document that is nearest to its statement, found by
 code; where a merge cannot be used, the new claims are added to the old ones.
 """
