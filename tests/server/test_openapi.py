@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from disputatio.server.app import create_app
 from disputatio.server.openapi import schema
 from disputatio.server.shapes import event_schemas
 from tests.server.ferry import ferry, served
@@ -56,3 +57,10 @@ def test_an_answer_and_a_passage_are_of_the_described_shape(tmp_path: Path) -> N
 
 def test_the_schemas_of_events_are_built_once() -> None:
     assert event_schemas() is event_schemas()
+
+
+def test_the_description_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = create_app(ferry(tmp_path))
+    first = app.openapi()
+    monkeypatch.setattr("disputatio.server.app.event_schemas", lambda: pytest.fail("it is built again"))
+    assert app.openapi() is first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ def _describe_events(app: FastAPI) -> None:
     """Add the events of streams to the API description; no response model includes them."""
     described = app.openapi
 
+    @cache  # it takes a tenth of a second of the loop that serves all
     def whole() -> dict[str, Any]:
         document = described()
         known = document["components"]["schemas"]
