@@ -99,8 +99,8 @@ def test_a_kill_leaves_the_old_or_the_new_state_and_running_again_goes_on(
         _killed_at(patch, moment, 2)
         index.ingest(docs)
     after = FolderIndex.open(tmp_path / "ix")
-    # A reader has what was acknowledged: two documents a batch, and the kill falls into the second.
-    shown = 4 if moment == "after the manifest" else 2
+    # A reader has what was committed: two documents a batch, and the kill falls into the second.
+    shown = 4 if moment in ("after the commit", "after the manifest") else 2
     assert len(after.search("dog", k=100)) == 2 * shown
     assert len(after.search("cat", k=100)) == 2 * (10 - shown)
     assert after.delete(sources=["nobody"]) == 0  # a writer shows what was committed as well

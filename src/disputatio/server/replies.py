@@ -85,9 +85,11 @@ async def with_heartbeat(items: AsyncIterator[_Item]) -> AsyncGenerator[_Item | 
             following = None
             yield item
     finally:
-        if following is not None and not following.done():
+        if following is not None:
             following.cancel()
             await asyncio.wait({following})
+            if not following.cancelled():
+                following.exception()  # the end of the items, which came as the client left
 
 
 async def _next(items: AsyncIterator[_Item]) -> _Item:

@@ -20,7 +20,7 @@ SERVERS = {
     "milvus": "disputatio.store.remote.milvus:MilvusIndex",
 }
 _BUCKETS = ("s3:/", "gs:/", "gcs:/", "abfs:/", "hdfs:/", "file:/")  # what `index sync` opens
-_SECRET = re.compile(r"([A-Za-z][\w+.-]*:/+).*[@?].*")  # from the first address on that may hold one
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]{0,31}:/+")  # bounded, so that a search takes linear time
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]+:/")
 
 
@@ -49,7 +49,12 @@ def mask_secrets(path: str | Path) -> str:
     >>> mask_secrets("a.index,postgresql://ada:secret@db.example/town")
     'a.index,postgresql://…'
     """
-    return server_class(path).at(path).shown if is_served(path) else _SECRET.sub(r"\1…", str(path))
+    if is_served(path):
+        return server_class(path).at(path).shown
+    text, address = str(path), _SCHEME.search(str(path))
+    if address is None or max(text.rfind("@"), text.rfind("?")) < address.end():
+        return text
+    return f"{text[: address.end()]}…"  # from the first address on that may hold a secret
 
 
 def split_paths(path: str | Path) -> tuple[Path, ...]:
