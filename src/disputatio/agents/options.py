@@ -23,11 +23,11 @@ FAlign = Annotated[
 Votes = Annotated[int, "sampled votes in place of log-probabilities; 0: none"]
 PossibleAnswers = Annotated[
     int | None,
-    "L, the number of possible answers, in the weight L w - 1 of a vote; none: as in the estimate, that of sources",
+    "L, the number of possible answers, in the weight L w - 1; none: as in the estimate",
 ]
 SourceReader = Annotated[
     Literal["ours", "paper"],
-    "reply of a source's agent: ours says whether it answers and quotes, that of the paper is keywords alone",
+    "reply of a source's agent: ours says whether it answers and quotes, paper gives keywords",
 ]
 Deviations = Annotated[float, "drop passages that score this many deviations below the mean"]
 Floor = Annotated[float, "lowest score of an answer that counts as evidence"]

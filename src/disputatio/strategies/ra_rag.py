@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from disputatio.agents.options import (
@@ -43,7 +44,7 @@ from disputatio.events import SourcesAsked, Stale, Unestimated
 from disputatio.kit import Kit
 from disputatio.reliability.true_reliability import TRUE, true_reliabilities
 from disputatio.reliability.weighted_vote import weights_of
-from disputatio.types import Answer, Source
+from disputatio.types import Answer, Basis, Source
 
 LOGPROBS = Logprobs("used", purpose="check answers against their passages")
 ESTIMATES = Estimates(only_with="weights=estimated")
@@ -98,14 +99,17 @@ def ra_rag(
     checks = read_checks(f_align)
     replies, rounds = _ask(question, ranked, kit, kappa, tau, selection, max_tokens, checks, reader)
     clusters = cluster(question, [reply.answer for reply in replies], kit)
-    names = {*kit.sources, *(retrieved.source for retrieved in retrieved_sources)}
-    options = possible_answers(clusters, options, len(names))
+    # Deciding again knows fewer sources than there were, so their number is recorded.
+    known = int(kit.recorded.get("known_sources", len(kit.sources)))
+    others = {retrieved.source for retrieved in retrieved_sources} - kit.sources.keys()
+    options = possible_answers(clusters, options, known + len(others))
     if independent:
         verdict = decide_by_owner(replies, clusters, _owner_weights(records, replies, options), kit)
     else:
         voting = _source_weights(records, replies, options, plain=weights == "oracle")
         verdict = decide(replies, clusters, voting, kit)
-    return voted_answer(question, replies, verdict, rounds=rounds)
+    answer = voted_answer(question, replies, verdict, rounds=rounds)
+    return replace(answer, basis=Basis(details={"known_sources": known}))
 
 
 def _records(
