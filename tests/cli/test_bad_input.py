@@ -412,7 +412,7 @@ def test_ctrl_c_while_modules_are_loaded_ends_with_130_and_no_traceback() -> Non
     module, _, function = pyproject["project"]["scripts"]["disputatio"].partition(":")
     code = f"""
 import os, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)
 class Interrupt:
     def find_spec(self, name, *_):
         if name == "disputatio.cli.messages":
