@@ -14,8 +14,8 @@ from scripts.structure import Imports, circles, imported, imports_of, structure_
 SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
-ROOMS, ARROWS, PUBLIC_NAMES = 36, 244, 62  # the most there may be, as scripts/structure.py counts them
-MODULES, LINES_OF_SRC, LINES_OF_BENCH = 410, 73_650, 9_200
+ROOMS, ARROWS, PUBLIC_NAMES = 39, 285, 68  # the most there may be, as scripts/structure.py counts them
+MODULES, LINES_OF_SRC, LINES_OF_BENCH = 460, 82_000, 12_500
 
 GROUND = (
     *("calling", "cancel", "causes", "dates", "errors", "events", "protocols", "serialisation"),
