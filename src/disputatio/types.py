@@ -16,7 +16,8 @@ from disputatio.serialisation import Serialisable, fields_of
 Abstention = Literal["no_evidence", "conflict", "fault"]
 ConflictKind = Literal["none", "ambiguity", "misinformation", "outdated", "opinion", "unresolved"]
 PositionVerdict = Literal["accepted", "rejected", "unresolved"]
-DateOrigin = Literal["stated", "file", ""]
+DateOrigin = Literal["stated", "text", "name", "file", ""]
+RelationKind = Literal["replaces", "amends", "corrects", "withdrawn", "draft", "effective", "expires"]
 CitationVerdict = Literal["supported", "partly", "unsupported", "contradicted", "unchecked"]
 
 
@@ -83,11 +84,28 @@ class Source(Serialisable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Relation(Serialisable):
+    """A statement of a document about another one or itself (`withdrawn`, `draft`, `effective`, `expires`).
+
+    `target` is the other document as it is named there; for `effective` and `expires` the day, in ISO form.
+    `quote` has the words that say so; it is empty where a person stated the relation (`by_person`).
+    """
+
+    kind: RelationKind
+    target: str = ""
+    quote: str = ""
+    by_person: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Passage(Serialisable):
     """A stretch of text from a source.
 
-    `id` is given by the store from the content when left empty. `date_origin` is `stated` where the
-    document itself gives its `date`, `file` where only its file does, and empty where that is not known.
+    `id` is given by the store from the content when left empty. `date_origin` is `stated` where a record, a
+    header, a column or a person gives the `date`, `text` where the document's own words do (`date_quote`),
+    `name` where its file's name does, `file` where only the properties of its file do, and empty where that
+    is not known. `version` and `family` (its name without version and date) place it among the versions of
+    one document, `relations` are what it says of others; `authority` is the tier that people gave it.
     `start:end` are character offsets into the text of `document` (a content hash), where the passage came
     from an index.
     """
@@ -100,6 +118,11 @@ class Passage(Serialisable):
     url: str = ""
     date: str = ""
     date_origin: DateOrigin = ""
+    date_quote: str = ""
+    version: str = ""
+    family: str = ""
+    authority: str = ""
+    relations: tuple[Relation, ...] = ()
     document: str = ""
     start: int = 0
     end: int = 0

@@ -1183,17 +1183,23 @@ export interface components {
          * @description A stretch of text from a source.
          */
         Passage: {
+            /** Authority */
+            authority: string;
             /** Date */
             date: string;
             /**
              * Date Origin
              * @enum {string}
              */
-            date_origin: "stated" | "file" | "";
+            date_origin: "stated" | "text" | "name" | "file" | "";
+            /** Date Quote */
+            date_quote: string;
             /** Document */
             document: string;
             /** End */
             end: number;
+            /** Family */
+            family: string;
             /** Id */
             id: string;
             /** Metadata */
@@ -1208,6 +1214,8 @@ export interface components {
              * @default
              */
             page: string;
+            /** Relations */
+            relations: components["schemas"]["Relation"][];
             /** Source */
             source: string;
             /** Start */
@@ -1218,6 +1226,8 @@ export interface components {
             title: string;
             /** Url */
             url: string;
+            /** Version */
+            version: string;
         };
         /**
          * PastCall
@@ -1413,6 +1423,23 @@ export interface components {
             path: string;
             /** Reason */
             reason: string;
+        };
+        /**
+         * Relation
+         * @description A statement of a document about another one or itself (`withdrawn`, `draft`, `effective`, `expires`).
+         */
+        Relation: {
+            /** By Person */
+            by_person: boolean;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "replaces" | "amends" | "corrects" | "withdrawn" | "draft" | "effective" | "expires";
+            /** Quote */
+            quote: string;
+            /** Target */
+            target: string;
         };
         /**
          * Reply

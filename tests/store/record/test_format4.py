@@ -6,13 +6,14 @@ Do not make the fixtures anew: a version that cannot read them takes a migration
 from __future__ import annotations
 
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.record.check import check
-from disputatio.types import Passage
+from disputatio.types import Passage, Relation
 from tests.store.hashing import HashEmbedder
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -44,6 +45,8 @@ def test_an_index_of_format_4_is_searched_listed_and_weighed(index: FolderIndex)
         end=16,
         metadata={"page": "7"},
     )
+    for hit in best:  # nothing was read of dates and versions then
+        assert (hit.passage.date_quote, hit.passage.family, hit.passage.relations) == ("", "", ())
     assert ("dense" in zebra.scores) == (index.embedder is not None)
     documents = [(document.source, document.owner, document.text) for document in index.documents()]
     assert sorted(documents) == [
@@ -64,5 +67,9 @@ def test_an_index_of_format_4_is_whole_and_is_written_to(index: FolderIndex) -> 
     assert check(index.path).damaged == ()
     assert index.add([Passage(id="more", text="Another zebra.", source="zoo")]).added == 1
     assert index.delete(sources=["buzz"]) == 1
+    [more] = index.search("another zebra", k=1)
+    newer = replace(more.passage, id="newer", relations=(Relation(kind="replaces", target="given"),))
+    index.add([replace(newer, text="A third zebra.", document="")])
+    assert index.passage("newer").relations == (Relation(kind="replaces", target="given"),)
     assert {document.source for document in index.documents()} == {"museum", "zoo"}
     assert check(index.path).damaged == ()

@@ -19,7 +19,7 @@ from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Retriever
 from disputatio.store.contract import Index
 from disputatio.store.opening import open_index
-from disputatio.types import Hit, Passage, Source
+from disputatio.types import Hit, Passage, Relation, Source
 from tests.store.hashing import HashEmbedder
 from tests.store.remote import served_milvus, served_postgres, served_qdrant
 
@@ -45,6 +45,17 @@ WORDS = (
     "flood",
     "été",
 )
+STATEMENTS: dict[str, Any] = {
+    "date_origin": "text",
+    "date_quote": "In force from 9 March 2021",
+    "version": "2",
+    "family": "flood report",
+    "authority": "regulation",
+    "relations": (
+        Relation(kind="replaces", target="version 1", quote="It replaces version 1."),
+        Relation(kind="amends", target="bylaws.pdf", by_person=True),
+    ),
+}
 OPTIONS: list[dict[str, Any]] = [
     {"k": 100},
     {"k": 100, "alpha": 0.0},
@@ -71,6 +82,7 @@ def corpus(rows: int = 60, sources: int = 6, seed: int = 1) -> list[Passage]:
             source=f"s{row % sources}",
             owner=dice.choice(["Acme", "Bolt", ""]),
             date=dice.choice(["", "2020", "2021-03", "2021-03-09", "in spring"]),
+            **(STATEMENTS if row % 3 == 0 else {}),
             metadata={"team": dice.choice(["red", "blue"])},
         )
         for row in range(rows)

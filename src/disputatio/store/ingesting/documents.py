@@ -7,10 +7,11 @@ import functools
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from disputatio.errors import IngestError
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.types import DateOrigin
+from disputatio.types import DateOrigin, Relation
 
 FIELDS = ("text", "title", "url", "date", "source", "owner")
 LONGEST = {"title": 2_000, "url": 8_000, "date": 200, "source": 500, "owner": 500}
@@ -23,8 +24,8 @@ class Document:
     """A document read from a file, or from one row of it (`row` is then its number, from 1).
 
     `text` is the text that is stored and that passages point into. `folder` is the top folder of
-    the file under the path that was given. `date_origin` says who gives the `date`, as that of a passage
-    does. `id` is given by the index from the content. `metadata`
+    the file under the path that was given. `date_origin`, `date_quote`, `version`, `family`, `authority` and
+    `relations` are those of its passages. `id` is given by the index from the content. `metadata`
     may hold `hidden` (the number of characters removed because no reader would see them) and, for paged
     formats, `pages` (see `page_of`).
     """
@@ -36,6 +37,11 @@ class Document:
     url: str = ""
     date: str = ""
     date_origin: DateOrigin = ""
+    date_quote: str = ""
+    version: str = ""
+    family: str = ""
+    authority: str = ""
+    relations: tuple[Relation, ...] = ()
     source: str = ""
     owner: str = ""
     folder: str = ""
@@ -132,7 +138,8 @@ def document_of(
     if hidden:
         metadata["hidden"] = str(hidden)
     origin = _origin(fields.get("date_origin", "stated")) if stated.get("date") else ""
-    return Document(**{"text": "", **stated}, date_origin=origin, path=path, row=row, metadata=metadata)
+    about: dict[str, Any] = {"text": "", **stated, "date_origin": origin, "path": path, "row": row}
+    return Document(**about, metadata=metadata)
 
 
 def _origin(name: object) -> DateOrigin:

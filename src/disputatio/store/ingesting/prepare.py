@@ -6,8 +6,6 @@ document gives the same ids, offsets and texts wherever it is prepared.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +14,7 @@ from disputatio.errors import InputError
 from disputatio.store.ingesting.documents import Document, passage_metadata
 from disputatio.store.ingesting.readers import clean, domain, with_source
 from disputatio.store.ingesting.split import split
+from disputatio.store.ingesting.statements import stored_metadata
 from disputatio.text import content_id
 from disputatio.types import Passage
 
@@ -53,7 +52,7 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
     >>> [(one.start, one.end, one.text, one.document == done.document.id) for one in done.passages]
     [(0, 8, 'A zebra.', True)]
     """
-    metadata = metadata_json(document.metadata)
+    metadata = stored_metadata(document)
     identity = identity_of(document, metadata, passage_id)
     spans = split(document.text)
     identified = replace(document, id=identity, folder="")
@@ -84,6 +83,11 @@ def passage_at(document: Document, passage_id: str, start: int, end: int) -> Pas
         url=document.url,
         date=document.date,
         date_origin=document.date_origin,
+        date_quote=document.date_quote,
+        version=document.version,
+        family=document.family,
+        authority=document.authority,
+        relations=document.relations,
         document=document.id,
         start=start,
         end=end,
@@ -121,6 +125,11 @@ def from_passage(passage: Passage) -> Document:
         url=passage.url,
         date=passage.date,
         date_origin=passage.date_origin,
+        date_quote=passage.date_quote,
+        version=passage.version,
+        family=passage.family,
+        authority=passage.authority,
+        relations=passage.relations,
         source=passage.source or domain(passage.url),
         owner=passage.owner,
         metadata={str(name): str(value) for name, value in passage.metadata.items()},
@@ -135,21 +144,16 @@ def identity_of(document: Document, metadata: str, passage_id: str = "") -> str:
     """
     if document.path.startswith(("http://", "https://")) and "fetched" in document.metadata:
         said = {name: value for name, value in document.metadata.items() if name != "fetched"}
-        metadata = metadata_json(said)
+        metadata = stored_metadata(replace(document, metadata=said))
     about = [document.source, document.owner, document.title, document.url, document.date]
     about += [document.date_origin] if document.date_origin else []
     return content_id("d", *about, metadata, passage_id, document.text)
 
 
-def metadata_json(metadata: Mapping[str, str]) -> str:
-    """Metadata as one line of JSON, the same for the same fields."""
-    return json.dumps(dict(metadata), ensure_ascii=False, sort_keys=True) if metadata else "{}"
-
-
 def metadata_of(passage: Passage, prepared: Prepared) -> str:
     """Return a passage's metadata as JSON: its document's, but for a document of pages."""
     shared = passage.metadata is prepared.document.metadata
-    return prepared.metadata if shared else metadata_json(passage.metadata)
+    return prepared.metadata if shared else stored_metadata(passage)
 
 
 def entry_of(file: str, identity: str) -> str:

@@ -24,6 +24,7 @@ from disputatio.store.ingesting.ingest import Run, file_key
 from disputatio.store.ingesting.options import ReadOptions, settings_of
 from disputatio.store.ingesting.prepare import Prepared, passage_at
 from disputatio.store.ingesting.readers import open_reader
+from disputatio.store.ingesting.statements import with_relations
 from disputatio.store.segments.terms import searched_text
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def prepared_of(row: Row, file: str, vectors: NDArray[np.float32] | None = None)
     """Return the document of a row, as `prepare` made it, with the vectors of its passages where they are
     given.
     """
-    document = Document(**json.loads(row.body))
+    document = Document(**with_relations(json.loads(row.body)))
     spans = zip(row.ids, row.starts, row.ends, strict=True)
     passages = tuple(passage_at(document, name, start, end) for name, start, end in spans)
     return Prepared(document=document, passages=passages, file=file, metadata=row.metadata, vectors=vectors)

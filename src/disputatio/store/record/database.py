@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from disputatio.errors import IndexVersion, StoreError
 from disputatio.store.ingesting.fingerprint import Fingerprint
 from disputatio.store.ingesting.prepare import Prepared
+from disputatio.store.ingesting.statements import read_metadata
 from disputatio.store.record.layout import refuse_link
 from disputatio.store.record.manifest import (
     RECORD,
@@ -383,7 +383,7 @@ class Record:
         columns = ", ".join(f"e.{name}" if name in ("path", "row") else f"d.{name}" for name in names)
         statement = f"SELECT {columns} FROM entries e JOIN documents d ON d.key = e.document ORDER BY e.key"
         for row in self._rows(statement):
-            yield {**dict(zip(names, row, strict=True)), "metadata": self._loaded(row[-1])}
+            yield {**dict(zip(names, row, strict=True)), **self._loaded(row[-1])}
 
     def sources(self) -> Iterator[tuple[str, str, str, int]]:
         """Yield the source, owner and id of every document with the number of its passages."""
@@ -413,7 +413,7 @@ class Record:
         """Return the passages that rows of `COLUMNS` stand for."""
         import numpy as np
 
-        known: dict[int, tuple[dict[str, Any], str, dict[str, str]]] = {}
+        known: dict[int, tuple[dict[str, Any], str, dict[str, Any]]] = {}
         passages = []
         for _, name, key, start, end, own, _ in rows:
             if key not in known:
@@ -422,7 +422,7 @@ class Record:
             passages.append(
                 Passage(
                     **fields, id=name, text=text[start:end], start=start, end=end,
-                    metadata=metadata if own is None else self._loaded(own),
+                    **(metadata if own is None else self._loaded(own)),
                 )
             )  # fmt: skip
         vectors = None
@@ -432,7 +432,7 @@ class Record:
                 vectors = np.frombuffer(raw, dtype="<f4").reshape(len(rows), -1).astype(np.float32)
         return Batch(passages, vectors)
 
-    def _document(self, key: int) -> tuple[dict[str, Any], str, dict[str, str]]:
+    def _document(self, key: int) -> tuple[dict[str, Any], str, dict[str, Any]]:
         names = ("id", *ABOUT, "text")
         row = next(self._rows(f"SELECT {', '.join(names)} FROM documents WHERE key = ?", (key,)), None)
         if row is None:
@@ -442,9 +442,9 @@ class Record:
         text, metadata = fields.pop("text"), self._loaded(fields.pop("metadata"))
         return fields, text, metadata
 
-    def _loaded(self, metadata: str) -> dict[str, str]:
+    def _loaded(self, metadata: str) -> dict[str, Any]:
         with reported(self._path, "reading the index"):
-            return dict(json.loads(metadata))
+            return read_metadata(metadata)
 
     def _rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[Any]:
         with reported(self._path, "reading the index"):

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError, MissingDependency, StoreError
-from disputatio.store.ingesting.prepare import metadata_json
 from disputatio.store.record.database import ABOUT, Record
 from disputatio.store.record.manifest import check_command, reported, sync_folder
 
@@ -113,7 +112,7 @@ def _parquet(part: Path, batches: Rows, dimension: int) -> int:
     try:
         for rows in batches:
             for row in rows:
-                row["metadata"] = metadata_json(row["metadata"])
+                row["metadata"] = json.dumps(row["metadata"], ensure_ascii=False, sort_keys=True)
             table = pa.Table.from_pylist(rows, schema=schema(list(rows[0])))
             if writer is None:
                 writer = parquet.ParquetWriter(part, table.schema, compression="zstd")

@@ -20,7 +20,7 @@ from pathlib import Path
 from disputatio.errors import StoreError
 from disputatio.store.calibration_file import NAME as CALIBRATION
 from disputatio.store.calibration_file import open_log
-from disputatio.store.ingesting.prepare import metadata_json
+from disputatio.store.ingesting.statements import stored_metadata
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.audit import Findings, LostDocument, Opened, find_live, sound_segments
 from disputatio.store.record.database import COLUMNS, Record, reading, replace_record
@@ -146,7 +146,7 @@ def _complete(record: Record, opened: Sequence[Opened]) -> list[LostDocument]:
                 elif passage.id not in present:
                     present.add(passage.id)
                     vector = None if vectors is None else vectors[number].astype("<f4").tobytes()
-                    metadata = metadata_json(passage.metadata)
+                    metadata = stored_metadata(passage)
                     rows.append((None, passage.id, key, passage.start, passage.end, metadata, vector))
             record.insert("passages", rows)
     for identity, path, reason in record.incomplete():

@@ -10,7 +10,6 @@ alone. Any number of writers take turns.
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -22,6 +21,7 @@ from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder
 from disputatio.store.contract import SourceCount
 from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.statements import read_metadata
 from disputatio.store.remote import postgres_tables as tables
 from disputatio.store.remote.postgres_search import (
     candidates_by_source,
@@ -311,7 +311,7 @@ def _close_all(connections: list[Any]) -> None:
 def _passages_of(connection: Any, where: str, value: Any) -> dict[int, Passage]:
     """Return the passages that meet a condition, by their row."""
     return {
-        row: Passage(**{**dict(zip(_OF_A_PASSAGE, fields, strict=True)), "metadata": json.loads(fields[-1])})
+        row: Passage(**{**dict(zip(_OF_A_PASSAGE, fields, strict=True)), **read_metadata(fields[-1])})
         for row, *fields in connection.execute(f"{_PASSAGES} WHERE {where}", (value,))
     }
 
@@ -326,7 +326,7 @@ def _documents_of(connection: Any, *, text: bool) -> list[Document]:
     documents = []
     for row in rows:
         fields = dict(zip(_OF_A_DOCUMENT, row, strict=True))
-        documents.append(Document(**{**fields, "metadata": json.loads(fields["metadata"])}))
+        documents.append(Document(**{**fields, **read_metadata(fields["metadata"])}))
     return sorted(documents, key=lambda each: (each.path, each.row or 0, each.id))
 
 

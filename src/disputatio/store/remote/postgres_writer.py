@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError
 from disputatio.protocols import Embedder
-from disputatio.store.ingesting.prepare import Prepared, metadata_json
+from disputatio.store.ingesting.prepare import Prepared
+from disputatio.store.ingesting.statements import stored_metadata
 from disputatio.store.remote.batched_writer import BatchedWriter, count_and_embed, count_changes
 from disputatio.store.remote.postgres_copy import numbers as copied
 from disputatio.store.remote.postgres_copy import put, row, text, texts, vector, whole
@@ -188,7 +189,7 @@ class _Rows:
             text(passage.source),
             whole(passage.start),
             whole(passage.end),
-            None if shared else text(metadata_json(passage.metadata)),
+            None if shared else text(stored_metadata(passage)),
             text(passage.text),
             None if day == NO_DAY else whole(int(day)),
             whole(int(self.lengths[at])),

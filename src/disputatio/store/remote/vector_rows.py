@@ -15,6 +15,7 @@ from disputatio.errors import IngestError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.documents import Document, place
 from disputatio.store.ingesting.prepare import Prepared, entry_of
+from disputatio.store.ingesting.statements import with_relations
 from disputatio.store.remote.batched_writer import count_and_embed
 from disputatio.store.remote.engine import Row, StoredRow, row_id
 from disputatio.store.remote.served import fact, facts_of
@@ -60,7 +61,7 @@ def entry_in(row: str, body: str) -> Entry:
     return Entry(
         id=row,
         file=about["file"],
-        document=Document(**about["document"]),
+        document=Document(**with_relations(about["document"])),
         passages=about["passages"],
         mark=about["mark"],
     )
@@ -113,7 +114,7 @@ def passage_rows(prepared: Sequence[Prepared], embedder: Embedder | None, langua
 
 def passage_in(body: str) -> Passage:
     """Return the passage that a row holds."""
-    return Passage(**json.loads(body))
+    return Passage(**with_relations(json.loads(body)))
 
 
 def mark(passage: Passage) -> int:

@@ -6,7 +6,6 @@ one has it escaped by the record separator (U+001E).
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from disputatio.errors import StoreError
+from disputatio.store.ingesting.statements import read_metadata, stored_metadata
 from disputatio.types import Passage
 
 if TYPE_CHECKING:
@@ -35,9 +35,10 @@ def field_setters(kind: type) -> list[Callable[[Any, Any], None]]:
 
 
 _new = object.__new__
-(_text, _id, _source, _owner, _title, _url, _date, _date_origin, _document, _start, _end, _metadata) = (
-    field_setters(Passage)
-)
+(
+    _text, _id, _source, _owner, _title, _url, _date, _date_origin, _date_quote, _version, _family,
+    _authority, _relations, _document, _start, _end, _metadata,
+) = field_setters(Passage)  # fmt: skip
 
 
 class Stored(NamedTuple):
@@ -99,7 +100,13 @@ def _passage(line: str) -> Passage:
     _document(passage, document)
     _start(passage, int(start))
     _end(passage, int(end))
-    _metadata(passage, json.loads(metadata) if metadata else {})
+    values = read_metadata(metadata)
+    _date_quote(passage, values.get("date_quote", ""))
+    _version(passage, values.get("version", ""))
+    _family(passage, values.get("family", ""))
+    _authority(passage, values.get("authority", ""))
+    _relations(passage, values.get("relations", ()))
+    _metadata(passage, values["metadata"])
     return passage
 
 
@@ -116,7 +123,7 @@ def _line(passage: Passage) -> bytes:
         passage.document,
         str(passage.start),
         str(passage.end),
-        json.dumps(dict(passage.metadata), ensure_ascii=False) if passage.metadata else "",
+        "" if (metadata := stored_metadata(passage)) == "{}" else metadata,
     ]
     line = _UNIT.join(parts)
     if _RECORD in line or line.count(_UNIT) != _FIELDS - 1:
