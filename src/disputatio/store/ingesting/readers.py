@@ -42,6 +42,7 @@ from disputatio.store.ingesting.rows import (
     json_document,
     json_rows,
     plain_fields,
+    table_title,
     with_text,
 )
 from disputatio.store.ingesting.sandbox import MEGABYTES, SECONDS, Sandbox
@@ -149,7 +150,7 @@ def _from_plain(kind: str, file: BinaryIO, suffix: str, task: _Task) -> Iterator
         if kind == "jsonl":
             rows = with_text(json_rows(file), task.columns)
         elif kind == "csv":
-            rows = csv_rows(file, task.columns, tabs=suffix == ".tsv")
+            rows = csv_rows(file, task.columns, tabs=suffix == ".tsv", title=table_title(task.name))
         elif kind == "json":
             rows = json_document(file.read(LARGEST_FILE), task.columns)
             file.seek(0)

@@ -10,14 +10,17 @@ import codecs
 import csv
 import datetime
 import io
+import itertools
 import json
 import re
 import threading
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import BinaryIO, TypeAlias
 
+from disputatio.store.ingesting.grids import HEADER_WITHIN, delimiter_of, find_header, row_text
 from disputatio.store.ingesting.hidden import cleaned
 
 Row: TypeAlias = tuple[int, Mapping[str, object] | str]
@@ -30,6 +33,9 @@ _BLOCK_STYLES = frozenset({"", "|", ">", "|-", ">-"})  # of YAML: the value stan
 _LINE_END = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BYTE = re.compile("[\udc80-\udcff]")  # a byte that is not UTF-8, as `surrogateescape` keeps it
 _DELIMITERS = ",;\t"
+_SHEET = re.compile(
+    r"(?:Sheet|Tabelle|Feuil|Hoja|Foglio|Blad|工作表) ?\d{1,3}", re.IGNORECASE
+)  # names that say nothing
 _BLANKS = 65_536  # bytes of white space that a JSON file may begin with
 NO_COLUMNS: Mapping[str, str] = MappingProxyType({})
 _csv_lock = threading.Lock()  # the longest field is a setting of the whole process
@@ -145,6 +151,49 @@ def named_fields(header: Sequence[str], columns: Mapping[str, str]) -> list[str]
     return fields
 
 
+def holds_text(header: Sequence[str], columns: Mapping[str, str]) -> bool:
+    """Return whether a header has a column of text, or has to have the one that `columns` names."""
+    return "text" in columns or "text" in (name.strip().lower() for name in header)
+
+
+def spelled_row(
+    names: Sequence[str], values: Sequence[str], columns: Mapping[str, str], title: str
+) -> Mapping[str, object] | str:
+    """Return a row without a column of text as fields: its cells as text, what `columns` maps, a title.
+
+    >>> spelled_row(["Name", "Opened"], ["Severin", "1931"], {"date": "opened"}, "Bridges")
+    {'title': 'Bridges', 'date': '1931', 'text': 'Name: Severin; Opened: 1931.'}
+    """
+    text = row_text(names, values)
+    if len(text) > LONGEST_ROW:
+        return f"is longer than {LONGEST_ROW >> 20} MB, the limit of a row"
+    places = {name.strip().lower(): at for at, name in reversed(list(enumerate(names)))}
+    mapped = {
+        field: values[places[wanted]].strip()
+        for field, column in columns.items()
+        if (wanted := column.strip().lower()) in places and places[wanted] < len(values)
+    }
+    return {"title": title, **{field: value for field, value in mapped.items() if value}, "text": text}
+
+
+def table_title(name: str, sheet: str = "") -> str:
+    """Return the title of a table without a caption: the name of its file in words, and that of its sheet.
+
+    >>> table_title("lists/price_list-2025.csv"), table_title("staff.xlsx", "Berlin")
+    ('price list 2025', 'staff: Berlin')
+    """
+    words = " ".join(re.sub(r"_|(?<!\d)-|-(?!\d)", " ", PurePath(name).stem).split())
+    return f"{words}: {sheet}" if sheet and not _SHEET.fullmatch(sheet) else words
+
+
+def check_mapped(header: Sequence[str], columns: Mapping[str, str]) -> None:
+    """Raise `Unreadable` where a column that is mapped to a field is missing."""
+    names = [name.strip().lower() for name in header]
+    for column in columns.values():
+        if column.strip().lower() not in names:
+            raise Unreadable(f"has no column {column!r}{_choices('columns', header)}")
+
+
 def _choices(kind: str, names: Iterable[str]) -> str:
     """Return what is there instead of a column or field, and the option that names the right one."""
     there = ", ".join(" ".join(name.split()) for name in names if name.strip())
@@ -250,22 +299,64 @@ def _lines(file: BinaryIO) -> Iterator[bytes | None]:
         yield None
 
 
-def csv_rows(file: BinaryIO, columns: Mapping[str, str] = NO_COLUMNS, *, tabs: bool = False) -> Iterator[Row]:
-    """Yield the rows of a CSV file with a column of text; separated by commas, semicolons or tabs.
+def csv_rows(
+    file: BinaryIO, columns: Mapping[str, str] = NO_COLUMNS, *, tabs: bool = False, title: str | None = None
+) -> Iterator[Row]:
+    """Yield the rows of a CSV file; separated by commas, semicolons or tabs.
 
-    A row that the header does not fit is refused. A quotation mark that is never closed ends the
-    file there, for nothing after it can be told apart: that last refusal says so.
-    Raises `Unreadable` when there is no column of text.
+    Where a column of text is there, its rows have the fields of their columns, and a row that the header
+    does not fit is refused. Else every row is written out ("column: value") under the `title` of the
+    table, where one is given. A quotation mark that is never closed ends the file there, for nothing after
+    it can be told apart: that last refusal says so. Raises `Unreadable` when a column that `columns` names
+    is missing, and without a `title` that of text.
     """
     lines = _csv_lines(file)
     first = next((line for line in lines if line.strip()), "")
     if _BYTE.search(first):
         raise Unreadable("is not UTF-8 text")
-    header, delimiter = _header(first, columns, tabs=tabs)
+    try:
+        header, delimiter = _header(first, columns, tabs=tabs)
+    except Unreadable:
+        if "text" in columns or title is None or not first:
+            raise
+        yield from _spelled(first, lines, columns, tabs=tabs, title=title)
+        return
+    for number, row in _parsed(lines, delimiter):
+        yield number, row if isinstance(row, str) else _fields(header, row)
+
+
+def _spelled(
+    first: str, lines: Iterator[str], columns: Mapping[str, str], *, tabs: bool, title: str
+) -> Iterator[Row]:
+    """Yield the rows of a table without a column of text, written out; a caption above its header is its
+    title.
+    """
+    head = [first, *itertools.islice(lines, 2 * HEADER_WITHIN)]
+    delimiter = "\t" if tabs else delimiter_of(head, _DELIMITERS)
+    parsed = _parsed(itertools.chain(head, lines), delimiter)
+    near = list(itertools.islice(parsed, HEADER_WITHIN))
+    top = [row for _, row in near if not isinstance(row, str)]
+    above, names = find_header(top) or (0, [])
+    check_mapped(names, columns)
+    title = next((filled[0] for row in top[:above] if len(filled := [*filter(None, row)]) == 1), title)
+    rows = 0
+    for number, row in itertools.chain(near, parsed):
+        if isinstance(row, str):
+            yield number, row
+        elif rows < above:
+            rows += 1
+        elif any(_BYTE.search(value) for value in row if not value.isascii()):
+            yield number, "is not UTF-8 text"
+        elif any(map(str.strip, row)):
+            yield number, spelled_row(names, row, columns, title)
+
+
+def _parsed(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
+    """Yield the rows of lines that are not empty, by number; a reason ends them where no more can be told
+    apart.
+    """
     table = csv.reader(lines, strict=True, delimiter=delimiter)
-    number = 0
-    while True:
-        number += 1
+    for number in itertools.count(1):
         try:
             with _csv_lock:
                 limit = csv.field_size_limit(LONGEST_ROW)
@@ -279,7 +370,7 @@ def csv_rows(file: BinaryIO, columns: Mapping[str, str] = NO_COLUMNS, *, tabs: b
             yield number, f"is not proper CSV ({error}); the rows after it are not read"
             return
         if row:
-            yield number, _fields(header, row)
+            yield number, row
 
 
 def _fields(header: list[str], row: list[str]) -> Mapping[str, object] | str:

@@ -1,19 +1,32 @@
-"""Workbooks (.xlsx): rows of the sheets that have a column of text; what is hidden is left out."""
+"""Workbooks (.xlsx, .ods): the rows of their sheets, written out where no column holds text; hidden ones are
+left out.
+"""
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
+from disputatio.store.ingesting.grids import HEADER_WITHIN, find_header
 from disputatio.store.ingesting.options import HIDDEN
 from disputatio.store.ingesting.parsers import LARGEST_BOOK, Format, ParsedPart, Parser, Refused
 from disputatio.store.ingesting.parsers.columns import plain
 from disputatio.store.ingesting.parsers.table import in_parts
 from disputatio.store.ingesting.parsers.word import checked_package
-from disputatio.store.ingesting.rows import LONGEST_ROW, Row, Unreadable, named_fields
+from disputatio.store.ingesting.rows import (
+    LONGEST_ROW,
+    Row,
+    Unreadable,
+    check_mapped,
+    holds_text,
+    named_fields,
+    spelled_row,
+    table_title,
+)
 
 FORMATS = (
     Format(
@@ -23,77 +36,136 @@ FORMATS = (
         packages={"python_calamine": "python-calamine", "lxml": "lxml", "tinycss2": "tinycss2"},
         largest=LARGEST_BOOK,
     ),
+    Format(
+        kind="ods",
+        suffixes=(".ods",),
+        content_types=("application/vnd.oasis.opendocument.spreadsheet",),
+        packages={"python_calamine": "python-calamine", "lxml": "lxml", "tinycss2": "tinycss2"},
+        largest=LARGEST_BOOK,
+    ),
 )
 
-_HEADER_WITHIN = 10  # rows with words, of which one is the header
+_MOST_MERGED = 10_000  # cells that merged ranges of a sheet fill; more say nothing of a table
 _RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _OFF = frozenset({"", "0", "false"})
+_MOST_REPEATED = 20_000  # rows that one element of an ODS file stands for; empty ones fill a sheet to its end
+
+Cell: TypeAlias = tuple[int, int]
 
 
 @dataclass(slots=True)
 class _Unseen:
-    """The hidden rows and columns of a sheet, by number from 1."""
+    """The hidden rows and columns of a sheet, by number from 1, and whether all of it is."""
 
     rows: set[int] = field(default_factory=set)
     columns: set[int] = field(default_factory=set)
+    sheet: bool = False
 
 
-def parser_of(_kind: str, _name: str, columns: Mapping[str, str]) -> Parser:
+def parser_of(kind: str, name: str, columns: Mapping[str, str]) -> Parser:
     """Return the parser of a workbook; `columns` maps fields to the columns that hold them."""
-    return lambda file: _parse(file, columns)
+    return lambda file: _parse(file, kind, name, columns)
 
 
-def _parse(file: BinaryIO, columns: Mapping[str, str]) -> Iterator[ParsedPart]:
+def _parse(file: BinaryIO, kind: str, name: str, columns: Mapping[str, str]) -> Iterator[ParsedPart]:
     """Yield the rows of every sheet, named below the file; rows have the numbers that the program shows."""
     from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
     checked_package(file)
-    unseen = _unseen(file)
+    unseen = _unseen(file) if kind == "xlsx" else hidden_of_ods(file)
     file.seek(0)
     workbook = CalamineWorkbook.from_filelike(file)
     sheets = [sheet for sheet in workbook.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
-    shown = [sheet.name for sheet in sheets if sheet.visible == SheetVisibleEnum.Visible]
+    shown = [
+        sheet.name
+        for sheet in sheets
+        if sheet.visible == SheetVisibleEnum.Visible and not unseen.get(sheet.name, _Unseen()).sheet
+    ]
     if not shown:
         raise Refused("has no sheet that is shown")
     hidden = len(sheets) - len(shown)
-    for name in shown:
-        sheet = workbook.get_sheet_by_name(name)
-        marks = unseen.get(name, _Unseen())
-        first = (sheet.start or (0, 0))[1] + 1
-        sheet_name = name.replace("/", "_")[:200]
+    for sheet_name in shown:
+        marks = unseen.get(sheet_name, _Unseen())
+        inner = sheet_name.replace("/", "_")[:200]
+        rows = _shown_rows(workbook.get_sheet_by_name(sheet_name), marks)
         try:
-            for part in in_parts(_rows(sheet, first, marks, columns)):
-                yield {**part, "name": sheet_name}
+            for part in in_parts(_rows(rows, columns, table_title(name, sheet_name))):
+                yield {**part, "name": inner}
         except Unreadable as error:
-            yield {"refused": str(error)[:1000], "name": sheet_name}
+            yield {"refused": str(error)[:1000], "name": inner}
         hidden += len(marks.rows) + len(marks.columns)
     if hidden:
         yield {"left_out": HIDDEN, "count": hidden}
 
 
-def _rows(sheet: Any, first: int, marks: _Unseen, columns: Mapping[str, str]) -> Iterator[Row]:
-    """Yield the rows below the header as fields; raises `Unreadable` where no header has a column of text."""
-    header: list[str] | None = None
-    refusal: Unreadable | None = None
-    tried = 0
+def _shown_rows(sheet: Any, marks: _Unseen) -> Iterator[tuple[int, list[object]]]:
+    """Yield the rows that are shown and not empty, by number; a merged cell stands in all places that it
+    covers.
+    """
+    _, left = sheet.start or (0, 0)
+    merged = _merged(sheet)
+    values_of: dict[Cell, object] = {}  # of merged cells, by their first place
     for number, cells in enumerate(sheet.iter_rows(), start=1):
+        values = [_value(cell) for cell in cells]
+        for at in range(len(values) if merged else 0):
+            origin = merged.get((number - 1, left + at))
+            if origin == (number - 1, left + at):
+                values_of[origin] = values[at]
+            elif origin is not None and values[at] == "":
+                values[at] = values_of.get(origin, "")
         if number in marks.rows:
             continue
-        values = ["" if first + at in marks.columns else _value(cell) for at, cell in enumerate(cells)]
-        if all(value == "" for value in values):
-            continue
-        if header is not None:
-            yield number, _fields(header, values)
-            continue
-        tried += 1
+        values = ["" if left + at + 1 in marks.columns else value for at, value in enumerate(values)]
+        if any(value != "" for value in values):
+            yield number, values
+
+
+def _merged(sheet: Any) -> dict[Cell, Cell]:
+    """Return the places of merged cells, each with the first place of its range, row and column from 0."""
+    places: dict[Cell, Cell] = {}
+    for first, last in getattr(sheet, "merged_cell_ranges", None) or ():
+        size = (last[0] - first[0] + 1) * (last[1] - first[1] + 1)
+        if len(places) + size > _MOST_MERGED:
+            break
+        for row in range(first[0], last[0] + 1):
+            places |= {(row, column): tuple(first) for column in range(first[1], last[1] + 1)}
+    return places
+
+
+def _rows(shown: Iterator[tuple[int, list[object]]], columns: Mapping[str, str], title: str) -> Iterator[Row]:
+    """Yield the rows below the header as fields, written out where no column holds text.
+
+    Raises `Unreadable` where no header has a column that `columns` names.
+    """
+    near = list(itertools.islice(shown, HEADER_WITHIN))
+    texts = [[str(value) for value in values] for _, values in near]
+    if not texts:
+        return
+    if any(holds_text(names, columns) for names in texts):
+        first, fields = _header(texts, columns)
+        for number, values in itertools.chain(near[first:], shown):
+            yield number, _fields(fields, values)
+        return
+    above, names = find_header(texts) or (0, [])
+    check_mapped(names, columns)
+    captions = (set(filter(None, row)) for row in texts[:above])
+    title = next((caption.pop() for caption in captions if len(caption) == 1), title)
+    for number, values in itertools.chain(near[above:], shown):
+        yield number, spelled_row(names, [str(value) for value in values], columns, title)
+
+
+def _header(rows: list[list[str]], columns: Mapping[str, str]) -> tuple[int, list[str]]:
+    """Return the number of rows down to the header, and the field of each column.
+
+    Raises `Unreadable` where no row names all columns.
+    """
+    refusals: list[Unreadable] = []
+    for number, row in enumerate(rows, start=1):
         try:
-            header = named_fields([str(value) for value in values], columns)
+            return number, named_fields(row, columns)
         except Unreadable as error:
-            refusal = refusal or error
-            if tried >= _HEADER_WITHIN:
-                break
-    if header is None and refusal is not None:
-        raise refusal
+            refusals.append(error)
+    raise refusals[0]
 
 
 def _fields(header: list[str], values: list[object]) -> Mapping[str, object] | str:
@@ -180,3 +252,51 @@ def _is_on(element: Any, name: str) -> bool:
 
 def _number(word: str | None) -> int:
     return int(word) if word and word.isascii() and word.isdecimal() and len(word) < 9 else 0
+
+
+def hidden_of_ods(file: BinaryIO) -> dict[str, _Unseen]:
+    """Return what is hidden in each sheet of an OpenDocument file, by the sheet's name."""
+    from lxml import etree
+
+    unseen: dict[str, _Unseen] = {}
+    with zipfile.ZipFile(file) as package:
+        if "content.xml" not in package.namelist():
+            return unseen
+        with package.open("content.xml") as content:
+            marks, row, column = _Unseen(), 0, 0
+            styles: set[str] = set()  # of tables that are not displayed
+            style = ""
+            tags = tuple(
+                f"{{*}}{name}" for name in ("table", "table-row", "table-column", "style", "table-properties")
+            )
+            for event, element in etree.iterparse(
+                content, events=("start", "end"), tag=tags, resolve_entities=False, no_network=True,
+                load_dtd=False, huge_tree=False,
+            ):  # fmt: skip
+                kind = element.tag.rpartition("}")[2]
+                if event == "end":
+                    if kind == "table-row":
+                        element.clear()
+                    continue
+                times = _number(_attribute(element, f"number-{kind.removeprefix('table-')}s-repeated")) or 1
+                if kind == "style":
+                    style = _attribute(element, "name")
+                elif kind == "table-properties" and _attribute(element, "display") == "false":
+                    styles.add(style)
+                elif kind == "table":
+                    marks, row, column = _Unseen(sheet=_attribute(element, "style-name") in styles), 0, 0
+                    unseen[_attribute(element, "name")] = marks
+                elif kind == "table-row":
+                    if _attribute(element, "visibility") in ("collapse", "filter"):
+                        marks.rows.update(range(row + 1, row + 1 + min(times, _MOST_REPEATED)))
+                    row += times
+                elif kind == "table-column":
+                    if _attribute(element, "visibility") in ("collapse", "filter"):
+                        marks.columns.update(range(column + 1, column + 1 + min(times, _MOST_REPEATED)))
+                    column += times
+    return unseen
+
+
+def _attribute(element: Any, name: str) -> str:
+    """Return an attribute by its name without a namespace, empty where there is none."""
+    return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")

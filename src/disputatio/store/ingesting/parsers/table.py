@@ -7,7 +7,15 @@ from pathlib import PurePath
 from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, Parser
-from disputatio.store.ingesting.rows import Row, csv_rows, json_document, json_rows, plain_fields, with_text
+from disputatio.store.ingesting.rows import (
+    Row,
+    csv_rows,
+    json_document,
+    json_rows,
+    plain_fields,
+    table_title,
+    with_text,
+)
 
 FORMATS = (
     Format(
@@ -48,7 +56,7 @@ def parser_of(kind: str, name: str, columns: Mapping[str, str]) -> Parser:
 
     def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         if kind == "csv":
-            yield from in_parts(csv_rows(file, columns, tabs=suffix == ".tsv"))
+            yield from in_parts(csv_rows(file, columns, tabs=suffix == ".tsv", title=table_title(name)))
             return
         if kind == "jsonl":
             yield from in_parts(with_text(json_rows(file), columns))

@@ -1,0 +1,182 @@
+"""Tables without a column of text: their header found, and each row written as "column: value".
+
+What is written is the text that is stored, so a quote of a row is verbatim. A cell is a string; white space
+in it is single.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from disputatio.values.units import symbol_of
+
+HEADER_WITHIN = 10  # rows with words, of which one is the header
+MOST_COLUMNS = 200
+_LABEL = 80  # characters of the name of a column
+_WIDE = 0.6  # of the widest row's cells that a header fills
+_LETTER = re.compile(r"[^\W\d_]")
+_VALUE_START = re.compile(r"[-+~<>≈(]?\s?[\d$€£¥]|https?:|\S{1,80}@\S")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_NUMBER = re.compile(r"[-+~<>≈]?\s?\d[\d.,' \u00a0\u202f]*")
+_ENDS = ".!?。！？"
+
+
+def find_header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]] | None:
+    """Return the number of rows above the first row of values, and the names of the columns; None without
+    names.
+
+    A header is the first wide row, if it has nothing but labels; a row above it is a caption. Where cells
+    that span several columns stand over a second row of labels, the names are those of both.
+
+    >>> find_header([["Prices 2025", ""], ["Model", "Price (EUR)"], ["A1", "20"]])
+    (2, ['Model', 'Price (EUR)'])
+    >>> find_header([["A1", "20"], ["A2", "30"]]) is None
+    True
+    """
+    widest = max((len(_filled(row)) for row in rows), default=0)
+    for number, row in enumerate(rows[:HEADER_WITHIN]):
+        filled = _filled(row)
+        if len(set(filled)) < min(2, widest) or len(filled) < _WIDE * widest:
+            continue
+        if not _are_labels(filled):
+            return None
+        below = rows[number + 1] if number + 1 < len(rows) else ()
+        spans = len(set(filled)) < len(filled)
+        if spans and number + 2 < len(rows) and _are_labels(_filled(below)) and len(_filled(below)) > 1:
+            return number + 2, [_joined(*names) for names in zip_longest(row, below, fillvalue="")]
+        return number + 1, [single(name) for name in row]
+    return None
+
+
+def row_text(names: Sequence[str], values: Sequence[str]) -> str:
+    """Return a row as text; the unit of a column stands after its numbers. Empty where no cell is filled.
+
+    >>> row_text(["Model", "Weight (kg)", "Note"], ["X20", "1.5", ""])
+    'Model: X20; Weight: 1.5 kg.'
+    >>> row_text(["Model", "Weight (kg)", "Note"], ["Prices are without tax", "", ""])
+    'Prices are without tax.'
+    """
+    cells = list(zip_longest(names, map(single, values), fillvalue=""))[:MOST_COLUMNS]
+    filled = [(name, value) for name, value in cells if value]
+    if len(filled) == 1 and len(cells) > 1 and filled[0][1] == cells[0][1]:
+        filled = [("", filled[0][1])]  # a note, or the name of a group of rows
+    text = "; ".join(_cell(name, value) for name, value in filled)
+    return text if not text or text[-1] in _ENDS else f"{text}."
+
+
+def spelled_rows(rows: Sequence[Sequence[str]], *, marked: int = 0, headed: bool = False) -> list[str] | None:
+    """Return the rows of a table within a text, each written out; None for one without values in columns.
+
+    `marked` is the number of rows that the document marks as its header, `headed` says that the first cells
+    of the rows are marked. A table of two columns that marks no header lists things and their values.
+
+    >>> spelled_rows([["Colour", "red"], ["Weight", "12 kg"]])
+    ['Colour: red.', 'Weight: 12 kg.']
+    """
+    rows = [[single(cell) for cell in row[:MOST_COLUMNS]] for row in rows if any(map(str.strip, row))]
+    width = max(map(len, rows), default=0)
+    if len(rows) < 2 or width < 2 or sum(len(_filled(row)) > 1 for row in rows) < 2:
+        return None
+    if 0 < marked < len(rows):
+        names = [_joined(*column) for column in zip_longest(*rows[:marked], fillvalue="")]
+        return [text for row in rows[marked:] if (text := row_text(names, row))]
+    if width == 2 and (headed or not _is_over_values(rows)):
+        return [
+            row_text([row[0]], row[1:]) if len(_filled(row)) == 2 else row_text([""], row) for row in rows
+        ]
+    found = find_header(rows)
+    if found is None:
+        return None
+    first, names = found
+    captions = [row_text([], row) for row in rows[:first] if len(set(_filled(row))) == 1]
+    return captions + [text for row in rows[first:] if (text := row_text(names, row))]
+
+
+def delimiter_of(lines: Sequence[str], delimiters: str) -> str:
+    """Return the mark that divides most lines into the same number of cells, more than one; the first if none
+    does.
+
+    >>> delimiter_of(["a;b;c", "1,5;2;3"], ",;|")
+    ';'
+    """
+
+    def fit(delimiter: str) -> tuple[int, int]:
+        counts = Counter(line.count(delimiter) for line in lines if line.strip())
+        counts.pop(0, None)
+        number, times = max(counts.items(), key=lambda each: (each[1], each[0]), default=(0, 0))
+        return times, number
+
+    return max(delimiters, key=fit)
+
+
+def single(text: str) -> str:
+    """Return text on one line with single spaces."""
+    return " ".join(text.split())
+
+
+def _filled(row: Sequence[str]) -> list[str]:
+    return [cell.strip() for cell in row if cell.strip()]
+
+
+def _are_labels(cells: Sequence[str]) -> bool:
+    """Return whether cells can be names of columns; years can, beside another name."""
+    names = [cell for cell in cells if not _YEAR.fullmatch(cell)]
+    return bool(names) and all(
+        len(cell) <= _LABEL and _LETTER.search(cell) and not _VALUE_START.match(cell) for cell in names
+    )
+
+
+def _is_over_values(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row is a header over a column of values."""
+    first, *others = [row[1] if len(row) > 1 else "" for row in rows]
+    values = list(filter(None, others))
+    are_values = len(values) > 1 and all(map(_VALUE_START.match, values))
+    return are_values and bool(first) and _are_labels(_filled(rows[0]))
+
+
+def _joined(*names: str) -> str:
+    return " ".join(dict.fromkeys(single(name) for name in names if name.strip()))
+
+
+def _cell(name: str, value: str) -> str:
+    if not name:
+        return value
+    label, unit = _unit_of(name)
+    if unit and _NUMBER.fullmatch(value):
+        return f"{_capital(label)}: {value} {unit}"
+    return f"{_capital(name.rstrip(' :'))}: {value}"
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
+
+
+def _unit_of(name: str) -> tuple[str, str]:
+    """Return the name of a column without its unit, and the unit; empty if it states none.
+
+    >>> _unit_of("Weight (kg)"), _unit_of("Price in EUR"), _unit_of("Rooms (all)")
+    (('Weight', 'kg'), ('Price', 'EUR'), ('Rooms (all)', ''))
+    """
+    for label, unit in _divided(name):
+        try:
+            symbol_of(unit)
+        except KeyError:
+            continue
+        if label.strip(" ,:"):
+            return label.strip(" ,:"), unit
+    return name, ""
+
+
+def _divided(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the places where the unit of a column may begin."""
+    bare = name.strip()
+    for opened, closed in ("()", "[]"):
+        if bare.endswith(closed):
+            label, _, unit = bare[:-1].rpartition(opened)
+            yield label, unit.strip().removeprefix("in ").strip()
+    for mark in (" in ", ", ", " / "):
+        label, _, unit = bare.rpartition(mark)
+        yield label, unit.strip()
