@@ -10,7 +10,7 @@ command goes on where it was stopped. `page` writes the page of what was asked s
 Keys of a table: `title`, `page` (below bench/results), `paper` and `tables` (which of the papers' tables, by the ids of
 `disputatio eval tables`), or `numbers` (`title`, `head`, `rows`: figures that `eval tables` lacks), `differs` (how we differ from the
 paper), and `runs`. Keys of a run: `name` (its folder), `title`, `dataset`, `strategies`, and if needed `options`, `limit`, `flags` (further
-words of `eval run`), `build` (commands of `disputatio eval build`), `rows` (a file of row numbers beside the table), `even` (only the
+words of `eval run`), `build` (commands of `disputatio eval build`, or `ingest` or a module of bench, each with what it writes as its last word), `rows` (a file of row numbers beside the table), `even` (only the
 even ones of these), `shuffle` (passages in an order drawn for each row), `against` (the strategy to compare with). `{data}` and
 `{runs}` are the folders of the command line.
 """
@@ -108,8 +108,9 @@ def commands(
     """Yield the commands of `disputatio` that measure a table, in order."""
     for run in asked.runs:
         for words in run.build:
-            if not Path(folders.fill(words[-1])).exists():  # a builder's last word is the file that it writes
-                yield ["eval", "build", *map(folders.fill, words)]
+            if not Path(folders.fill(words[-1])).exists():  # a builder's last word is what it writes
+                own = words[0] == "ingest" or words[0].startswith("bench.")
+                yield [*([] if own else ["eval", "build"]), *map(folders.fill, words)]
         yield evaluation(asked, run, folders, limit, flags)
 
 
@@ -157,9 +158,17 @@ def shuffle(lines: str, seed: int = SEED) -> str:
 
 def execute(words: Sequence[str]) -> bool:
     """Run a command of `disputatio`; return False if it was stopped or refused."""
-    print("$ disputatio " + shlex.join(words), file=sys.stderr, flush=True)
-    program = str(Path(sys.executable).with_name("disputatio"))
-    return subprocess.run([program, *words], check=False).returncode in (ANSWERED, SOME_FAILED)
+    print("$ " + spell(words), file=sys.stderr, flush=True)
+    if words[0].startswith("bench."):
+        program = [sys.executable, "-m"]
+    else:
+        program = [str(Path(sys.executable).with_name("disputatio"))]
+    return subprocess.run([*program, *words], check=False).returncode in (ANSWERED, SOME_FAILED)
+
+
+def spell(words: Sequence[str]) -> str:
+    """Return a command as a user types it."""
+    return ("python -m " if words[0].startswith("bench.") else "disputatio ") + shlex.join(words)
 
 
 # --- the page -------------------------------------------------------------------------------------
@@ -230,7 +239,7 @@ def main(words: Sequence[str] | None = None) -> int:
                     prepare(asked, folders)
                 for command in commands(asked, folders, arguments.limit, flags):
                     if arguments.dry_run:
-                        print("disputatio " + shlex.join(command))
+                        print(spell(command))
                     elif not execute(command):
                         print("stopped: the same command goes on here", file=sys.stderr)
                         return 1

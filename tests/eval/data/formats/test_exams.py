@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -136,3 +137,37 @@ def test_a_claim_is_asked_for_its_truth_and_quotes_in_a_table_without_them_are_t
     path.write_text(LIAR.replace("mostly-true", "so-so"), encoding="utf-8")
     with pytest.raises(InputError, match=r"train\.tsv:1: label 'so-so' is none of true, mostly-true"):
         load(f"liar:{path}")
+
+
+def _law(folder: Path, **task: str) -> str:
+    task = {"task": "marks", "reasoning": "Rule-application/Rule-conclusion", "type": "Binary", **task}
+    (folder / "tasks.jsonl").write_text(json.dumps(task) + "\n", encoding="utf-8")
+    rows = [
+        {"task": "marks", "fields": {"text": f"The mark {mark}.", "slice": "s"}, "answer": answer}
+        for mark, answer in (("Ivory", "No"), ("Aswelly", "Yes"))
+    ]
+    (folder / "train_rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return f"legalbench_examples:{folder}"
+
+
+def test_example_rows_of_law_are_asked_with_their_task_and_belong_to_a_kind(tmp_path: Path) -> None:
+    first, second = load(_law(tmp_path, instruction="A mark is fanciful if invented.", description="Is it?"))
+    assert first.question == "A mark is fanciful if invented. Is it? The mark Ivory. (no/yes)"
+    assert (first.gold, second.gold) == (("no",), ("yes",))
+    assert first.metadata["strata"] == {"reasoning": "conclusion"}
+    assert len(load(f"legalbench_examples:{tmp_path}#conclusion")) == 2
+    lettered = "Question: How invented?\nOption A: fully\nOption B: not at all"
+    path = tmp_path / "train_rows.jsonl"
+    path.write_text(json.dumps({"task": "marks", "fields": {"text": "Aswelly."}, "answer": "A"}))
+    (tmp_path / "tasks.jsonl").write_text(json.dumps({"task": "marks", "instruction": lettered}) + "\n")
+    (only,) = load(f"legalbench_examples:{path}")
+    assert only.question == "Question: How invented?\nAswelly.\nA. fully\nB. not at all"
+    assert only.gold == ("A. fully",)
+
+
+def test_an_extraction_of_law_has_no_options_and_a_broken_task_is_named(tmp_path: Path) -> None:
+    first, _ = load(_law(tmp_path, type="Extraction", description="Name it."))
+    assert "options" not in first.metadata and first.question == "Name it.\nThe mark Ivory."
+    (tmp_path / "tasks.jsonl").write_text("{\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"tasks\.jsonl:1: not JSON"):
+        load(f"legalbench_examples:{tmp_path}")

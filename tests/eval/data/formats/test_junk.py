@@ -25,6 +25,7 @@ ROWS = {
     **PUBLISHED,
     "beir": {"_id": "1", "text": "x"},
     "legalbench": {"index": "1", "answer": "a", "text": "t"},
+    "legalbench_examples": {"task": "t", "fields": {"text": "x"}, "answer": "a"},
     "liar": dict(zip(FORMATS["liar"].columns, LIAR.split("\t"), strict=True)),
 }
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from disputatio.errors import InputError
 from disputatio.eval.data.formats.format import Format
 from disputatio.eval.data.formats.menus import LETTERS, menu, options_of
 from disputatio.eval.data.rows import Place, document, example_id, read_text, scalar_text, string, value
@@ -17,6 +19,15 @@ _LETTERS = ("A", "B", "C", "D")
 _MOST_OPTIONS = 10
 PROMPT = "base_prompt.txt"  # of a task of LegalBench: how it asks, with {{column}} where a row's text goes
 _SLOT = re.compile(r"\{\{\s*+(?P<column>[^{}\s](?:[^{}]*[^{}\s])?)\s*+\}\}")
+TASKS = "tasks.jsonl"  # beside example rows of all tasks: instruction, description and reasoning of each
+KINDS = {
+    "Issue-spotting": "issue", "Rule-recall": "rule", "Rule-application/Rule-conclusion": "conclusion",
+    "Application/conclusion": "conclusion", "Interpretation": "interpretation",
+    "Rhetorical-analysis": "rhetorical",
+}  # fmt: skip
+"""The kinds of legal reasoning as AC-RAG (Zhang et al. 2025, A.3.2) puts them together."""
+_OPTION = re.compile(r"^[ \t]*Option (?P<letter>[A-J]):[ \t]*(?P<text>\S.*)$", re.MULTILINE)
+_FREE = re.compile("extraction|generation", re.IGNORECASE)  # types of tasks whose answers are no options
 _APART = frozenset({"index", "answer", "slice", "question", "id"})  # columns that are no text to read
 
 
@@ -95,6 +106,70 @@ def legalbench(row: Mapping[str, Any], place: Place) -> Example:
     )
 
 
+def legalbench_examples(row: Mapping[str, Any], place: Place) -> Example:
+    """Return one of LegalBench's published example rows, with what its task says.
+
+    The options are those that the instruction letters, else the answers that occur in the file for a task of
+    classes, if they are ten or fewer. The parts are the five kinds of legal reasoning.
+    """
+    name, fields = string(row, "task", place), value(row, "fields", place)
+    if not isinstance(fields, Mapping):
+        raise place.wrong("fields must be an object")
+    task = place.facts.get("tasks", {}).get(name, {})
+    texts = {
+        key: scalar_text(fields, key) for key in fields if key not in {"index", "slice", "document_name"}
+    }
+    instruction, description = scalar_text(task, "instruction"), scalar_text(task, "description")
+    lettered = {match["letter"]: match["text"].strip() for match in _OPTION.finditer(instruction)}
+    head = _SLOT.sub(lambda slot: texts.pop(slot["column"], ""), _OPTION.sub("", instruction)).strip()
+    heads = [head] if description in head else [head, description]
+    question = "\n".join(part for part in (*heads, *texts.values()) if part)
+    answer = string(row, "answer", place)
+    options = list(lettered.values()) or place.facts.get("answers", {}).get(name, ())
+    right = lettered.get(answer.strip(), answer.strip())
+    gold: tuple[str, ...] = (answer,)
+    wrong: tuple[str, ...] = ()
+    known: dict[str, Any] = {}
+    if right in options:
+        chosen = menu(question, options, options.index(right))
+        question, gold, wrong, known = chosen.question, chosen.gold, chosen.wrong, {"options": chosen.options}
+    kind = KINDS.get(scalar_text(task, "reasoning"), "other")
+    return Example(
+        id=example_id(row, place),
+        row=place.row,
+        question=question,
+        gold=gold,
+        wrong=wrong,
+        metadata={
+            "dataset": place.dataset, "part": kind, "strata": {"reasoning": kind}, "task": name, **known
+        },
+    )  # fmt: skip
+
+
+def tasks_of(rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]:
+    """Return the tasks by name from the file beside, and the answers that occur for each task of classes."""
+    answers: dict[str, set[str]] = {}
+    for row in rows:
+        answers.setdefault(scalar_text(row, "task"), set()).add(scalar_text(row, "answer"))
+    beside, tasks = path.parent / TASKS, {}
+    for number, line in enumerate(read_text(beside).split("\n") if beside.is_file() else (), 1):
+        try:
+            task = json.loads(line) if line.strip() else {}
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{beside}:{number}: not JSON: {error}") from error
+        if isinstance(task, dict) and task:
+            tasks[scalar_text(task, "task")] = task
+    return {
+        "tasks": tasks,
+        "answers": {
+            name: tuple(sorted(some - {""}))
+            for name, some in answers.items()
+            if 2 <= len(some - {""}) <= _MOST_OPTIONS
+            and not _FREE.search(scalar_text(tasks.get(name, {}), "type"))
+        },
+    }
+
+
 def task_of(rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]:
     """Return the possible answers of a LegalBench task by its file, in alphabetical order, and its prompt."""
     answers = sorted({str(row.get("answer") or "").strip() for row in rows} - {""})
@@ -122,6 +197,24 @@ FORMATS = (
         gather=task_of,
         files=("test.tsv", "train.tsv"),
         beside=(PROMPT,),
+    ),
+    Format(
+        name="legalbench_examples",
+        description="example rows of all tasks of legal reasoning, in one file (LegalBench)",
+        origin="Guha et al. 2023, arXiv:2308.11462; github.com/HazyResearch/legalbench",
+        licence="by task, as its README says (most CC BY 4.0)",
+        shape=f"JSON lines, and {TASKS} beside them",
+        fields=f"task, fields{{}}, answer; in {TASKS}: task, instruction, description, type, reasoning; "
+        "parts are issue, rule, conclusion, interpretation, rhetorical",
+        measure="accuracy: the option picked, by its letter or its words",
+        metrics=("choice",),
+        loader=legalbench_examples,
+        shapes=(("task", "fields", "answer"),),
+        passages=False,
+        parted=True,
+        gather=tasks_of,
+        files=("train_rows.jsonl",),
+        beside=(TASKS,),
     ),
     Format(
         name="mmlu",
