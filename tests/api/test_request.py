@@ -9,7 +9,7 @@ import pytest
 
 from disputatio.api.request import Request, prepare
 from disputatio.config import read_settings
-from disputatio.errors import ConfigError, DisputatioError, InputError
+from disputatio.errors import ConfigError, DisputatioError, InputError, UnknownName
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.protocols import Retriever
@@ -55,7 +55,18 @@ def test_settings_fill_what_a_request_leaves_open() -> None:
         0.25,
     )
     assert prepared.kit.retriever is searched
-    limited = prepare(Request(sources=["b"]), SETTINGS, lambda: kit, search=lambda: searched)
+    limited = prepare(Request(sources=["a"], after="2001"), SETTINGS, lambda: kit, search=lambda: searched)
     assert limited.searched is searched
     assert limited.kit == replace(prepared.kit, retriever=limited.kit.retriever)
     assert limited.kit.passages("rain") == []
+
+
+def test_a_source_that_is_not_there_is_refused_with_the_nearest_name() -> None:
+    searched: Retriever = InMemory([Passage(id="p", text="It rained.", source="weather.example")])
+    with pytest.raises(UnknownName, match=r"'wether\.example': did you mean 'weather\.example'"):
+        prepare(
+            Request(sources=["wether.example"]),
+            SETTINGS,
+            lambda: Kit(model=Scripted([])),
+            search=lambda: searched,
+        )

@@ -60,7 +60,6 @@ def sources(done: Run) -> list[str]:
         ("--before 2001", ["almanac", "museum"]),
         ("--after 1990-03-02 --before 2010-05", ["almanac"]),
         ("--after 1990 --source farm.example", []),
-        ("--source nobody.example", []),
     ],
 )
 def test_only_what_passes_the_filters_is_read(
@@ -125,3 +124,19 @@ def test_the_estimates_of_sources_count_where_sources_are_filtered(index: Path, 
     assert ask(capsys, *words).err == ""
     unknown = ask(capsys, *words, "--source", "almanac.example")
     assert "1 source without an estimate of reliability" in unknown.err
+
+
+@pytest.mark.parametrize("command", ["ask", "search"])
+def test_a_source_that_is_not_there_is_refused_with_the_nearest_name(
+    command: str, index: Path, capsys: Capture
+) -> None:
+    model = ("--model", "scripted:script.json") if command == "ask" else ()
+    refused = run(capsys, command, QUESTION, *model, "--source", "musem.example")
+    assert refused.code == 2
+    assert "unknown source 'musem.example': did you mean 'museum.example'?" in refused.err
+
+
+def test_a_source_that_is_not_among_passages_in_hand_is_refused(workspace: Path, capsys: Capture) -> None:
+    refused = ask(capsys, "--passages", "passages.jsonl", "--source", "farms.example")
+    assert refused.code == 2
+    assert "did you mean 'farm.example'?" in refused.err

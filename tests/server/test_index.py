@@ -47,6 +47,14 @@ def test_a_search_keeps_to_sources(server: Served) -> None:
     assert [hit["passage"]["id"] for hit in hits] == ["p3"]
 
 
+@pytest.mark.parametrize("path", ["/api/search?q=ferry&source=buz.example", "/api/ask"])
+def test_a_source_that_is_not_there_is_refused_with_the_nearest_name(server: Served, path: str) -> None:
+    body = {"question": "When did the ferry cross?", "sources": ["buz.example"]}
+    reply = server.client.post(path, json=body) if path == "/api/ask" else server.client.get(path)
+    assert reply.status_code in (400, 404, 422)
+    assert reply.json()["error"]["nearest"] == "buzz.example"
+
+
 @pytest.mark.long
 def test_a_passage_is_shown_with_those_around_it(tmp_path: Path) -> None:
     index = ferry_index(tmp_path, [*PASSAGES, Passage(text=LONG, source="long.example")])

@@ -27,7 +27,7 @@ from disputatio.pipeline import (
     strategy_options,
 )
 from disputatio.protocols import Retriever
-from disputatio.store.filtered import Filtered
+from disputatio.store.filtered import Filtered, check_sources
 from disputatio.store.in_memory import InMemory
 from disputatio.store.own_passages import PassageLike, RetrieverLike, as_passages, as_retriever
 from disputatio.store.segments.days import bounds
@@ -116,6 +116,7 @@ def prepare(
     strategy = settings.strategy if request.strategy is None else request.strategy
     options = _options(request, settings, strategy)
     retriever = _retriever(request, search)
+    check_sources(retriever, request.sources)
     if retriever is not None and (request.sources, request.after, request.before) != (None, None, None):
         retriever = Filtered(retriever, sources=request.sources, after=request.after, before=request.before)
     least = settings.min_confidence if request.min_confidence is None else request.min_confidence

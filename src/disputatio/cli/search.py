@@ -55,10 +55,12 @@ def search(
     from disputatio.cli.opening import open_for_search
     from disputatio.cli.screen import Waiting, printing, write_json
     from disputatio.config import read_settings
+    from disputatio.store.filtered import check_sources
 
     settings = read_settings(index=index, journal="none", replay=False)
     with Waiting() as waiting:
         opened = open_for_search(settings, waiting)
+    check_sources(opened, source)
     hits = opened.search(
         query,
         k=k,

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Unpack
 
+from disputatio.errors import UnknownName
 from disputatio.protocols import PartialRetriever
+from disputatio.store.contract import Index
+from disputatio.store.in_memory import InMemory
 from disputatio.store.segments.days import bounds
 
 if TYPE_CHECKING:
     from disputatio.protocols import Retriever, SearchOptions
     from disputatio.types import Hit, Source, Unsearched
+
+_NAMED, _LISTED = 20, "disputatio sources"  # sources that a message names; what lists more
 
 
 class Filtered:
@@ -65,6 +70,26 @@ class Filtered:
         estimates = getattr(self._retriever, "estimates", None)
         known: dict[str, Source] = estimates() if callable(estimates) else {}
         return known
+
+
+def check_sources(retriever: object, sources: Collection[str] | None) -> None:
+    """Raise `UnknownName`, with the nearest name, for a source that an index or passages in hand do not have.
+
+    Another retriever is not asked which sources it has.
+    """
+    if not sources:
+        return
+    known: set[str] = set()
+    if isinstance(retriever, InMemory):
+        known = {passage.source for passage in retriever.passages}
+    elif isinstance(retriever, Index) and (stored := retriever.source_passages()) is not None:
+        known = set(stored.counts())
+    else:
+        return
+    known.discard("")
+    for name in sources:
+        if name not in known:
+            raise UnknownName("source", name, known, command=_LISTED if len(known) > _NAMED else "")
 
 
 def _later(first: str | None, second: str | None) -> str | None:

@@ -143,6 +143,8 @@ def test_a_passage_is_a_resource(server: Served, mode: str) -> None:
         ("fetch", {"id": "../../etc/passwd"}, "there is no passage"),
         ("search", {"query": "ferry", "k": 0}, "k"),
         ("search", {"query": "ferry", "after": "soon"}, "soon"),
+        ("search", {"query": "ferry", "sources": ["buz.example"]}, "did you mean 'buzz.example'"),
+        ("ask", {"question": QUESTION, "sources": ["buz.example"]}, "did you mean 'buzz.example'"),
     ],
 )
 def test_what_is_wrong_is_an_error_of_the_tool_in_one_line(

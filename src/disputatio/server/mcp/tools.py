@@ -41,7 +41,7 @@ from disputatio.server.mcp.results import (
     uri_of,
 )
 from disputatio.server.options import Access
-from disputatio.server.routers.searching import passage_of, text_of
+from disputatio.server.routers.searching import found, passage_of, text_of
 from disputatio.server.routers.sources import rows_of
 from disputatio.server.running import Running
 from disputatio.server.service import AskRequest, Service
@@ -113,7 +113,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
         wanted = Search(k=k, sources=sources, after=after, before=before)
         with _tool_errors():
             opened = service.opened_index()
-            hits = await asyncio.to_thread(opened.search, query, wanted)
+            hits = await asyncio.to_thread(found, opened, query, wanted)
         left_out = [PurePath(index.index).name for index in opened.unsearched()]
         return SearchResult(results=[result_of(hit) for hit in hits], unsearched=left_out)
 

@@ -11,12 +11,14 @@ from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
+from disputatio.api.indexing import Index
 from disputatio.errors import InputError
 from disputatio.protocols import Search
 from disputatio.server.faults import NotFound
 from disputatio.server.replies import json_response
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, Name, PassageShape
+from disputatio.store.filtered import check_sources
 from disputatio.text import neutralise, one_line
 from disputatio.types import Hit, Passage
 
@@ -83,7 +85,7 @@ def router(service: Service) -> APIRouter:
             min_reliability=min_reliability,
         )
         opened = service.opened_index()
-        hits = await asyncio.to_thread(opened.search, q, wanted)
+        hits = await asyncio.to_thread(found, opened, q, wanted)
         reply = json_response([hit_fields(hit) for hit in hits[: _MOST * 10]])
         for left_out in opened.unsearched():  # in a header: the body is a list of hits
             reply.headers.append("Disputatio-Unsearched", quote(PurePath(left_out.index).name))
@@ -122,6 +124,12 @@ def passage_router(service: Service) -> APIRouter:
         return PlainTextResponse(text_of(read), headers=_HEADERS)
 
     return routes
+
+
+def found(index: Index, query: str, search: Search) -> list[Hit]:
+    """Return the hits of a search; raises `UnknownName` for a source that the index does not have."""
+    check_sources(index, search.sources)
+    return index.search(query, search)
 
 
 def hit_fields(hit: Hit) -> dict[str, Any]:
