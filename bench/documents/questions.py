@@ -1,0 +1,54 @@
+"""The questions about the folder: what is accepted, what is wrong, why; written before any of them was asked.
+
+A third of each kind is set aside, drawn once by a seed, and asked when everything else is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+HERE = Path(__file__).parent
+Part = Literal["development", "aside"]
+SHA256 = {
+    "development": "b904458717c9bca3084dda6f562c2227d1514d2f524095c8c6a8fcc8e4c99fb8",
+    "aside": "d20d87e8cfb586ca58634ab3149381686400b21d1519c85805fc445a42964745",
+}
+"""The digests of the two parts as they were before the first run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question with what a person would answer.
+
+    `accept` has a list of names for each value that the answer must give; it is empty where the documents give none.
+    `wrong` are values that a person would take for an error (of an old version, of a namesake, planted), `reason` says
+    why. With `yes_no` a value that is accepted decides, whatever else the sentence says.
+    """
+
+    id: str
+    kind: str
+    question: str
+    accept: Sequence[Sequence[str]]
+    wrong: Sequence[str]
+    reason: str
+    yes_no: bool = False
+
+
+def path_of(part: Part) -> Path:
+    """Return the file of a part."""
+    return HERE / f"{part}.jsonl"
+
+
+def read_questions(part: Part) -> list[Question]:
+    """Return the questions of a part; raises `ValueError` where they are not those that were written."""
+    data = path_of(part).read_bytes()
+    if (digest := hashlib.sha256(data).hexdigest()) != SHA256[part]:
+        raise ValueError(
+            f"{part}.jsonl has the digest {digest}, not {SHA256[part]}: the questions were changed"
+        )
+    return [Question(**json.loads(line)) for line in data.decode().splitlines()]
