@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What the training needs, into the environment in .venv, then one head: scripts/train.sh read [OPTION]...
+# What the training needs, into the environment in .venv, then one head: scripts/train.sh encoder [OPTION]...,
+# or the reader: scripts/train.sh reader fit [OPTION]...
 # The packages of the group "train" are no part of requirements.lock, and pip takes them as they are named.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -30,4 +31,5 @@ if [ -n "$missing" ]; then
 fi
 # Threads that wait do not spin: the machine may be shared.
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-PASSIVE}
+if [ "${1:-}" = reader ]; then exec "$python" -m train.language "${@:2}"; fi
 exec "$python" -m train "$@"

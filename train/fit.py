@@ -40,7 +40,7 @@ class Run:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.plan = folder, plan
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.precision = precision if precision != "auto" else _fastest(self.device)
+        self.precision = precision if precision != "auto" else fastest_precision(self.device)
         base = base_folder(folder.parent / "base")
         reading = Reading(data, base, plan)
         self.tasks: dict[str, Task] = {"read": reading}
@@ -237,7 +237,7 @@ def _optimizer(model: Any, plan: Plan) -> Any:
     )
 
 
-def _fastest(device: str) -> str:
+def fastest_precision(device: str) -> str:
     """bfloat16 where the processor multiplies in it, else float32 (emulation is many times slower)."""
     if device == "cuda":
         return "bfloat16"

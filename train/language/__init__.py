@@ -1,0 +1,1 @@
+"""Training of a small language model to read: low-rank adapters, packed trees of passages and questions."""

@@ -1,0 +1,280 @@
+"""The data of the reader's tasks as branches with leaves, and the order in which trees are trained on."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from train.claims import Claims, shape_of
+from train.examples import RETRIEVED, Example, Unanswerable, occurrences, seeded, shown_title, window
+from train.language import made
+from train.language.tasks import (
+    claim_leaf,
+    passage_text,
+    question_leaf,
+    same_branch,
+    same_leaf,
+    support_leaf,
+)
+from train.language.trees import Branch, Leaf, Tree
+from train.pairs import CONTRADICTS, NOT_SUPPORTS, SILENT, SUPPORTS, Pair, all_pairs, side_of
+from train.split import training_examples
+
+_LABELS = {SUPPORTS: "supports", CONTRADICTS: "contradicts", SILENT: "silent"}
+_YEAR = re.compile(r"\b(1[6-9]\d\d|20\d\d)\b")
+_NAME = re.compile(r"(?<=[a-z] )[A-Z][a-z]+(?: [A-Z][a-z]+)+")
+LONGEST_ANSWER = 9  # words; longer answers are clauses that no one would give
+WHOLE = 260  # words up to which a passage is shown whole, half of the time
+# The share of a set's contexts in an epoch.
+SHARES = {"squadshifts_reddit": 0.15, "squadshifts_amazon_reviews": 0.15, "policyqa": 0.1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """The tasks of a round of trees, and the branches of a tree of *read*."""
+
+    read: int = 12
+    support: int = 3
+    entail: int = 3
+    same: int = 2
+    pages: int = 2
+    retrieved: int = 2
+    made: int = 1
+
+
+def shortest(example: Example) -> str:
+    """Return the shortest of an example's answers, without marks around it."""
+    return min((answer.strip(" .,;:\"'“”") for answer in example.answers), key=len, default="")
+
+
+def with_other_year(question: str, text: str, chance: random.Random) -> str:
+    """Return a question about another year than the passage's, empty if it names none that the passage has."""
+    years = [year for year in _YEAR.findall(question) if year in text]
+    if not years:
+        return ""
+    other = str(int(years[0]) + chance.choice((-7, -4, -2, -1, 1, 2, 3, 5)))
+    return "" if other in text else question.replace(years[0], other)
+
+
+def with_other_name(question: str, text: str, names: Sequence[str], chance: random.Random) -> str:
+    """Return a question about another name than the passage's, empty if it has none that the passage has."""
+    own = [name for name in _NAME.findall(question) if name in text]
+    if not own:
+        return ""
+    other = chance.choice(names)
+    return "" if other in text else question.replace(own[0], other)
+
+
+class Data:
+    """Everything that is trained on, or what is watched: the same code for both sides of the split."""
+
+    def __init__(self, examples: Sequence[Example], pairs: Sequence[Pair], seed: int) -> None:
+        self.seed = seed
+        self.twins = Unanswerable(examples)
+        self.claims = Claims(examples)
+        self.contexts: dict[str, list[Example]] = {}
+        self.retrieved = [example for example in examples if example.dataset == "ramdocs"]
+        for example in examples:
+            if example.dataset not in RETRIEVED:
+                self.contexts.setdefault(example.group, []).append(example)
+        self.names = sorted({name for example in examples for name in _NAME.findall(example.question)})
+        self.questions = [example.question for example in self.retrieved]
+        self.answers: dict[tuple[str, str], list[str]] = {}
+        for example in examples:
+            if example.spans:
+                self.answers.setdefault((example.dataset, example.title), []).append(shortest(example))
+        self.entail = [pair for pair in pairs if pair.head == "entail" and pair.label != NOT_SUPPORTS]
+        self.same = [pair for pair in pairs if pair.head == "same"]
+
+    # --- branches -----------------------------------------------------------------------------
+    def page(self, context: Sequence[Example], chance: random.Random) -> Branch | None:
+        """Return a passage of a page with questions that it answers, and some that it does not."""
+        answered = [each for each in context if each.spans and len(shortest(each).split()) <= LONGEST_ANSWER]
+        declined = [each for each in context if not each.spans]
+        if not answered:
+            return None
+        first = chance.choice(answered)
+        shown = first
+        if len(first.text.split()) > WHOLE or chance.random() < 0.5:
+            shown = window(first, chance, 50, 160)
+        text = shown.text
+        start = first.text.find(text)
+        leaves: list[Leaf] = []
+        for each in chance.sample(answered, len(answered)):
+            inside = [
+                first.text[begin:end]
+                for begin, end in each.spans
+                if start <= begin and end <= start + len(text)
+            ]
+            if inside and len(leaves) < 3:
+                answer = min((part.strip(" .,;:\"'“”") for part in inside), key=len)
+                leaves.append(question_leaf(each.question, answer, "page"))
+        unknown = [each.question for each in declined]
+        unknown += [
+            each.question for each in answered if not any(occurrences(text, own) for own in each.answers)
+        ]
+        unknown += [changed for each in answered if (changed := with_other_year(each.question, text, chance))]
+        unknown += [
+            changed
+            for each in answered
+            if (changed := with_other_name(each.question, text, self.names, chance))
+        ]
+        if unknown and chance.random() < 0.75:
+            leaves.append(question_leaf(chance.choice(unknown), "", "page/unknown"))
+        elif chance.random() < 0.5:
+            twin = self.twins.twin(first, chance)
+            if twin is not None:
+                text = " ".join(twin.text.split()[:160])
+                leaves = [question_leaf(first.question, "", "page/unknown")]
+        title = shown_title(first.title) if chance.random() < 0.4 else ""
+        return Branch(passage_text(text, title), tuple(leaves)) if leaves else None
+
+    def retrieved_branch(self, example: Example, chance: random.Random) -> Branch:
+        """Return a retrieved passage with its question, and at times a question of another row."""
+        shown = example if chance.random() < 0.6 else window(example, chance, 50, 160)
+        kind = "retrieved" if shown.spans else "retrieved/unknown"
+        leaves = [question_leaf(example.question, shortest(shown), kind)]
+        if chance.random() < 0.2:
+            other = chance.choice(self.questions)
+            if other != example.question:
+                leaves.append(question_leaf(other, "", "retrieved/unknown"))
+        return Branch(passage_text(shown.text), tuple(leaves))
+
+    def support_branch(self, example: Example, chance: random.Random) -> Branch | None:
+        """Return a passage with answers to a question that it supports and others that it does not."""
+        answer = shortest(example)
+        if not answer or len(answer.split()) > LONGEST_ANSWER:
+            return None
+        shown = example if chance.random() < 0.4 else window(example, chance, 50, 160)
+        leaves = [support_leaf(example.question, answer, supported=True, kind="support/yes")]
+        others = [
+            other
+            for other in self.answers.get((example.dataset, example.title), ())
+            if shape_of(other) == shape_of(answer)
+            and not any(
+                other.casefold() in own.casefold() or own.casefold() in other.casefold()
+                for own in example.answers
+            )
+        ]
+        inside = [other for other in others if occurrences(shown.text, other)]
+        if inside or others:
+            other = chance.choice(inside or others)
+            leaves.append(support_leaf(example.question, other, supported=False, kind="support/no"))
+        changed = with_other_year(example.question, shown.text, chance) or with_other_name(
+            example.question, shown.text, self.names, chance
+        )
+        if changed and chance.random() < 0.6:
+            leaves.append(support_leaf(changed, answer, supported=False, kind="support/no"))
+        return Branch(passage_text(shown.text), tuple(leaves))
+
+    def claim_branch(self, chance: random.Random) -> Branch | None:
+        """Return a passage with a claim, published or made of a question."""
+        if chance.random() < 0.5:
+            pair = self.claims.pair(self._any_page(chance), chance, least=50, most=140)
+            if pair is None:
+                return None
+        else:
+            pair = chance.choice(self.entail)
+        return Branch(
+            passage_text(pair.second),
+            (claim_leaf(pair.first, _LABELS[pair.label], f"entail/{_LABELS[pair.label]}"),),
+        )
+
+    def same_branch(self, chance: random.Random) -> Branch:
+        """Return two passages that are about one thing or two."""
+        pair = chance.choice(self.same)
+        if chance.random() < 0.6:
+            namesakes = [each for each in self.same if each.dataset == "namesakes"]
+            pair = chance.choice(namesakes or self.same)
+        about, _, first = pair.first.removeprefix("About: ").partition("\n")
+        same = bool(pair.label)
+        leaf = same_leaf(passage_text(pair.second), same=same, kind=f"same/{pair.label}")
+        return Branch(same_branch(about, passage_text(first)), (leaf,))
+
+    def _any_page(self, chance: random.Random) -> Example:
+        return chance.choice(self.contexts[chance.choice(self._groups())])
+
+    def _groups(self) -> list[str]:
+        return list(self.contexts)
+
+    # --- trees --------------------------------------------------------------------------------
+    def trees(self, shares: Shares = Shares()) -> Iterator[Tree]:
+        """Yield trees without end, by the seed: rounds in which every task has its share."""
+        pages, retrieved = self._pages(), self._retrieved()
+        number = 0
+        while True:
+            order = ["read"] * shares.read + ["support"] * shares.support
+            order += ["entail"] * shares.entail + ["same"] * shares.same
+            seeded(self.seed, "round", number).shuffle(order)
+            for place, task in enumerate(order):
+                chance = seeded(self.seed, "tree", number, place)
+                yield Tree(task, tuple(self._branches(task, shares, pages, retrieved, chance)))
+            number += 1
+
+    def _branches(
+        self,
+        task: str,
+        shares: Shares,
+        pages: Iterator[Branch],
+        retrieved: Iterator[Example],
+        chance: random.Random,
+    ) -> list[Branch]:
+        if task == "read":
+            found = [next(pages) for _ in range(shares.pages)]
+            if self.retrieved:
+                found += [self.retrieved_branch(next(retrieved), chance) for _ in range(shares.retrieved)]
+            found += made.branches(chance, shares.made)
+            chance.shuffle(found)
+            return found
+        branches: list[Branch] = []
+        wanted = {"support": 4, "entail": 6, "same": 3}[task]
+        while len(branches) < wanted:
+            if task == "support":
+                from_rows = self.retrieved and chance.random() < 0.4
+                example = chance.choice(self.retrieved) if from_rows else self._any_page(chance)
+                branch = self.support_branch(example, chance)
+            else:
+                branch = self.claim_branch(chance) if task == "entail" else self.same_branch(chance)
+            if branch is not None:
+                branches.append(branch)
+        return branches
+
+    def _pages(self) -> Iterator[Branch]:
+        epoch = 0
+        while True:
+            groups = self._groups()
+            seeded(self.seed, "pages", epoch).shuffle(groups)
+            for group in groups:
+                chance = seeded(self.seed, epoch, group)
+                context = self.contexts[group]
+                if chance.random() < SHARES.get(context[0].dataset, 1.0):
+                    branch = self.page(context, chance)
+                    if branch is not None:
+                        yield branch
+            epoch += 1
+
+    def _retrieved(self) -> Iterator[Example]:
+        epoch = 0
+        while True:
+            order = list(self.retrieved)
+            seeded(self.seed, "retrieved", epoch).shuffle(order)
+            yield from order
+            epoch += 1
+
+
+def load_data(data: Path, *, seed: int) -> tuple[Data, Data]:
+    """Return what is trained on and what is watched."""
+    train, dev = training_examples(data)
+    pairs = all_pairs(data)
+    return (
+        Data(train, [pair for pair in pairs if side_of(pair) == "train"], seed),
+        Data(dev, [pair for pair in pairs if side_of(pair) == "dev"], seed + 1),
+    )
+
+
+def leaves_of(trees: Sequence[Tree]) -> list[tuple[str, Leaf]]:
+    """Return the leaves of trees with their tasks."""
+    return [(tree.task, leaf) for tree in trees for branch in tree.branches for leaf in branch.leaves]
