@@ -12,7 +12,6 @@ there and are lost, and second tries that do not end where an undisturbed one do
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import os
 import random
@@ -28,53 +27,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-_SHIM = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/types.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
-static atomic_long seen = 0, limit = -1;
-void disk_reset(long n) { seen = 0; limit = n; }
-long disk_seen(void) { return seen; }
-
-static int full(int fd) {
-    char link[64], path[4096];
-    const char *root = getenv("FULL_DISK_ROOT");
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(link, path, sizeof path - 1);
-    if (!root || length <= 0) return 0;
-    path[length] = 0;
-    if (strncmp(path, root, strlen(root))) return 0;
-    long now = atomic_fetch_add(&seen, 1);
-    long at = limit;
-    if (at >= 0 && now >= at) { errno = ENOSPC; return 1; }
-    return 0;
-}
-#define REAL(name, ...) \
-    static ssize_t (*real)(__VA_ARGS__); \
-    if (!real) real = dlsym(RTLD_NEXT, #name)
-ssize_t write(int fd, const void *data, size_t size) {
-    REAL(write, int, const void *, size_t); return full(fd) ? -1 : real(fd, data, size); }
-ssize_t pwrite(int fd, const void *data, size_t size, off_t at) {
-    REAL(pwrite, int, const void *, size_t, off_t); return full(fd) ? -1 : real(fd, data, size, at); }
-ssize_t pwrite64(int fd, const void *data, size_t size, off_t at) {
-    REAL(pwrite64, int, const void *, size_t, off_t); return full(fd) ? -1 : real(fd, data, size, at); }
-ssize_t writev(int fd, const struct iovec *parts, int count) {
-    REAL(writev, int, const struct iovec *, int); return full(fd) ? -1 : real(fd, parts, count); }
-ssize_t sendfile(int fd, int from, off_t *at, size_t size) {
-    REAL(sendfile, int, int, off_t *, size_t); return full(fd) ? -1 : real(fd, from, at, size); }
-ssize_t copy_file_range(int from, off_t *a, int fd, off_t *b, size_t size, unsigned flags) {
-    REAL(copy_file_range, int, off_t *, int, off_t *, size_t, unsigned);
-    return full(fd) ? -1 : real(from, a, fd, b, size, flags); }
-"""
+from bench.lib import faulty_disk
 
 
 def main() -> None:
@@ -90,16 +43,12 @@ def main() -> None:
         print(json.dumps(measured(asked.under, chosen, asked.most, random.Random(asked.seed)), indent=1))
         return
     with tempfile.TemporaryDirectory() as folder:
-        source, library = Path(folder, "full.c"), Path(folder, "full.so")
-        source.write_text(_SHIM, encoding="utf-8")
-        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-        work = Path(folder, "work")
+        library, work = faulty_disk.build(Path(folder)), Path(folder, "work")
         work.mkdir()
-        environment = os.environ | {"LD_PRELOAD": str(library), "FULL_DISK_ROOT": str(work)}
         words = [sys.executable, "-m", "bench.robustness.full_disk", "--under", str(work)]
         words += ["--most", str(asked.most), "--seed", str(asked.seed)]
         words += ["--only", *asked.only] if asked.only else []
-        subprocess.run(words, env=environment, check=True)
+        subprocess.run(words, env=faulty_disk.environment(library, work), check=True)
 
 
 # --- under the library ----------------------------------------------------------------------------
@@ -175,11 +124,9 @@ def in_child(do: Callable[[], Any], *, limit: int = -1) -> dict[str, Any]:
         child = os.fork()
     if child == 0:
         os.close(reading)
-        library = ctypes.CDLL(os.environ["LD_PRELOAD"])
-        library.disk_seen.restype = ctypes.c_long
         told: dict[str, Any] = {"outcome": "done", "value": None, "said": ""}
         signal.alarm(SECONDS)
-        library.disk_reset(ctypes.c_long(limit))
+        faulty_disk.fill(limit)
         try:
             told["value"] = do()
         except Exception as error:  # noqa: BLE001 - what nothing else catches is counted
@@ -190,8 +137,8 @@ def in_child(do: Callable[[], Any], *, limit: int = -1) -> dict[str, Any]:
                 "outcome": "one line" if ours else "traceback",
                 "said": f"{type(error).__name__}: {error}",
             }
-        told["writes"] = library.disk_seen()
-        library.disk_reset(ctypes.c_long(-1))
+        told["writes"] = faulty_disk.writes()
+        faulty_disk.fill(-1)
         os.write(writing, json.dumps(told, default=str).encode())
         os._exit(0)
     os.close(writing)

@@ -148,7 +148,36 @@ def fail(*_: object, **__: object) -> None:
     raise StoreError("no")
 
 
+@pytest.mark.parametrize("then", ["the next job", "a start"])
+def test_a_job_that_cannot_be_undone_now_is_undone_later(
+    then: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(tmp_path) as server:
+        upload(server, ("a.txt", b"The first."))
+        with monkeypatch.context() as patched:  # the disk is full once the first file has been committed
+            patched.setattr(Index, "ingest", fail_the_second())
+            patched.setattr("disputatio.server.uploads._fingerprints", fail)
+            assert upload(server, ("a.txt", b"Refused."), ("b.txt", b"Refused."))["state"] == "failed"
+        if then == "the next job":
+            upload(server, ("c.txt", b"The third."))
+    with serving(tmp_path) as server:
+        kept = {"a.txt": "The first.", **({"c.txt": "The third."} if then == "the next job" else {})}
+        assert texts(server) == kept
+        assert contents(tmp_path) == {name: text.encode() for name, text in kept.items()}
+
+
 INGEST = Index.ingest
+
+
+def fail_the_second() -> Any:
+    """Return an `Index.ingest` that fails from its second call on."""
+    calls: list[Any] = []
+
+    def ingest(*given: Any, **options: Any) -> Any:
+        calls.append(given)
+        return INGEST(*given, **options) if len(calls) == 1 else fail()
+
+    return ingest
 
 
 def fail_late(*given: Any, **options: Any) -> None:

@@ -85,6 +85,7 @@ class Uploads:
     def __init__(self, folder: Path, most: int) -> None:
         self._folder, self._most = folder, most
         self._own: Path | None = None
+        self._unfinished: set[Path] = set()  # batches that could not be undone
         self._lock = -1
 
     # --- staging ------------------------------------------------------------------------------------
@@ -167,6 +168,8 @@ class Uploads:
         `Cancelled`, `InputError`.
         """
         with self._writing(batch):
+            for left in sorted(self._unfinished):
+                self._undo(index, left)
             try:
                 paths: list[Path] = []
                 for each in staged:
@@ -232,24 +235,30 @@ class Uploads:
     def _undo(self, index: Index, batch: Path) -> None:
         """End a batch whose job did not: every name gets the file whose documents the index has.
 
-        If the index cannot be read or written now, the batch stays for the next start.
+        If the index cannot be read or written now, the old files are put back, and the batch stays for
+        the next job or start, which takes what was added meanwhile out of the index.
         """
-        olds = _files(batch / "old")
+        olds = {old.name: old for old in _files(batch / "old")}
         try:
-            prints = _fingerprints(index) if olds else {}
-            for old in olds:
-                path = self._folder / old.name
+            prints = _fingerprints(index) if (batch / "placed").is_dir() else {}
+            for mark in _files(batch / "placed"):
+                path, old = self._folder / mark.name, olds.get(mark.name)
                 known = prints.get(file_key(path))
                 if known is not None and look(path, known.settings, known).unchanged:
-                    continue  # the new file's documents had been committed
-                old.replace(path)
+                    continue  # the new file's documents had been committed, or the old one is back already
+                if old is not None:
+                    old.replace(path)
+                elif known is None or not path.is_file():
+                    continue
                 if known is None or not look(path, known.settings, known).unchanged:
                     index.ingest(path)
             self._remove_unread(index, batch)
         except StoreError:
             for old in _files(batch / "old"):
                 old.replace(self._folder / old.name)
+            self._unfinished.add(batch)
             return
+        self._unfinished.discard(batch)
         shutil.rmtree(batch)
 
     def _remove_unread(self, index: Index, batch: Path) -> None:
