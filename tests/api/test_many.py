@@ -194,7 +194,7 @@ def test_what_is_kept_is_not_asked_again(tmp_path: Path) -> None:
     with pytest.raises(d.InputError, match="another index or passages"):
         asked(["a"], model, keep=file, passages=PASSAGES[:2])
     (tmp_path / "text").write_text("no database " * 100)
-    with pytest.raises(d.DisputatioError, match="cannot keep answers"):
+    with pytest.raises(d.DisputatioError, match="text: is not a database"):
         asked(["a"], model, keep=tmp_path / "text")
 
 

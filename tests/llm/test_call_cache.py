@@ -606,3 +606,53 @@ def test_a_damaged_row_is_one_line_and_a_fault_outside(file: Path, damage: str) 
     ):
         CachedLLM(None, journal, replay=True).complete([ask("a")], PLAIN)
     assert (caught.value.exit_code, "\n" in str(caught.value)) == (3, False)
+
+
+# --- a file that SQLite takes for damaged -------------------------------------------------------
+def test_a_journal_that_was_damaged_for_a_moment_is_opened_again(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with CallCache(file) as journal:
+        model = CachedLLM(Counting(), journal)
+        model.complete([ask("a")], PLAIN)
+        journal._db.close()  # this connection alone sees what is not there
+        copy = file.with_name("copy.sqlite")
+        whole = file.read_bytes()
+        copy.write_bytes(whole[:100] + b"\xff" * (len(whole) - 100))
+        journal._db = sqlite3.connect(copy, isolation_level=None, check_same_thread=False)
+        [kept] = model.complete([ask("a")], PLAIN)
+        assert kept.journalled
+        assert journal.stats().kept == 1
+    assert not caplog.records
+
+
+def test_no_question_ends_for_a_journal_that_stays_damaged(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with CallCache(file) as journal:
+        CachedLLM(Counting(), journal).complete([ask(letter * 3000) for letter in "abcdef"], PLAIN)
+    whole = file.read_bytes()
+    with CallCache(file) as journal:
+        model = CachedLLM(Counting(), journal)
+        file.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+        damaged = file.read_bytes()
+        replies = [model.complete([ask(letter)], PLAIN)[0] for letter in "xyx"]
+        assert [reply.journalled for reply in replies] == [False, False, True]
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert f"the journal {file} is damaged" in caplog.text
+    assert file.read_bytes() == damaged, "what may be restored from is left as it is"
+    with CallCache(file, readonly=True) as journal, pytest.raises(DamagedFile):  # a replay has nothing else
+        journal.get(["x"])
+
+
+def test_what_is_kept_in_memory_is_bounded(
+    file: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("disputatio.llm.call_cache._MOST_IN_MEMORY", 10)
+    with CallCache(file) as journal:
+        journal._use_memory(sqlite3.DatabaseError("malformed"))
+        for number in range(30):
+            journal.put("complete", "m", {f"k{number}": "v"})
+        assert journal.get(["k0", "k29"]) == {"k29": "v"}
+        assert journal.stats().kept == 10
+    assert len(caplog.records) == 1

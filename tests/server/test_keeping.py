@@ -81,7 +81,7 @@ def test_a_link_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_store_is_said(tmp_path: Path) -> None:
     (tmp_path / "answers.sqlite").write_bytes(b"no database at all" * 100)
-    with pytest.raises(StoreError, match="cannot keep answers"):
+    with pytest.raises(StoreError, match="is not a database"):
         AnswerStore(tmp_path / "answers.sqlite")
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.api.request import Prepared
+from disputatio.databases import open_private, tables_of
 from disputatio.errors import UNREADABLE, DamagedFile, InputError, StoreError
 from disputatio.pipeline import strategy_name
 from disputatio.spending import Spent
@@ -49,7 +49,7 @@ class KeptAnswers:
         self._path, self._lock, self._closed = path, threading.Lock(), False
         with self._reported():
             path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            open_private(path, "file of answers", _is_ours, keep_rights=True)
             self._db = self._connected()
         try:
             with self._reported():
@@ -71,11 +71,7 @@ class KeptAnswers:
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            [owner] = self._db.execute("PRAGMA application_id").fetchone()
-            [tables] = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if owner != _APPLICATION:
-                if owner or tables:
-                    raise StoreError(f"{self._path}: is a database of another program")
+            if not tables_of(self._db):
                 for table in _TABLES:
                     self._db.execute(table)
                 self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -187,6 +183,11 @@ def ask_settings(prepared: Prepared) -> dict[str, Any]:
         "limits": _plain(limits),
         "checks": [prepared.verify, prepared.strict, prepared.min_confidence],
     }
+
+
+def _is_ours(database: sqlite3.Connection) -> bool:
+    [owner] = database.execute("PRAGMA application_id").fetchone()
+    return bool(owner == _APPLICATION or not (owner or tables_of(database)))
 
 
 def _plain(value: Any) -> Any:

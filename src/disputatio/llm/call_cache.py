@@ -9,27 +9,29 @@ same call, the first result stays and both get it.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
-import os
+import logging
 import sqlite3
-import stat
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from urllib.parse import quote
+from typing import TypeVar
 
+from disputatio.databases import check_private, connect_readonly, error_code, is_damage, open_private
 from disputatio.errors import UNREADABLE, DamagedFile, StoreError
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Token, Usage
 
+LOG = logging.getLogger("disputatio.journal")
+
+_Result = TypeVar("_Result")
 _APPLICATION = 0x44535054  # "DSPT" in the header of the file
 _WAIT = 30.0  # seconds for another process's transaction
 _AT_ONCE = 500  # keys a query
+_MOST_IN_MEMORY = 10_000  # calls that are kept in place of a damaged file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,94 +82,31 @@ class CallCache:
         self._waiting_lock = threading.Lock()
         self._waiting: list[_Put] = []
         self._hits = self._misses = 0
+        self._readonly, self._in_memory = readonly, False
         with self._faults():
             if readonly:
-                self._check_file(keep_rights=True)
-                self._db = self._open_readonly()
+                check_private(self.path, "journal", _is_journal, keep_rights=True)
             else:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                if not os.path.lexists(self.path):
-                    self._make()
-                self._check_file()
-                self._db = self._connect(str(self.path), uri=False)
-        try:
-            with self._faults():
-                self._prepare(readonly)
-        except StoreError:
-            self._db.close()
-            raise
-
-    def _make(self) -> None:
-        """Make the file aside and put it in its place whole, unless another process has done so.
-
-        It is for the user alone, and so are the log and the index that SQLite puts beside it.
-        """
-        handle, name = tempfile.mkstemp(prefix=f"{self.path.name}.", suffix=".part", dir=self.path.parent)
-        os.close(handle)
-        part = Path(name)
-        try:
-            with contextlib.closing(self._connect(name, uri=False)) as db:
-                db.execute(f"PRAGMA application_id = {_APPLICATION}")
+                open_private(self.path, "journal", _is_journal, make=_name)
+            self._db = self._open()
             try:
-                os.link(part, self.path)
-            except FileExistsError:
-                return
-            except OSError:  # a disk without hard links
-                part.rename(self.path)
-        finally:
-            part.unlink(missing_ok=True)
+                self._prepare()
+            except BaseException:
+                self._db.close()
+                raise
 
-    def _check_file(self, *, keep_rights: bool = False) -> None:
-        """Raise `StoreError` for a link and for a file that is no journal; only a journal gets its rights.
+    def _open(self) -> sqlite3.Connection:
+        return connect_readonly(self.path) if self._readonly else _connect(str(self.path))
 
-        The header of one that an earlier version left open may be in its log alone, where SQLite finds it.
-        """
-        try:
-            handle = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise StoreError(f"{self.path}: is a link; name the journal that it leads to") from error
-            raise
-        try:
-            about = os.fstat(handle)
-            if not stat.S_ISREG(about.st_mode):
-                raise StoreError(f"{self.path}: is no regular file, and so no journal")
-            head = os.pread(handle, 72, 0)
-            if not head.startswith(b"SQLite format 3\0"):
-                why = (
-                    "is not a database, and so no journal" if head else "is empty, and no journal: delete it"
-                )
-                raise StoreError(f"{self.path}: {why}, or name another file")
-            owner = int.from_bytes(head[68:], "big")
-            if owner != _APPLICATION:
-                with contextlib.closing(self._open_readonly()) as db:
-                    owner = int(db.execute("PRAGMA application_id").fetchone()[0])
-            if owner != _APPLICATION:
-                raise StoreError(f"{self.path}: is a database of another program, not a journal")
-            if not keep_rights and stat.S_IMODE(about.st_mode) != 0o600:
-                with contextlib.suppress(PermissionError):  # of another user, who shares it
-                    os.fchmod(handle, 0o600)  # made by an earlier version
-        finally:
-            os.close(handle)
-
-    def _connect(self, name: str, *, uri: bool) -> sqlite3.Connection:
-        db = sqlite3.connect(name, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=uri)
-        db.text_factory = _decode_text
-        return db
-
-    def _open_readonly(self) -> sqlite3.Connection:
-        """Open a file for reading; without a log beside it no shared memory is needed."""
-        log = self.path.with_name(self.path.name + "-wal")
-        how = "mode=ro" if log.exists() else "mode=ro&immutable=1"
-        return self._connect(f"file:{quote(str(self.path.absolute()))}?{how}", uri=True)
-
-    def _prepare(self, readonly: bool) -> None:
+    def _prepare(self) -> None:
         db = self._db
+        db.text_factory = _decode_text
         db.execute(f"PRAGMA busy_timeout = {int(_WAIT * 1000)}")
         db.execute("PRAGMA synchronous = FULL")
         with self._transaction("BEGIN"):  # one consistent read, also while another process makes the file
             version = self._version()
-        if readonly:
+        if self._readonly:
             if version != len(_MIGRATIONS):
                 raise StoreError(f"{self.path}: the journal is empty or of an older version")
             return
@@ -207,9 +146,47 @@ class CallCache:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
-            kind = DamagedFile if damaged else StoreError
+            kind = DamagedFile if error_code(error) == sqlite3.SQLITE_CORRUPT else StoreError
             raise kind(f"the journal {self.path} cannot be used: {error}") from error
+
+    def _use(self, work: Callable[[], _Result]) -> _Result:
+        """Do some work with the file, which is opened again if it is damaged; the caller holds the lock.
+
+        If it is damaged still, calls are kept in memory from here on: no question ends for its journal.
+        """
+        with self._faults():
+            for mend in (self._reopen, self._use_memory):
+                try:
+                    return work()
+                except sqlite3.DatabaseError as error:
+                    if not is_damage(error) or self._readonly or self._in_memory:
+                        raise
+                    mend(error)
+            return work()
+
+    def _reopen(self, _: sqlite3.Error) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            self._db.close()
+        try:
+            self._db = self._open()
+            self._prepare()
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+            self._use_memory(error)
+
+    def _use_memory(self, error: sqlite3.Error) -> None:
+        if self._in_memory:
+            return
+        self._in_memory = True
+        LOG.warning(
+            "the journal %s is damaged (%s) and is not used any more: calls are kept in memory until this "
+            "process ends; delete the file, or restore it from a copy", self.path, error,
+        )  # fmt: skip
+        with contextlib.suppress(sqlite3.Error):
+            self._db.close()
+        self._db = _connect(":memory:")
+        self._prepare()
 
     @contextmanager
     def _transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
@@ -226,17 +203,16 @@ class CallCache:
     def get(self, keys: Sequence[str]) -> dict[str, str]:
         """Read the values of those calls that are kept, by key."""
         recorded: dict[str, str] = {}
-        with self._lock, self._faults():
-            for start in range(0, len(keys), _AT_ONCE):
-                some = keys[start : start + _AT_ONCE]
-                marks = ",".join("?" * len(some))
-                rows = self._db.execute(
-                    f"SELECT key, value, digest FROM calls WHERE key IN ({marks})", tuple(some)
-                )
-                for key, value, digest in rows:
-                    if not isinstance(value, str) or _digest(value) != digest:
-                        raise damaged_at(self.path, f"call {key[:16]}")
-                    recorded[key] = value
+        for start in range(0, len(keys), _AT_ONCE):
+            some = tuple(keys[start : start + _AT_ONCE])
+            marks = ",".join("?" * len(some))
+            select = f"SELECT key, value, digest FROM calls WHERE key IN ({marks})"
+            with self._lock:
+                rows = self._use(lambda: self._db.execute(select, some).fetchall())  # noqa: B023 (called within the turn)
+            for key, value, digest in rows:
+                if not isinstance(value, str) or _digest(value) != digest:
+                    raise damaged_at(self.path, f"call {key[:16]}")
+                recorded[key] = value
         return recorded
 
     def put(self, kind: str, model: str, values: Mapping[str, str]) -> None:
@@ -260,9 +236,7 @@ class CallCache:
         with self._waiting_lock:
             together, self._waiting = self._waiting, []
         try:
-            with self._faults(), self._transaction():
-                for put in together:
-                    self._db.executemany("INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)", put.rows)
+            self._use(lambda: self._insert([row for put in together for row in put.rows]))
         except StoreError as error:
             for put in together:
                 put.error = error
@@ -276,6 +250,13 @@ class CallCache:
             for put in together:
                 put.tried = True
 
+    def _insert(self, rows: Sequence[tuple[str, str, str, str, str, float]]) -> None:
+        with self._transaction():
+            self._db.executemany("INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)", rows)
+            if self._in_memory:
+                oldest = "SELECT max(rowid) FROM calls"
+                self._db.execute(f"DELETE FROM calls WHERE rowid <= ({oldest}) - {_MOST_IN_MEMORY}")
+
     def count(self, *, hits: int, misses: int) -> None:
         """Count calls of this session."""
         with self._lock:
@@ -284,28 +265,34 @@ class CallCache:
 
     def stats(self) -> CacheStats:
         """Calls kept, and how many were answered from the file since it was opened."""
-        with self._lock, self._faults():
-            count = self._db.execute("SELECT count(*) FROM calls").fetchone()[0]
+        with self._lock:
+            [count] = self._use(lambda: self._db.execute("SELECT count(*) FROM calls").fetchone())
             return CacheStats(kept=int(count), hits=self._hits, misses=self._misses)
 
     def models(self) -> list[tuple[str, Capabilities]]:
         """List the models whose calls are kept, with their capabilities, the last used first."""
-        with self._lock, self._faults():
-            rows = self._db.execute("SELECT name, capabilities FROM models ORDER BY used DESC, rowid DESC")
-            try:
-                return [(str(name), _read_capabilities(text)) for name, text in rows]
-            except UNREADABLE as error:
-                raise damaged_at(self.path, "the capabilities of a model") from error
+        select = "SELECT name, capabilities FROM models ORDER BY used DESC, rowid DESC"
+        with self._lock:
+            rows = self._use(lambda: self._db.execute(select).fetchall())
+        try:
+            return [(str(name), _read_capabilities(text)) for name, text in rows]
+        except UNREADABLE as error:
+            raise damaged_at(self.path, "the capabilities of a model") from error
 
     def note_model(self, name: str, engine: str, capabilities: Capabilities) -> None:
         """Record the capabilities of a model under the engine string of its keys."""
         text = canonical(asdict(replace(capabilities, engine=engine)))
-        with self._lock, self._faults(), self._transaction():
-            self._db.execute(
-                "INSERT INTO models VALUES (?, ?, ?, ?) ON CONFLICT (name, engine) DO UPDATE"
-                " SET capabilities = excluded.capabilities, used = excluded.used",
-                (name, engine, text, time.time()),
-            )
+        insert = (
+            "INSERT INTO models VALUES (?, ?, ?, ?) ON CONFLICT (name, engine) DO UPDATE"
+            " SET capabilities = excluded.capabilities, used = excluded.used"
+        )
+
+        def write() -> None:
+            with self._transaction():
+                self._db.execute(insert, (name, engine, text, time.time()))
+
+        with self._lock:
+            self._use(write)
 
     def close(self) -> None:
         """Close the file."""
@@ -317,6 +304,18 @@ class CallCache:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _is_journal(database: sqlite3.Connection) -> bool:
+    return bool(database.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION)
+
+
+def _name(database: sqlite3.Connection) -> None:
+    database.execute(f"PRAGMA application_id = {_APPLICATION}")
+
+
+def _connect(name: str) -> sqlite3.Connection:
+    return sqlite3.connect(name, timeout=_WAIT, isolation_level=None, check_same_thread=False)
 
 
 def damaged_at(path: Path | str, place: str) -> DamagedFile:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import threading
 import time
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from disputatio.databases import error_code, open_private, tables_of
 from disputatio.errors import UNREADABLE, DamagedFile, InputError, StoreError
 from disputatio.server.faults import NotFound
 from disputatio.types import Answer
@@ -43,8 +43,7 @@ class AnswerStore:
         try:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
-                path.chmod(0o600)
+                open_private(path, "store of answers", lambda db: tables_of(db) <= {"answers"})
             self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=10)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
@@ -131,8 +130,7 @@ class AnswerStore:
             try:
                 yield self._db
             except sqlite3.Error as error:
-                damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
-                kind = DamagedFile if damaged else StoreError
+                kind = DamagedFile if error_code(error) == sqlite3.SQLITE_CORRUPT else StoreError
                 raise kind(f"{self._path}: cannot keep answers: {error}") from error
 
 

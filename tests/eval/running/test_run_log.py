@@ -328,7 +328,7 @@ def test_what_is_no_journal_is_an_input_error(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("this is not a database, it is a text of some length")
     with pytest.raises(InputError, match="not a journal"):
         read_journal(tmp_path)
-    with pytest.raises(InputError, match="not a journal"):
+    with pytest.raises(InputError, match="is not a database"):
         _begin(tmp_path)
     file = tmp_path / "file"
     file.write_text("x")

@@ -6,15 +6,14 @@ transaction whole or absent.
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from disputatio.databases import is_full, open_private, tables_of
 from disputatio.errors import InputError, StoreError
 from disputatio.eval.running import digests, kept_passages
 
@@ -57,16 +56,18 @@ CREATE TABLE spending (
 _STEPS = (_RECORDS, _TRACES_AND_SPENDING, digests.TABLE, kept_passages.TABLE)
 """Each brings the file from the version of its index to the next."""
 VERSION = len(_STEPS)
-_DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
 def connect(path: Path) -> sqlite3.Connection:
     """Return a connection for writing, which threads may share; raises `InputError` for what is no
     journal.
     """
-    with contextlib.suppress(OSError):  # SQLite says why a file cannot be written
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        path.chmod(0o600)  # made by an earlier version
+    try:
+        open_private(path, "journal", lambda db: not tables_of(db) or "manifest" in tables_of(db))
+    except StoreError as error:
+        raise InputError(str(error)) from error
+    except (OSError, sqlite3.Error):
+        pass  # SQLite says below why a file cannot be written
     database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         database.execute("PRAGMA journal_mode = WAL")
@@ -75,7 +76,7 @@ def connect(path: Path) -> sqlite3.Connection:
         digests.prepare(database)
     except sqlite3.DatabaseError as error:
         database.close()
-        if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in _DISK:
+        if is_full(error):
             raise
         raise InputError(f"{path}: not a journal that can be written ({error})") from error
     return database

@@ -1,0 +1,123 @@
+"""SQLite files of ours: for their user alone, and looked at before they get rights or tables.
+
+Only SQLite opens them. A process that closes any descriptor of a file loses all its locks on that file, those
+of a connection that it has open there too; another process may then delete the log under that connection, and
+what is committed through it is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import stat
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+from disputatio.errors import StoreError
+
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
+_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+
+
+def open_private(
+    path: Path,
+    what: str,
+    is_ours: Callable[[sqlite3.Connection], bool],
+    *,
+    make: Callable[[sqlite3.Connection], object] = lambda _: None,
+    keep_rights: bool = False,
+) -> None:
+    """Make a file unless there is one; else check it, and give it to its user alone.
+
+    A file that is made is put in its place whole, after `make` has marked it. Raises `StoreError` for a link
+    and for what is not ours, which stays as it is, `OSError` and `sqlite3.Error`.
+    """
+    if not os.path.lexists(path):
+        _make(path, make)
+    check_private(path, what, is_ours, keep_rights=keep_rights)
+
+
+def check_private(
+    path: Path, what: str, is_ours: Callable[[sqlite3.Connection], bool], *, keep_rights: bool = False
+) -> None:
+    """Check a file that is there, as `open_private` does."""
+    about = path.lstat()
+    if stat.S_ISLNK(about.st_mode):
+        raise StoreError(f"{path}: is a link; name the {what} that it leads to")
+    if not stat.S_ISREG(about.st_mode):
+        raise StoreError(f"{path}: is no regular file, and so no {what}")
+    try:
+        with contextlib.closing(connect_readonly(path)) as database:
+            ours = is_ours(database)
+        if not ours:
+            if not about.st_size:
+                raise StoreError(f"{path}: is empty, and no {what}: delete it, or name another file")
+            raise StoreError(f"{path}: is a database of another program, not a {what}")
+    except sqlite3.DatabaseError as error:
+        if error_code(error) != sqlite3.SQLITE_NOTADB:
+            raise
+        raise StoreError(f"{path}: is not a database, and so no {what}: name another file") from error
+    if not keep_rights and stat.S_IMODE(about.st_mode) != 0o600:
+        with contextlib.suppress(PermissionError):  # of another user, who shares it
+            _restrict(path, about)
+
+
+def connect_readonly(path: Path) -> sqlite3.Connection:
+    """Open a file for reading; without a log beside it nobody has it open, and no shared memory is needed."""
+    log = path.with_name(f"{path.name}-wal")
+    mode = "mode=ro" if log.exists() else "mode=ro&immutable=1"
+    name = f"file:{quote(str(path.absolute()))}?{mode}"
+    return sqlite3.connect(name, timeout=30.0, isolation_level=None, check_same_thread=False, uri=True)
+
+
+def tables_of(database: sqlite3.Connection) -> set[str]:
+    """Return the names of the tables of a database."""
+    return {str(name) for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+
+
+def error_code(error: BaseException) -> int:
+    """Return SQLite's primary code of an error; 0 for those that Python's own module raises."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def is_damage(error: BaseException) -> bool:
+    """Return True if SQLite takes its file for damaged, or cannot read it."""
+    return error_code(error) in _DAMAGE
+
+
+def is_full(error: BaseException) -> bool:
+    """Return True if SQLite could not write, as the disk is full or fails."""
+    return error_code(error) in _FULL
+
+
+def _make(path: Path, mark: Callable[[sqlite3.Connection], object]) -> None:
+    handle, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
+    os.close(handle)
+    part = Path(name)
+    try:
+        with contextlib.closing(sqlite3.connect(part, isolation_level=None)) as database:
+            mark(database)
+        try:
+            os.link(part, path)
+        except FileExistsError:
+            return
+        except OSError:  # a disk without hard links
+            part.rename(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _restrict(path: Path, about: os.stat_result) -> None:
+    """Give a file that was looked at to its user alone; not what has taken its place since."""
+    if not hasattr(os, "O_PATH"):
+        path.chmod(0o600, follow_symlinks=False)
+        return
+    handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)  # closing it drops no lock
+    try:
+        if os.path.samestat(os.fstat(handle), about):
+            Path(f"/proc/self/fd/{handle}").chmod(0o600)
+    finally:
+        os.close(handle)
