@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -294,3 +296,50 @@ def test_an_index_among_the_documents_is_not_read_as_documents(docs: Path) -> No
     assert index.ingest(docs).added == 4
     again = index.ingest(docs)
     assert (again.added, again.unchanged, again.refused) == (0, 4, ())
+
+
+@pytest.mark.parametrize("migrated", [True, False])
+def test_a_page_of_documents_is_a_part_of_all_in_their_order(tmp_path: Path, *, migrated: bool) -> None:
+    table = tmp_path / "b.csv"
+    rows = [f"the text of row {number},Paper {number % 3}" for number in range(40)]
+    table.write_text("text,source\n" + "\n".join(rows))
+    (tmp_path / "a.txt").write_text("A file of its own.")
+    index = FolderIndex.open(tmp_path / "ix")
+    index.ingest(table, tmp_path / "a.txt")
+    if not migrated:  # as a version without these indexes left it
+        with closing(sqlite3.connect(tmp_path / "ix" / "record.sqlite")) as database:
+            database.executescript("DROP INDEX entries_by_path; DROP INDEX documents_by_source")
+            database.execute("PRAGMA user_version = 1")
+    everything = index.documents(text=False)
+    assert [document.path.rpartition("/")[2] for document in everything] == ["a.txt"] + ["b.csv"] * 40
+    paged = [index.list_documents(offset=offset, limit=7) for offset in range(0, 49, 7)]
+    assert [each for page in paged for each in page.documents] == everything
+    assert {page.total for page in paged} == {41}
+    of_one = index.list_documents(offset=2, limit=5, source="Paper 1")
+    wanted = [document for document in everything if document.source == "Paper 1"]
+    assert (of_one.total, of_one.documents) == (13, wanted[2:7])
+    assert index.list_documents(source="none") == (0, [])
+
+
+def test_a_page_of_documents_of_several_folders_is_in_one_order(tmp_path: Path) -> None:
+    for name, letters in (("one", "ac"), ("two", "bd")):
+        for letter in letters:
+            (tmp_path / f"{letter}.txt").write_text(f"The letter {letter}.")
+        FolderIndex.open(tmp_path / name).ingest(*(tmp_path / f"{letter}.txt" for letter in letters))
+    index = FolderIndex.open(f"{tmp_path / 'one'},{tmp_path / 'two'}")
+    page = index.list_documents(offset=1, limit=2)
+    assert (page.total, [Path(each.path).name for each in page.documents]) == (4, ["b.txt", "c.txt"])
+
+
+def test_a_page_of_documents_is_read_by_an_index_and_not_sorted(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("A file.")
+    index = FolderIndex.open(tmp_path / "ix")
+    index.ingest(tmp_path / "a.txt")
+    asked: list[str] = []
+    with index.open_record() as record:
+        record._database.set_trace_callback(asked.append)
+        record.page(0, 10, None)
+        record._database.set_trace_callback(None)
+        plan = record._database.execute(f"EXPLAIN QUERY PLAN {asked[-1]}").fetchall()
+    assert "USING INDEX entries_by_path" in str(plan)
+    assert str(plan).count("TEMP B-TREE") == 1, "only the rows of the page are sorted, after the join"

@@ -14,7 +14,7 @@ from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.rendering.markup import table
 from disputatio.store import contract
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
-from disputatio.store.contract import IndexInfo, SourceCount, SourcePassages
+from disputatio.store.contract import DocumentPage, IndexInfo, SourceCount, SourcePassages
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.ingesting.documents import Document
@@ -150,6 +150,10 @@ class Index(contract.Index):
     def documents(self, *, text: bool = True) -> list[Document]:
         """Return every document, by path and row; `text=False` leaves out the texts."""
         return self.store.documents(text=text)
+
+    def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:
+        """Return some documents (of one source) by path and row, without their texts, and their number."""
+        return self.store.list_documents(offset=offset, limit=limit, source=source)
 
     def sources(self) -> list[SourceCount]:
         """Return every source with its owner and its counts, by name."""

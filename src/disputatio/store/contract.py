@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_LANGUAGE",
+    "DocumentPage",
     "Index",
     "IndexInfo",
     "IngestSummary",
@@ -68,6 +69,13 @@ class IndexInfo:
     dead: int
     commit: int
     unsearched: tuple[Unsearched, ...] = ()
+
+
+class DocumentPage(NamedTuple):
+    """Some documents of an index without their texts, and how many there are in all."""
+
+    total: int
+    documents: list[Document]
 
 
 class Sketches(NamedTuple):
@@ -223,6 +231,11 @@ class Index(Protocol):
     def documents(self, *, text: bool = True) -> list[Document]:
         """Return every document, by path and row; `text=False` leaves out the texts."""
         ...
+
+    def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:
+        """Return some documents (of one source) by path and row, without their texts."""
+        known = [each for each in self.documents(text=False) if source in (None, each.source)]
+        return DocumentPage(len(known), known[offset : offset + limit])
 
     def sources(self) -> list[SourceCount]:
         """Return every source with its owner and its counts, by name."""

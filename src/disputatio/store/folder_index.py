@@ -16,7 +16,14 @@ from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store import calibration_file
 from disputatio.store.addresses import require_one, split_paths
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
-from disputatio.store.contract import DEFAULT_LANGUAGE, Index, IndexInfo, SourceCount, SourcePassages
+from disputatio.store.contract import (
+    DEFAULT_LANGUAGE,
+    DocumentPage,
+    Index,
+    IndexInfo,
+    SourceCount,
+    SourcePassages,
+)
 from disputatio.store.folders import Folders
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.options import check_search, search_of
@@ -206,10 +213,18 @@ class FolderIndex(Index):
     def documents(self, *, text: bool = True) -> list[Document]:
         """Return every document, by path and row; `text=False` leaves the texts on disk."""
         rows = [row for record in self._folders.records() for row in record.documents(text=text)]
-        return sorted(
-            (Document(**{"text": "", **row}) for row in rows),
-            key=lambda document: (document.path, document.row, document.id),
-        )
+        return sorted((Document(**{"text": "", **row}) for row in rows), key=_by_place)
+
+    def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:
+        """Return some documents by path and row, as every index does (`Index.list_documents`)."""
+        total, found = 0, []
+        one = len(self.paths) == 1
+        for record in self._folders.records():
+            count, rows = record.page(offset if one else 0, limit if one else offset + limit, source)
+            total += count
+            found += [Document(text="", **row) for row in rows]
+        found.sort(key=_by_place)
+        return DocumentPage(total, found[:limit] if one else found[offset : offset + limit])
 
     def open_record(self) -> AbstractContextManager[Record]:
         """Open the record for reading; raises `InputError` where several folders are named."""
@@ -290,3 +305,7 @@ class FolderIndex(Index):
     def view(self) -> View | None:
         """Return the newest state, compared with its hashes (`View.check`); None where there is no index."""
         return self._folders.checked()
+
+
+def _by_place(document: Document) -> tuple[str, int, str]:
+    return document.path, document.row, document.id

@@ -68,12 +68,12 @@ def router(service: Service) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=_MOST)] = 100,
         source: Annotated[str | None, Query(max_length=500)] = None,
     ) -> Response:
-        rows = await asyncio.to_thread(service.opened_index().documents, text=False)
-        wanted = [row for row in rows if source is None or row.source == source]
+        listed = service.opened_index().list_documents
+        page = await asyncio.to_thread(listed, offset=offset, limit=limit, source=source)
         return json_response(
             {
-                "total": len(wanted),
-                "documents": [_fields(row) for row in wanted[offset : offset + limit]],
+                "total": page.total,
+                "documents": [_fields(row) for row in page.documents],
                 "refused": _refused(service),
             }
         )

@@ -55,6 +55,7 @@ _PAGE = 16384  # bytes; a page holds several texts of some kilobytes
 _PAGES = 1000  # of the log before it is brought into the file
 _MOST_KEYS = 2**40
 _MOST_TRIES = 20_000
+_PLACE = "e.path, e.row, e.key"
 
 
 # --- migrations -----------------------------------------------------------------------------------------
@@ -78,7 +79,13 @@ def create_tables(database: sqlite3.Connection) -> None:
         database.execute(statement)
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (create_tables,)
+def add_order(database: sqlite3.Connection) -> None:
+    """Make the indexes by which a page of documents is read, of all or of one source."""
+    database.execute("CREATE INDEX entries_by_path ON entries (path, row)")
+    database.execute("CREATE INDEX documents_by_source ON documents (source)")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (create_tables, add_order)
 """One function a version of the file, in order: `PRAGMA user_version` counts those that were applied."""
 
 
@@ -379,10 +386,27 @@ class Record:
 
     def documents(self, *, text: bool = True) -> Iterator[dict[str, Any]]:
         """Yield every entry with its document, as the fields of a `Document`."""
+        yield from self._documents("entries", "ORDER BY e.key", text=text)
+
+    def page(self, offset: int, limit: int, source: str | None) -> tuple[int, list[dict[str, Any]]]:
+        """Return the number of documents (of one source), and some of them by path and row, without texts.
+
+        A file that was not written since it has indexes for this is sorted, which takes longer.
+        """
+        if source is None:
+            total = next(self._rows("SELECT count(*) FROM entries"))[0]
+            some = "(SELECT * FROM entries ORDER BY path, row, key LIMIT ? OFFSET ?)"
+            return total, list(self._documents(some, f"ORDER BY {_PLACE}", limit, offset, text=False))
+        counted = "SELECT count(*) FROM documents d JOIN entries e ON e.document = d.key WHERE d.source = ?"
+        total = next(self._rows(counted, (source,)))[0]
+        where = f"WHERE d.source = ? ORDER BY {_PLACE} LIMIT ? OFFSET ?"
+        return total, list(self._documents("entries", where, source, limit, offset, text=False))
+
+    def _documents(self, entries: str, rest: str, *values: object, text: bool) -> Iterator[dict[str, Any]]:
         names = ("id", *ABOUT[:-1], *(("text",) if text else ()), "path", "row", "metadata")
         columns = ", ".join(f"e.{name}" if name in ("path", "row") else f"d.{name}" for name in names)
-        statement = f"SELECT {columns} FROM entries e JOIN documents d ON d.key = e.document ORDER BY e.key"
-        for row in self._rows(statement):
+        joined = f"{entries} e JOIN documents d ON d.key = e.document"
+        for row in self._rows(f"SELECT {columns} FROM {joined} {rest}", values):
             yield {**dict(zip(names, row, strict=True)), **self._loaded(row[-1])}
 
     def sources(self) -> Iterator[tuple[str, str, str, int]]:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder
-from disputatio.store.contract import SourceCount
+from disputatio.store.contract import DocumentPage, SourceCount
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.statements import read_metadata
 from disputatio.store.remote import postgres_tables as tables
@@ -132,7 +132,21 @@ class PostgresIndex(ServedIndex):
         if self._settings() is None:
             return []
         with tables.reported(self._address, "reading"):
-            return _documents_of(self._connection(), text=text)
+            documents = _documents_of(self._connection(), text=text)
+        return sorted(documents, key=lambda each: (each.path, each.row or 0, each.id))
+
+    def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:
+        """Return some documents by path and row, as every index does (`Index.list_documents`)."""
+        if self._settings() is None:
+            return DocumentPage(0, [])
+        where, values = ("", []) if source is None else ("WHERE d.source = %s", [source])
+        place = 'e.path COLLATE "C", coalesce(e.row_number, 0), d.id'
+        counted = f"SELECT count(*) FROM entries e JOIN documents d ON d.id = e.document {where}"
+        with tables.reported(self._address, "reading"):
+            (total,) = self._connection().execute(counted, values).fetchone()
+            some = f"{where} ORDER BY {place} LIMIT %s OFFSET %s"
+            page = _documents_of(self._connection(), some, [*values, limit, offset], text=False)
+        return DocumentPage(int(total), page)
 
     # --- what this engine does ----------------------------------------------------------------------
     def _connection(self) -> Any:
@@ -316,18 +330,21 @@ def _passages_of(connection: Any, where: str, value: Any) -> dict[int, Passage]:
     }
 
 
-def _documents_of(connection: Any, *, text: bool) -> list[Document]:
-    """Return every document, by path and row."""
+def _documents_of(
+    connection: Any, which: str = "", values: Sequence[object] = (), *, text: bool
+) -> list[Document]:
+    """Return the documents that a part of a query chooses."""
     column = "d.text" if text else "''"
     rows = connection.execute(
         "SELECT d.id, e.path, e.row_number, d.title, d.url, d.date, d.date_origin, d.source, d.owner, "
-        f"d.metadata, {column} FROM entries e JOIN documents d ON d.id = e.document"
+        f"d.metadata, {column} FROM entries e JOIN documents d ON d.id = e.document {which}",
+        values,
     )
     documents = []
     for row in rows:
         fields = dict(zip(_OF_A_DOCUMENT, row, strict=True))
         documents.append(Document(**{**fields, **read_metadata(fields["metadata"])}))
-    return sorted(documents, key=lambda each: (each.path, each.row or 0, each.id))
+    return documents
 
 
 def _misfits(connection: Any) -> list[str]:
