@@ -102,7 +102,7 @@ def ask_one(question: Question, strategy: str, **parts: Any) -> Given:
     """Ask one question as a user of the library would; faults of ours are kept, others end the run."""
     import disputatio
 
-    began, cores = time.perf_counter(), time.process_time()
+    began, cores = time.perf_counter(), core_seconds()
     given = Given(question=question.id, strategy=strategy)
     try:
         answer = disputatio.ask(question.question, strategy=strategy, **parts)
@@ -129,7 +129,27 @@ def ask_one(question: Question, strategy: str, **parts: Any) -> Given:
             tokens=answer.usage.prompt_tokens + answer.usage.completion_tokens,
             fault="answer was a fault" if answer.abstained == "fault" else "",
         )
-    return replace(given, seconds=time.perf_counter() - began, core_seconds=time.process_time() - cores)
+    return replace(given, seconds=time.perf_counter() - began, core_seconds=core_seconds() - cores)
+
+
+def core_seconds() -> float:
+    """Return the processor time of this process and of all below it, where an embedded model runs."""
+    return sum(_core_seconds_of(process) for process in _with_children(os.getpid()))
+
+
+def _with_children(process: int) -> Iterator[int]:
+    yield process
+    for file in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in file.read_text(encoding="utf-8").split():
+            yield from _with_children(int(child))
+
+
+def _core_seconds_of(process: int) -> float:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:  # it has ended meanwhile
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def run(asked: argparse.Namespace) -> None:

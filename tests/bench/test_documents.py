@@ -9,8 +9,9 @@ from typing import get_args
 
 import pytest
 
-from bench.documents.ask import Given, Run, by_kind, in_turns, read_run
+from bench.documents.ask import Given, Run, by_kind, core_seconds, in_turns, read_run
 from bench.documents.build import SIDECAR, build, documents, read_text
+from bench.documents.page import Condition, page
 from bench.documents.questions import Part, Question, path_of, read_questions
 from bench.documents.score import grade, states
 
@@ -168,3 +169,31 @@ def test_faults_are_counted_apart_and_the_newest_answer_counts(tmp_path: Path) -
 
 def replace_id(asked: Question, name: str) -> Question:
     return Question(id=name, kind=asked.kind, question="?", accept=asked.accept, wrong=asked.wrong, reason="")
+
+
+def test_core_seconds_grow_with_work() -> None:
+    before = core_seconds()
+    sum(number * number for number in range(2_000_000))
+    assert core_seconds() > before
+
+
+def test_a_page_compares_conditions_by_kind_and_lists_what_was_not_right() -> None:
+    about = {"commit": "abc", "cores": 2, "metadata": "found", "documents": "0"}
+    asked = read_questions("development")
+    one = Run(
+        about=about, given=[Given(question=each.id, strategy="disputation", answers=["34"]) for each in asked]
+    )
+    two = Run(about=about, given=[Given(question=each.id, strategy="concat") for each in asked])
+    text = page(
+        [
+            Condition(label="default", run=one, strategy="disputation"),
+            Condition(label="concat", run=two, strategy="concat"),
+        ],
+        ["concat"],
+        "development",
+        "python -m bench.documents.ask",
+    )
+    unanswerable = sum(each.kind == "unanswerable" for each in asked)
+    assert f"| unanswerable | 0 / 0 / {unanswerable} / 0 | {unanswerable} / 0 / 0 / 0 |" in text
+    assert "| default - concat | " in text
+    assert "Wanted no answer; got 34." in text
