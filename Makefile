@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check page bench peers audit train lock setup clean
+.PHONY: help demo test quick check page bench peers audit train release lock setup clean
 
 PYTHON ?= python3
 export PYTHON
@@ -51,6 +51,9 @@ audit: setup ## list the packages as CycloneDX in out/sbom.json, and what is kno
 
 train: setup ## train a head of our own encoder: HEAD=read, or HEAD=export, HEAD=measure; ARGS="its options"
 	@bash scripts/train.sh $(or $(HEAD),--help) $(ARGS)
+
+release: setup ## rehearse a release: build archive and wheel from what git has, ask from each set of extras
+	@bash scripts/rehearse_release.sh
 
 lock: setup ## remake requirements.lock from pyproject.toml; UPGRADE=1 takes newer versions
 	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-annotate \

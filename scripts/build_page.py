@@ -6,6 +6,7 @@ Run by `make page`, by the hook of the wheel and by the tests. Users of a wheel 
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 _OLDEST_NODE = (20, 19)
+NOTICES, RULER = "THIRD_PARTY.txt", "\n" + "=" * 80 + "\n\n"
 
 
 class CannotBuild(Exception):
@@ -37,8 +39,34 @@ def build(root: Path = ROOT) -> bool:
         _run([npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"], page)
         installed.write_text(lock, encoding="utf-8")
     _run([npm, "run", "--silent", "build"], page)
+    (built / NOTICES).write_text(third_party(page), encoding="utf-8")
     stamp.write_text(f"{wanted}\n", encoding="utf-8")
     return True
+
+
+def third_party(page: Path) -> str:
+    """Return the packages that may be bundled, by the text of their licence; types and tools are not.
+
+    Raises `CannotBuild` where a package names no licence and has no text of one.
+    """
+    lock = json.loads((page / "package-lock.json").read_text(encoding="utf-8"))
+    by_text: dict[str, list[str]] = {}
+    for place, about in sorted(lock["packages"].items()):
+        name, licence = place.rpartition("node_modules/")[2], about.get("license", "")
+        if not place or about.get("dev") or about.get("optional"):
+            continue
+        text = "\n\n".join(
+            file.read_text(encoding="utf-8").strip()
+            for file in sorted((page / place).glob("*"))
+            if file.name.lower().startswith(("licen", "copying", "notice"))
+        )
+        if not text and not licence:
+            raise CannotBuild(f"the package {name} names no licence, so it cannot be bundled")
+        text = text or f"The package names this licence and brings no text of it: {licence}"
+        by_text.setdefault(text, []).append(f"{name} {about['version']} ({licence or 'see below'})")
+    parts = ["The page bundles parts of these packages.\n"]
+    parts += ["\n".join([*names, "", text, ""]) for text, names in by_text.items()]
+    return RULER.join(parts)
 
 
 def digest(files: list[Path]) -> str:
