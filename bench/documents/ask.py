@@ -1,7 +1,7 @@
 """Ask the questions about the folder of bench/documents, and grade the answers: right, half, wrong or abstained.
 
     python -m bench.documents.ask --part development --strategy disputation,concat --out DIR [--model NAME]
-        [--metadata found|stated] [--sample N] [--journal FILE]
+        [--metadata found|stated] [--sample N] [--minutes N] [--journal FILE]
     python -m bench.documents.ask --part development --out DIR --show
 
 The documents are written and ingested below `--out` as a user would ingest them, and each question is asked through
@@ -34,6 +34,7 @@ from disputatio.errors import DisputatioError
 
 ANSWERS, ABOUT = "answers.jsonl", "about.json"
 GRADES: Sequence[Grade] = ("right", "half", "wrong", "abstained")
+MOST_FAULTS = 3  # in a row, after which a run stops
 WITH_MODEL = ("concat",)  # strategies that have no answer without a language model
 
 
@@ -155,6 +156,7 @@ def _core_seconds_of(process: int) -> float:
 def run(asked: argparse.Namespace) -> None:
     """Ask what has not been asked yet."""
     out: Path = asked.out
+    os.environ["DISPUTATIO_JOURNAL"] = asked.journal  # of the embedder of an index, too
     out.mkdir(parents=True, exist_ok=True)
     index, digest = ingest(out, asked.metadata)
     about = {
@@ -173,20 +175,24 @@ def run(asked: argparse.Namespace) -> None:
     questions = in_turns(read_questions(asked.part))[: asked.sample]
     strategies = asked.strategy.split(",")
     done = {(each.question, each.strategy) for each in read_run(out).given if not each.fault}
+    ends, faults = time.monotonic() + 60 * asked.minutes, 0
     with (out / ANSWERS).open("a", encoding="utf-8") as file:
         for number, question in enumerate(questions, 1):
             for strategy in strategies:
                 if (question.id, strategy) in done or (asked.model == "none" and strategy in WITH_MODEL):
                     continue
+                if time.monotonic() > ends or faults == MOST_FAULTS:
+                    say(f"stopped: {faults} faults in a row" if faults else "stopped: its minutes are over")
+                    return
                 given = ask_one(
                     question,
                     strategy,
                     index=index,
                     model=asked.model,
-                    settings={"journal": asked.journal},
                 )
                 file.write(json.dumps(asdict(given), ensure_ascii=False) + "\n")
                 file.flush()
+                faults = faults + 1 if given.fault else 0
                 word = "fault" if given.fault else grade(given.answers, question)
                 say(f"{number}/{len(questions)} {question.id} {strategy}: {word}, {given.seconds:.0f} s")
 
