@@ -248,7 +248,11 @@ def _within(
     counts: Counter[str] = Counter()
     for hit in hits:
         source = hit.passage.source
-        if hit.passage.id in exclude or (sources is not None and source not in sources):
+        if (
+            hit.passage.id in exclude
+            or hit.passage.document in exclude
+            or (sources is not None and source not in sources)
+        ):
             continue
         counts[source] += 1
         if per_source is None or not source or counts[source] <= per_source:

@@ -123,7 +123,8 @@ class Search:
 
     `k` is the number of passages (None: the retriever's default). `per_source=n` asks for the best n
     passages of every source that matches instead; `k` then limits nothing. `sources` limits the search to
-    these sources (None: all), `exclude` leaves out passage ids. `after` and `before` are ISO dates, both
+    these sources (None: all), `exclude` leaves out passages by their id
+    or that of their document. `after` and `before` are ISO dates, both
     inclusive. `where` asks for exact values of metadata fields, or of owner, title, url, document, source.
     `min_reliability` leaves out sources whose estimated reliability is lower or unknown.
 

@@ -106,6 +106,7 @@ class Passage(Serialisable):
     `name` where its file's name does, `file` where only the properties of its file do, and empty where that
     is not known. `version` and `family` (its name without version and date) place it among the versions of
     one document, `relations` are what it says of others; `authority` is the tier that people gave it.
+    `by_people` has the fields that people stated of the document, whatever it states itself.
     `start:end` are character offsets into the text of `document` (a content hash), where the passage came
     from an index.
     """
@@ -123,6 +124,7 @@ class Passage(Serialisable):
     family: str = ""
     authority: str = ""
     relations: tuple[Relation, ...] = ()
+    by_people: Mapping[str, str] = field(default_factory=dict)
     document: str = ""
     start: int = 0
     end: int = 0

@@ -81,7 +81,8 @@ def test_a_search_that_finds_nothing_says_so_and_is_no_failure(
     done = run(capsys, "search", query, "--index", "x.index")
     assert (done.code, done.out.strip(), done.err) == (0, "no passage was found", "")
     assert run(capsys, "search", query, "--index", "x.index", "--json").json == []
-    assert run(capsys, "search", "ferry", "--source", "none.example", "--index", "x.index").code == 0
+    refused = run(capsys, "search", "ferry", "--source", "none.example", "--index", "x.index")
+    assert (refused.code, "did you mean" in refused.err) == (2, True)
 
 
 @pytest.mark.parametrize(

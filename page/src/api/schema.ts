@@ -1185,6 +1185,10 @@ export interface components {
         Passage: {
             /** Authority */
             authority: string;
+            /** By People */
+            by_people: {
+                [key: string]: string;
+            };
             /** Date */
             date: string;
             /**

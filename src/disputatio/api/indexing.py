@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +16,7 @@ from disputatio.store import contract
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
 from disputatio.store.contract import DocumentPage, IndexInfo, SourceCount, SourcePassages
 from disputatio.store.folder_index import FolderIndex
+from disputatio.store.ingesting.description import Description
 from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.opening import open_index, require_folder
@@ -97,6 +98,25 @@ class Index(contract.Index):
     ) -> int:
         """Delete documents: those of some sources, of files (or all files below a folder), or by id."""
         return self.store.delete(sources=sources, paths=paths, documents=documents)
+
+    @property
+    def keeps_descriptions(self) -> bool:  # type: ignore[override]  # that of the store
+        """True where people can state something about documents (`describe`)."""
+        return self.store.keeps_descriptions
+
+    def describe_all(
+        self, stated: Sequence[tuple[str | Path, Mapping[str, object]]], *, by: str = "python"
+    ) -> int:
+        """State fields of many documents in one commit, as `describe` does; how many documents changed."""
+        return self.store.describe_all(stated, by=by)
+
+    def descriptions(self, document: str | Path | None = None) -> list[Description]:
+        """Return what people stated of a document, or of all, the oldest first, with what was taken back."""
+        return self.store.descriptions(document)
+
+    def take_back(self, key: int) -> int:
+        """Take back one statement by its number; how many documents changed."""
+        return self.store.take_back(key)
 
     def compact(self, *, keep: float = 300.0, planned: Planned = lambda _: None) -> None:
         """Free the space of what was deleted or replaced more than `keep` seconds ago.

@@ -10,7 +10,16 @@ import typer
 
 from disputatio.cli.messages import say
 from disputatio.cli.opening import named_index, open_named
-from disputatio.cli.options import Indexes, IndexFolder, Json
+from disputatio.cli.options import (
+    Indexes,
+    IndexFolder,
+    Json,
+    StatedAuthority,
+    StatedDate,
+    StatedOwner,
+    StatedReplaces,
+    StatedSource,
+)
 from disputatio.errors import InputError, StoreError
 
 if TYPE_CHECKING:
@@ -165,6 +174,103 @@ def delete(
     deleted = open_one(index).delete(sources=source or (), paths=files, documents=document or ())
     write(f"{count(deleted, 'document')} deleted\n")
     raise typer.Exit(0 if deleted else 1)
+
+
+@app.command()
+def describe(
+    documents: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[DOCUMENT]...", help="Ids of documents, or files: all documents in them."),
+    ] = None,
+    index: IndexFolder = None,
+    date: StatedDate = None,
+    owner: StatedOwner = None,
+    source: StatedSource = None,
+    authority: StatedAuthority = None,
+    replaces: StatedReplaces = None,
+    title: Annotated[str | None, typer.Option(metavar="TITLE", help="Its title.")] = None,
+    status: Annotated[
+        str | None, typer.Option(metavar="STATUS", help="current, corrected, concern or retracted.")
+    ] = None,
+    mute: Annotated[
+        bool | None, typer.Option("--mute/--no-mute", help="Keep it out of searches, or let it in again.")
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Rows (.csv, .json, .jsonl) that name document, file or doi, and state fields.",
+        ),
+    ] = None,
+    undo: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Take back one statement, by its number.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """State what documents do not state themselves, or state wrongly: date, owner, source, authority, ...
+
+    It stands above what a document states, stays when its file is read again, and changes no id; an empty
+    text takes a field back. Without anything to state, the history of the documents is shown, or of all.
+    """
+    from disputatio.cli.screen import write, write_json
+    from disputatio.rendering.wording import count
+    from disputatio.store.description_table import describe_from
+    from disputatio.store.ingesting.description import check_fields
+    from disputatio.store.opening import require_folder
+
+    stated = check_fields({
+        "date": date, "owner": owner, "source": source, "authority": authority, "replaces": replaces,
+        "title": title, "status": status, "mute": mute,
+    })  # fmt: skip
+    chosen = [bool(stated), table is not None, undo is not None]
+    if sum(chosen) > 1 or (documents and not chosen[0] and any(chosen)):
+        raise InputError("state fields of documents, or give --from FILE, or --undo NUMBER")
+    if stated and not documents:
+        raise InputError("say of which documents: an id, or a file")
+    opened = require_folder(open_one(index), "keep what people state")
+    if not any(chosen):
+        _show_history(opened, documents or [], as_json=as_json)
+        return
+    rows: dict[str, object] = {}
+    if table is not None:
+        summary = describe_from(opened, table)
+        rows = {"rows": summary.rows, "matched": summary.matched, "unused": list(summary.unused)}
+        changed = summary.described
+        if not as_json:
+            say(f"{count(summary.rows, 'row')}, {summary.matched:,} of them of documents that are here")
+        if summary.unused and not as_json:
+            say(f"not used: {', '.join(summary.unused[:20])}")
+    elif undo is not None:
+        changed = opened.take_back(undo)
+    else:
+        changed = opened.describe_all([(name, stated) for name in documents or []], by="command line")
+    if as_json:
+        write_json({"described": changed, **rows})
+        return
+    write(f"{count(changed, 'document')} described anew\n")
+
+
+def _show_history(opened: Index, documents: list[str], *, as_json: bool) -> None:
+    """Print what people stated of some documents, or of all, the oldest first."""
+    from dataclasses import asdict
+
+    from disputatio.cli.screen import write, write_json
+
+    known = [each for name in documents for each in opened.descriptions(name)]
+    history = known if documents else opened.descriptions()
+    if as_json:
+        write_json([asdict(each) for each in history])
+        return
+    for each in history:
+        target = each.target
+        place = "/".join(filter(None, (target.file, target.member))) or target.id
+        place += f":{target.row}" if target.row else ""
+        fields = ", ".join(f"{name}: {value or 'taken back'}" for name, value in each.fields.items())
+        undone = f"  (taken back {each.undone})" if each.undone else ""
+        write(_shown(f"{each.key:>4}  {each.at}  {each.by}  {place}  {fields or 'nothing'}{undone}") + "\n")
+    if not history:
+        write("nothing is stated by people\n")
 
 
 @app.command()

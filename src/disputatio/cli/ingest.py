@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from disputatio.cli.options import Columns, IndexFolder, Json, TextColumn
+from disputatio.cli.options import (
+    Columns,
+    IndexFolder,
+    Json,
+    StatedAuthority,
+    StatedDate,
+    StatedOwner,
+    StatedReplaces,
+    StatedSource,
+    TextColumn,
+)
 from disputatio.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,6 +64,18 @@ def ingest(
             help="Do not trust the files: keep the sources that they state apart; count one owner.",
         ),
     ] = False,
+    date: StatedDate = None,
+    owner: StatedOwner = None,
+    source: StatedSource = None,
+    authority: StatedAuthority = None,
+    replaces: StatedReplaces = None,
+    sidecar: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A disputatio.yaml of yours: what it states of files counts whole, now and from now on.",
+        ),
+    ] = None,
     urls: Annotated[bool, typer.Option("--urls", help="Fetch paths that are http(s) addresses.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Keep running and ingest what changes.")] = False,
     ray: Annotated[
@@ -78,6 +100,7 @@ def ingest(
     from disputatio.config import read_settings
     from disputatio.parts import embedder_for
     from disputatio.store.addresses import is_served, require_one
+    from disputatio.store.ingesting.description import check_fields
     from disputatio.store.ingesting.options import ReadOptions, check_options, read_columns
     from disputatio.store.opening import open_index
 
@@ -90,7 +113,11 @@ def ingest(
         columns=read_columns(mapping or [], text_column),
         exclude=tuple(exclude or ()),
         unverified=unverified,
-    )
+        stated=check_fields({
+            "date": date, "owner": owner, "source": source, "authority": authority, "replaces": replaces,
+        }),
+        sidecar=sidecar,
+    )  # fmt: skip
     check_options(options)
     addresses = [path for path in paths if path.lower().startswith(("http://", "https://"))]
     files = [path for path in paths if path not in addresses]
@@ -183,6 +210,8 @@ def _ingest(
                 columns=options.columns,
                 exclude=options.exclude,
                 unverified=options.unverified,
+                stated=options.stated,
+                sidecar=options.sidecar,
                 progress=show_progress,
             )
             if files

@@ -99,6 +99,26 @@ Journal = Annotated[
 Replay = Annotated[
     bool, typer.Option("--replay", help="Take every model call from the journal, and call no model.")
 ]
+StatedDate = Annotated[
+    str | None, typer.Option("--date", metavar="DATE", help="State the date of the documents, as 2021-05-30.")
+]
+StatedOwner = Annotated[
+    str | None, typer.Option("--owner", metavar="NAME", help="State who owns them; an owner has one vote.")
+]
+StatedSource = Annotated[
+    str | None, typer.Option("--source", metavar="NAME", help="State the source that they count to.")
+]
+StatedAuthority = Annotated[
+    str | None,
+    typer.Option(
+        "--authority",
+        metavar="TIER",
+        help="State their authority: binding, official, primary, secondary or informal.",
+    ),
+]
+StatedReplaces = Annotated[
+    str | None, typer.Option("--replaces", metavar="DOC", help="State the document that they replace.")
+]
 
 
 def read_pairs(option: str, pairs: Sequence[str], form: str) -> dict[str, str]:

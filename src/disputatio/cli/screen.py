@@ -100,6 +100,10 @@ def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
             f"{number} {_LEFT_OUT.get(name, name)}" for name, number in summary.left_out.items()
         )
         write(f"left out: {parts}\n")
+    if summary.described:
+        write(f"{count(summary.described, 'document')} as people describe them\n")
+    for notice in summary.notices:
+        typer.echo(one_line(notice), err=True)
     for path, reason in summary.refused:
         typer.echo(f"refused {one_line(path)}: {one_line(reason)}", err=True)
 

@@ -10,15 +10,27 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Unpack, runtime_checkable
 
+from disputatio.errors import InputError
 from disputatio.protocols import Reranker, Search, SearchOptions
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
+from disputatio.store.ingesting.description import NO_DESCRIPTIONS, Description, check_fields
 from disputatio.store.ingesting.document_writer import DocumentWriter, put_items
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, find_all, put_files, summary_of
+from disputatio.store.ingesting.ingest import (
+    IngestSummary,
+    Progress,
+    Run,
+    file_key,
+    find_all,
+    put_files,
+    summary_of,
+)
 from disputatio.store.ingesting.options import ReadOptions, check_options
+from disputatio.store.ingesting.stating import Stating, stating_of
 from disputatio.types import Hit, Passage, Source, Unsearched
 
 if TYPE_CHECKING:
@@ -106,11 +118,13 @@ class Index(Protocol):
     """Passages searched by keyword and by meaning (`Retriever`), and the documents that they are parts of.
 
     Any number of threads and processes may read. `path` is the folder or the address without its secrets,
-    `paths` the folders that are searched as one.
+    `paths` the folders that are searched as one. `keeps_descriptions` is true where people can state
+    something about documents (`describe`).
     """
 
     path: Path
     paths: tuple[Path, ...]
+    keeps_descriptions: ClassVar[bool] = False
 
     def close(self) -> None:
         """Close connections and files; the next call opens them anew."""
@@ -132,6 +146,8 @@ class Index(Protocol):
         columns: Mapping[str, str] | None = None,
         exclude: Sequence[str] = (),
         unverified: bool = False,
+        stated: Mapping[str, object] | None = None,
+        sidecar: str | Path | None = None,
         progress: Progress | None = None,
     ) -> IngestSummary:
         """Read files and folders and add their documents; safe to kill and to run again.
@@ -142,17 +158,26 @@ class Index(Protocol):
         field (`{"text": "content", "date": "published"}`), `exclude` the patterns of files to leave out.
         Code and configuration files are left out unless they are named, alone or by a pattern.
         `unverified` documents come from strangers: what they state as their source is kept apart in
-        `stated_source`, and they share one owner. `progress(done, total, passages)` is called after each
-        file and after each batch of passages committed.
+        `stated_source`, and they share one owner. `stated` is what you state of all of these documents
+        (`{"owner": ..., "authority": ...}`, see `describe`); a `disputatio.yaml` at the top of a folder
+        states it by patterns, and one that is yours is named as `sidecar`, once.
+        `progress(done, total, passages)` is called after each file and each batch of passages committed.
 
         Raises `InputError` for wrong options, `StoreError` when the index cannot be written
         to or another process is writing; batches acknowledged before that stay.
         """
         options = ReadOptions(
-            source_by=source_by, columns=columns or {}, exclude=tuple(exclude), unverified=unverified
+            source_by=source_by,
+            columns=columns or {},
+            exclude=tuple(exclude),
+            unverified=unverified,
+            stated=check_fields(stated or {}),
+            sidecar=None if sidecar is None else Path(sidecar),
         )
         check_options(options)
         start, run = time.perf_counter(), Run(unverified=unverified)
+        stating = stating_of(paths, options, run)
+        self._check_describes(stating, run)
         files = find_all(paths, run, options)
 
         def report(passages: int) -> None:
@@ -161,6 +186,8 @@ class Index(Protocol):
 
         with self.open_writer(report) as writer:
             put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))
+            if self.keeps_descriptions:
+                writer.describe(partial(stating.of, {file_key(path) for path, _ in files}, run.unfiled))
             writer.finish()
         return summary_of(writer.counts, start, run)
 
@@ -190,6 +217,60 @@ class Index(Protocol):
         when the index cannot be written to.
         """
         ...
+
+    # --- what people state --------------------------------------------------------------------------
+    def describe(
+        self,
+        document: str | Path,
+        *,
+        date: str | None = None,
+        owner: str | None = None,
+        source: str | None = None,
+        authority: str | None = None,
+        replaces: str | None = None,
+        title: str | None = None,
+        status: str | None = None,
+        mute: bool | None = None,
+        by: str = "python",
+    ) -> int:
+        """State what a document does not state itself, or states wrongly; how many documents that is of.
+
+        `document` is an id, or a file: all documents in it. It stands above what the document states, stays
+        when the document is read again, and changes no id. `authority` is a tier (`authority.TIERS`),
+        `replaces` the document that it replaces, `status` is `retracted` for what is withdrawn, `mute` keeps
+        it out of searches. An empty text takes back what people stated of a field. `by` stays in the history.
+
+        Raises `UnknownName` for a document that is not there, `InputError` for a field that is wrong and for
+        an index on a server, `StoreError` when the index cannot be written to.
+        """
+        fields = {"date": date, "owner": owner, "source": source, "authority": authority}
+        fields |= {"replaces": replaces, "title": title, "status": status}
+        return self.describe_all([(document, check_fields({**fields, "mute": mute}))], by=by)
+
+    def describe_all(
+        self, stated: Sequence[tuple[str | Path, Mapping[str, object]]], *, by: str = "python"
+    ) -> int:
+        """State fields of many documents in one commit, as `describe` does; how many documents changed."""
+        del stated, by
+        raise InputError(NO_DESCRIPTIONS)
+
+    def descriptions(self, document: str | Path | None = None) -> list[Description]:
+        """Return what people stated of a document, or of all, the oldest first, with what was taken back."""
+        del document
+        return []
+
+    def take_back(self, key: int) -> int:
+        """Take back one statement by its number; how many documents changed. Raises as `describe` does."""
+        del key
+        raise InputError(NO_DESCRIPTIONS)
+
+    def _check_describes(self, stating: Stating, run: Run) -> None:
+        """Raise `InputError` where something is stated that the index cannot keep; note a found sidecar."""
+        if self.keeps_descriptions or not stating.states:
+            return
+        if stating.fields:
+            raise InputError(NO_DESCRIPTIONS)
+        run.notices.append(NO_DESCRIPTIONS)
 
     def compact(self, *, keep: float = 300.0) -> None:
         """Free the space of what was replaced or deleted over `keep` seconds ago; raises `StoreError`."""

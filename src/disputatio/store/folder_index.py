@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import contextlib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, ClassVar, Self, Unpack
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
@@ -25,11 +26,13 @@ from disputatio.store.contract import (
     SourcePassages,
 )
 from disputatio.store.folders import Folders
+from disputatio.store.ingesting.description import Description, check_fields
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.compacting import Planned, compact
 from disputatio.store.record.layout import MERGE_MEMORY
+from disputatio.store.record.overlay import descriptions_of, muted_documents, places_of, take_back
 from disputatio.store.record.writer import Writer
 from disputatio.store.reliabilities import read_states, reliable, write_estimates
 from disputatio.store.segments.terms import stemmer
@@ -47,6 +50,8 @@ class FolderIndex(Index):
     Any number of threads and processes may read; one process writes at a time.
     """
 
+    keeps_descriptions: ClassVar[bool] = True
+
     def __init__(
         self,
         path: Path,
@@ -59,6 +64,7 @@ class FolderIndex(Index):
         self.embedder = embedder
         self._language = language
         self._folders, self._merge_memory = Folders(self.paths), merge_memory
+        self._muted_at: tuple[object, list[str]] | None = None  # a state, and the documents muted in it
 
     @classmethod
     def open(
@@ -114,6 +120,58 @@ class FolderIndex(Index):
             count = sum(writer.remove(condition, [value]) for condition, value in conditions)
             writer.finish()
         return count
+
+    # --- what people state --------------------------------------------------------------------------
+    def describe_all(
+        self, stated: Sequence[tuple[str | Path, Mapping[str, object]]], *, by: str = "python"
+    ) -> int:
+        """State fields of many documents in one commit (`Index.describe_all`)."""
+        checked = [(document, check_fields(fields)) for document, fields in stated]
+        self._require()
+        with self.open_writer(adding=False) as writer:
+            found = places_of([document for document, _ in checked], writer.transaction.record)
+            fresh = [
+                Description(target=target, fields=fields, by=by)
+                for document, fields in checked
+                for target in found[str(document)]
+            ]
+            writer.state(fresh)
+            writer.finish()
+        return writer.counts["described"]
+
+    def descriptions(self, document: str | Path | None = None) -> list[Description]:
+        """Return what people stated of a document, or of all (`Index.descriptions`)."""
+        known: list[Description] = []
+        for record in self._folders.records():
+            stated = descriptions_of(record)
+            if document is not None:
+                targets = set(places_of([document], record)[str(document)])
+                stated = [each for each in stated if each.target in targets]
+            known += stated
+        return known
+
+    def take_back(self, key: int) -> int:
+        """Take back one statement by its number (`Index.take_back`)."""
+        self._require()
+        with self.open_writer(adding=False) as writer:
+            take_back(writer.transaction, key)
+            writer.finish()
+        return writer.counts["described"]
+
+    def _require(self) -> None:
+        """Raise `StoreError` where there is no index to write to."""
+        if manifests.read_note(require_one(self.path)) is None:
+            raise StoreError(f"{self.path}: there is no index here; make one with: disputatio ingest PATH")
+
+    def _muted(self, view: View) -> list[str]:
+        """Return the ids of the documents that people muted, as of a state of the index."""
+        number = (view.manifest.number, tuple(part.path for part in view.parts))
+        if self._muted_at is None or self._muted_at[0] != number:
+            muted: list[str] = []
+            with contextlib.suppress(StoreError):  # a copy may lack the record, which no search needs
+                muted = [name for record in self._folders.records() for name in muted_documents(record)]
+            self._muted_at = number, muted
+        return self._muted_at[1]
 
     def reembed(
         self, embedder: Embedder | None, *, progress: Callable[[int, int], None] | None = None
@@ -193,7 +251,8 @@ class FolderIndex(Index):
         if self.embedder is not None:
             manifests.check_embedder(self.path, view.manifest, self.embedder.name)
             vector = self.embedder.embed([query], query=True)[0]
-        return view.searcher.search(query, vector, replace(search, sources=allowed), reranker=reranker)
+        search = replace(search, sources=allowed, exclude=[*search.exclude, *self._muted(view)])
+        return view.searcher.search(query, vector, search, reranker=reranker)
 
     def unsearched(self) -> tuple[Unsearched, ...]:
         """Return those of several folders that the newest search left out, each with the reason."""

@@ -6,36 +6,18 @@ key. So the user allows that once for each index; an index that the user makes i
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 
 from disputatio.errors import ConfigError
 from disputatio.store.addresses import is_served, mask_secrets, split_paths
+from disputatio.store.allowed import file_of_user, record, recorded
 
-_MOST = 1 << 24  # bytes that are read of the file
-
-
-def file_of_user() -> Path:
-    """Return the file of allowed indexes, in the user's folder of configuration."""
-    home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    return Path(home).expanduser() / "disputatio" / "trusted-indexes.jsonl"
+__all__ = ["check_trusted", "file_of_user", "trust"]
 
 
 def trust(index: str | Path, embedder: str) -> None:
     """Allow the embedder for the index, or for each of several; raises `OSError` if it cannot be recorded."""
-    file, model = file_of_user(), embedder.partition("#")[0]
-    recorded = _recorded()
-    lines = [json.dumps([name, model]) + "\n" for name in _names(index) if (name, model) not in recorded]
-    if not lines:
-        return
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    how = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
-    handle = os.open(file, how, 0o600)
-    try:
-        os.write(handle, "".join(lines).encode())  # at once, so that lines of two processes do not mix
-    finally:
-        os.close(handle)
+    record(_names(index), embedder.partition("#")[0])
 
 
 def check_trusted(index: str | Path, embedder: str) -> None:
@@ -43,8 +25,8 @@ def check_trusted(index: str | Path, embedder: str) -> None:
 
     Several indexes are searched with one embedder: one of them that is allowed will do.
     """
-    recorded, model = _recorded(), embedder.partition("#")[0]
-    if any((name, model) in recorded for name in _names(index)):
+    known, model = recorded(), embedder.partition("#")[0]
+    if any((name, model) in known for name in _names(index)):
         return
     shown = mask_secrets(index)
     raise ConfigError(
@@ -59,21 +41,3 @@ def _names(index: str | Path) -> list[str]:
     if is_served(index):
         return [mask_secrets(index)]
     return [str(path.resolve()) for path in split_paths(index)]
-
-
-def _recorded() -> set[tuple[str, str]]:
-    """Read which model is allowed for which index; lines that are damaged allow nothing."""
-    pairs = set()
-    try:
-        with file_of_user().open("rb") as file:
-            lines = file.read(_MOST).splitlines()
-    except OSError:
-        return set()
-    for line in lines:
-        try:
-            name, model = json.loads(line)
-        except (ValueError, TypeError, RecursionError):
-            continue
-        if isinstance(name, str) and isinstance(model, str):
-            pairs.add((name, model))
-    return pairs

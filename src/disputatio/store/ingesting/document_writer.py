@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from disputatio.store.ingesting.description import Description
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.fingerprint import Fingerprint
 from disputatio.store.ingesting.prepare import Prepared, prepare_item
 from disputatio.types import Passage
+
+Statements = Callable[[str, str, int, str], Iterable[Description]]
+"""What people state of a document, by its file, its path, its row, and its id."""
 
 
 class DocumentWriter(Protocol):
@@ -30,6 +34,12 @@ class DocumentWriter(Protocol):
 
     def remember(self, print_of: Fingerprint) -> None:
         """Know a file whose documents have been put by how it looked."""
+
+    def describe(self, statements: Statements) -> None:
+        """Add, at the end, what people state about each document: `statements` gets its place.
+
+        Raises `InputError` where the index keeps no descriptions.
+        """
 
     def finish(self) -> None:
         """Commit what is queued."""

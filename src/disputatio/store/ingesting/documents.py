@@ -24,10 +24,10 @@ class Document:
     """A document read from a file, or from one row of it (`row` is then its number, from 1).
 
     `text` is the text that is stored and that passages point into. `folder` is the top folder of
-    the file under the path that was given. `date_origin`, `date_quote`, `version`, `family`, `authority` and
-    `relations` are those of its passages. `id` is given by the index from the content. `metadata`
-    may hold `hidden` (the number of characters removed because no reader would see them) and, for paged
-    formats, `pages` (see `page_of`).
+    the file under the path that was given. `date_origin`, `date_quote`, `version`, `family`, `authority`,
+    `relations` and `by_people` are those of its passages. `id` is given by the index from the content.
+    `metadata` may hold `hidden` (the number of characters removed because no reader would see them) and, for
+    paged formats, `pages` (see `page_of`).
     """
 
     text: str
@@ -42,6 +42,7 @@ class Document:
     family: str = ""
     authority: str = ""
     relations: tuple[Relation, ...] = ()
+    by_people: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
     owner: str = ""
     folder: str = ""

@@ -17,6 +17,7 @@ from disputatio.errors import IngestError
 from disputatio.store.ingesting.options import (
     CODE,
     EXCLUDED,
+    SIDECAR,
     is_excluded,
     is_folder_of_code,
     why_left_out,
@@ -168,7 +169,7 @@ class _Search:
             seen.add((about.st_dev, about.st_ino))
             for entry in sorted(entries, key=lambda entry: entry.name):
                 path = Path(entry.path)
-                if entry.name.startswith("."):
+                if entry.name.startswith(".") or (entry.name == SIDECAR and folder == root):
                     continue
                 if entry.is_symlink() and not _stays(path, inside, base, self.passed):
                     continue

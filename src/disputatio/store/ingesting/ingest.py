@@ -30,7 +30,8 @@ class IngestSummary:
     `excluded` by a pattern, and `hidden` sheets, rows and columns of workbooks.
 
     `removed` counts documents that their file no longer holds, beside those replaced; `hidden` the
-    characters of new documents that were left out because no reader would see them.
+    characters of new documents that were left out because no reader would see them. `described` counts the
+    documents of which people state something else than before; `notices` say what else is to be known.
     """
 
     added: int = 0
@@ -41,6 +42,8 @@ class IngestSummary:
     left_out: Mapping[str, int] = field(default_factory=dict)
     passages: int = 0
     hidden: int = 0
+    described: int = 0
+    notices: tuple[str, ...] = ()
     seconds: float = 0.0
 
 
@@ -49,6 +52,8 @@ class Run:
     """The state of one ingest under way. `unverified` says that the documents are strangers'."""
 
     unverified: bool = False
+    unfiled: set[str] = field(default_factory=set)  # ids of documents that have no file
+    notices: list[str] = field(default_factory=list)
     refused: list[IngestError] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     hidden: int = 0
@@ -70,7 +75,10 @@ class Run:
                 continue
             hidden = document.metadata.get("hidden", "")
             self.hidden += int(hidden) if hidden.isascii() and hidden.isdigit() and len(hidden) < 12 else 0
-            yield prepare(sourced, file=file)
+            prepared = prepare(sourced, file=file)
+            if not file:
+                self.unfiled.add(prepared.document.id)
+            yield prepared
 
 
 def find_all(paths: Sequence[str | Path], run: Run, options: ReadOptions = DEFAULT) -> list[tuple[Path, str]]:
@@ -136,5 +144,7 @@ def summary_of(counts: Counter[str], start: float, run: Run) -> IngestSummary:
         left_out=dict(sorted(run.left_out.items())),
         passages=counts["passages"],
         hidden=run.hidden,
+        described=counts["described"],
+        notices=tuple(run.notices),
         seconds=round(time.perf_counter() - start, 3),
     )

@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from disputatio.errors import IngestError
+from disputatio.errors import IngestError, InputError
 from disputatio.store.ingesting.addresses import PORTS
+from disputatio.store.ingesting.description import NO_DESCRIPTIONS
 from disputatio.store.ingesting.documents import Document, Reading
 from disputatio.store.ingesting.fetch import read_url
 from disputatio.store.ingesting.ingest import IngestSummary, Run, summary_of
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, check_options
 from disputatio.store.ingesting.readers import open_reader
+from disputatio.store.ingesting.stating import Stating, stating_of
 from disputatio.store.ingesting.wire import DEFAULT_LIMITS, Connect, Limits, Resolve
 
 if TYPE_CHECKING:
@@ -45,6 +48,9 @@ def ingest_urls(
     check_options(options)
     start = time.perf_counter()
     run, counts = Run(), Counter[str]()
+    stating = stating_of((), options, run)
+    if stating.fields and not index.keeps_descriptions:
+        raise InputError(NO_DESCRIPTIONS)
     batch: list[tuple[str, Sequence[Document]]] = []
     with open_reader(options) as read:
         for number, url in enumerate(urls, start=1):
@@ -65,7 +71,7 @@ def ingest_urls(
                 number == len(urls)
                 or sum(len(document.text) for _, url_documents in batch for document in url_documents) > _HELD
             ):
-                counts += _put(index, batch, run, options.source_by)
+                counts += _put(index, batch, run, options.source_by, stating)
                 batch = []
             if progress is not None:
                 progress(number, len(urls))
@@ -79,7 +85,11 @@ def _held(reading: Reading, run: Run) -> tuple[str, Sequence[Document]]:
 
 
 def _put(
-    index: Index, batch: Sequence[tuple[str, Sequence[Document]]], run: Run, source_by: str | None
+    index: Index,
+    batch: Sequence[tuple[str, Sequence[Document]]],
+    run: Run,
+    source_by: str | None,
+    stating: Stating,
 ) -> Counter[str]:
     """Put what addresses gave, each as all that the index holds of it."""
     if not batch:
@@ -87,5 +97,7 @@ def _put(
     with index.open_writer() as writer:
         for url, documents in batch:
             writer.put(url, run.prepared(documents, url, source_by))
+        if stating.fields:
+            writer.describe(partial(stating.of, {url for url, _ in batch}, ()))
         writer.finish()
     return writer.counts

@@ -6,12 +6,13 @@ import fnmatch
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from disputatio.errors import InputError
 from disputatio.store.ingesting.documents import FIELDS
 from disputatio.store.ingesting.source import check_source_by
 
+SIDECAR = "disputatio.yaml"
 CODE, CONFIGURATION, EXCLUDED, HIDDEN = "code", "configuration", "excluded", "hidden"
 """Reasons to leave something out: kinds of files, a pattern of the user, sheets and rows not shown."""
 
@@ -44,13 +45,17 @@ class ReadOptions:
     (text, title, url, date, source, owner) to the columns of tables, or fields of JSON rows, that hold them;
     others go by their own names. A file or folder is excluded by a pattern (`*`, `?`, `[...]`) that fits its
     name or, where the pattern has a `/`, its path below what was named; `*` stands for any characters there.
-    With `unverified` the documents are strangers': see `source.unverified`.
+    With `unverified` the documents are strangers': see `source.unverified`. `stated` are fields of a
+    description that the person states of all of them (`description.FIELDS`), `sidecar` is a file that they
+    named (`SIDECAR`).
     """
 
     source_by: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     exclude: Sequence[str] = ()
     unverified: bool = False
+    stated: Mapping[str, str] = field(default_factory=dict)
+    sidecar: Path | None = None
 
 
 DEFAULT = ReadOptions()

@@ -88,6 +88,7 @@ def passage_at(document: Document, passage_id: str, start: int, end: int) -> Pas
         family=document.family,
         authority=document.authority,
         relations=document.relations,
+        by_people=document.by_people,
         document=document.id,
         start=start,
         end=end,

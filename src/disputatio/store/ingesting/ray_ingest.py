@@ -26,6 +26,7 @@ from disputatio.store.ingesting.options import DEFAULT, ReadOptions, check_optio
 from disputatio.store.ingesting.prepare import Prepared
 from disputatio.store.ingesting.ray_stream import EACH, KINDS, Block, BlockStream
 from disputatio.store.ingesting.source import STDIN
+from disputatio.store.ingesting.stating import stating_of
 from disputatio.workers.cluster import cluster, reported_faults
 from disputatio.workers.pool import open_pool
 
@@ -75,6 +76,7 @@ def ingest_with_ray(
         raise InputError("standard input is not read by workers: give a file")
     start = time.perf_counter()
     run = Run()
+    stating = stating_of(paths, options, run)
     files = find_all(paths, run, options)
     run.total = len(files)
 
@@ -117,6 +119,7 @@ def ingest_with_ray(
                     stream = BlockStream(tasks, pool, is_wanted if make is not None else None)
                     rows = itertools.chain.from_iterable(map(_rows_of, stream))
                     _put(writer, changed, rows, run, lambda: report(writer.counts["passages"]))
+        writer.describe(partial(stating.of, {file_key(path) for path, _ in files}, ()))
         writer.finish()
     return summary_of(writer.counts, start, run)
 

@@ -29,6 +29,8 @@ def stored_metadata(noun: Document | Passage) -> str:
     statements: dict[str, Any] = {name: text for name in _TEXTS if (text := getattr(noun, name))}
     if noun.relations:
         statements["relations"] = [_fields(relation) for relation in noun.relations]
+    if noun.by_people:
+        statements["by_people"] = dict(noun.by_people)
     if statements:
         values[KEPT] = statements
     return json.dumps(values, ensure_ascii=False, sort_keys=True) if values else "{}"

@@ -144,6 +144,8 @@ def _ingest(index: Index, due: Sequence[_Root], options: ReadOptions) -> IngestS
         columns=options.columns,
         exclude=options.exclude,
         unverified=options.unverified,
+        stated=options.stated,
+        sidecar=options.sidecar,
     )
     gone = {path for root in due for path in root.look()}
     if gone:

@@ -12,7 +12,7 @@ import contextlib
 import itertools
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
 from functools import cache
@@ -46,6 +46,7 @@ COLUMNS = {
     "entries": ("key", "file", "path", "row", "document"),
     "passages": ("key", "id", "document", "start", "end", "metadata", "vector"),
     "files": ("key", "path", "size", "mtime_ns", "seen_ns", "hash", "settings", "documents"),
+    "descriptions": ("key", "file", "member", "row", "document", "by", "at", "fields"),
 }
 """The columns of each table in the order of their checksum, which is the column `sum`."""
 _BATCH = 4096
@@ -56,6 +57,7 @@ _PAGES = 1000  # of the log before it is brought into the file
 _MOST_KEYS = 2**40
 _MOST_TRIES = 20_000
 _PLACE = "e.path, e.row, e.key"
+_DESCRIBED = 3  # the version from which a file has the table of descriptions
 
 
 # --- migrations -----------------------------------------------------------------------------------------
@@ -85,7 +87,20 @@ def add_order(database: sqlite3.Connection) -> None:
     database.execute("CREATE INDEX documents_by_source ON documents (source)")
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (create_tables, add_order)
+def create_descriptions(database: sqlite3.Connection) -> None:
+    """Make the table of what people state about documents; rows are added and never changed."""
+    database.execute(
+        "CREATE TABLE descriptions (key INTEGER PRIMARY KEY, file TEXT NOT NULL, member TEXT NOT NULL, "
+        "row INTEGER NOT NULL, document TEXT NOT NULL, by TEXT NOT NULL, at TEXT NOT NULL, "
+        "fields TEXT NOT NULL, sum INTEGER NOT NULL)"
+    )
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    create_tables,
+    add_order,
+    create_descriptions,
+)
 """One function a version of the file, in order: `PRAGMA user_version` counts those that were applied."""
 
 
@@ -337,6 +352,11 @@ class Record:
         with reported(self._path, "reading the index"):
             return self._pragma("freelist_count") * self._pragma("page_size")
 
+    @property
+    def is_writing(self) -> bool:
+        """True if something is written that waits for a commit."""
+        return self._database.in_transaction
+
     def _begin(self) -> None:
         if not self._database.in_transaction:
             self._database.execute("BEGIN IMMEDIATE")
@@ -474,6 +494,60 @@ class Record:
         with reported(self._path, "reading the index"):
             yield from self._database.execute(statement, values)
 
+    # --- what people state ----------------------------------------------------------------------------
+    def descriptions(self) -> list[tuple[Any, ...]]:
+        """Return the rows of `descriptions`, the oldest first; none where the file is of an older version."""
+        if self._pragma("user_version") < _DESCRIBED:
+            return []
+        names = ", ".join(COLUMNS["descriptions"])
+        return list(self._rows(f"SELECT {names} FROM descriptions ORDER BY key"))
+
+    def places(self) -> Iterator[tuple[str, str, int, str]]:
+        """Yield file, path, row and the document's id of every entry."""
+        yield from self._rows(
+            "SELECT e.file, e.path, e.row, d.id FROM entries e JOIN documents d ON d.key = e.document"
+        )
+
+    def about(self, document: str) -> dict[str, str] | None:
+        """Return the fields of a document as they are stored (`ABOUT`); None where there is none."""
+        statement = f"SELECT {', '.join(ABOUT)} FROM documents WHERE id = ?"
+        row = next(self._rows(statement, (document,)), None)
+        return None if row is None else dict(zip(ABOUT, row, strict=True))
+
+    def rows_of(self, document: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a document's passages, in order."""
+        names = ", ".join(f'"{name}"' for name in COLUMNS["passages"])
+        statement = f"SELECT {names} FROM passages WHERE document = ? ORDER BY key"
+        return list(self._rows(statement, (self._key(document),)))
+
+    def restate(
+        self,
+        document: str,
+        about: Mapping[str, str],
+        rows: Sequence[tuple[Any, ...]],
+        metadata: Sequence[str],
+    ) -> None:
+        """Give a document other fields, and those of its passages' `rows` that have metadata theirs."""
+        with reported(self._path, "writing to the index"):
+            self._begin()
+            key = self._key(document)
+            [text] = self._database.execute("SELECT text FROM documents WHERE key = ?", (key,)).fetchone()
+            values = (key, document, *(about[name] for name in ABOUT), text)
+            marks = ", ".join(f"{name} = ?" for name in ABOUT)
+            self._database.execute(
+                f"UPDATE documents SET {marks}, sum = ? WHERE key = ?", (*values[2:-1], row_sum(values), key)
+            )
+            at = COLUMNS["passages"].index("metadata")
+            changed = [
+                (*row[:at], own, *row[at + 1 :])
+                for row, own in zip(rows, metadata, strict=True)
+                if row[at] is not None
+            ]
+            self._database.executemany(
+                "UPDATE passages SET metadata = ?, sum = ? WHERE key = ?",
+                [(row[at], row_sum(row), row[0]) for row in changed],
+            )
+
     def passage_ids(self, size: int = _BATCH) -> Iterator[list[str]]:
         """Yield the ids of all passages in batches."""
         names = (name for _, name in self.ids("passages"))
@@ -490,7 +564,7 @@ class Record:
                 return [f"its structure is damaged ({found[0].splitlines()[-1][:100]})"]
             manifest = self.manifest()
             rows = {"entries": manifest.documents, "passages": manifest.passages, "files": manifest.files}
-            for table in COLUMNS:
+            for table in self.tables():
                 count = 0
                 for row in self.table_rows(table):
                     if row_sum(row[:-1]) != row[-1]:
@@ -530,6 +604,11 @@ class Record:
                 tries += 1
                 middle = (first + last) // 2
                 ranges += [(middle + 1, last), (first, middle)] if first < last else []
+
+    def tables(self) -> list[str]:
+        """Return the tables that a file of its version has."""
+        named = {str(row[0]) for row in self._database.execute("SELECT name FROM sqlite_schema")}
+        return [table for table in COLUMNS if table in named]
 
     def incomplete(self) -> Iterator[tuple[str, str, str]]:
         """Yield id, path and a reason for documents that lack their entry, or a part of their text.

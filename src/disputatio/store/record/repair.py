@@ -108,7 +108,7 @@ def _copy_good_rows(path: Path, record: Record) -> None:
         return
     with contextlib.suppress(StoreError), reading(path, checked=False) as damaged:
         documents: set[int] = set()
-        for table in COLUMNS:
+        for table in damaged.tables():
             at = COLUMNS[table].index("document") if table in ("entries", "passages") else None
             rows = []
             for row in damaged.good_rows(table):

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Self
 
 from disputatio.errors import InputError
 from disputatio.protocols import Embedder
+from disputatio.store.ingesting.description import Description
+from disputatio.store.ingesting.document_writer import Statements
 from disputatio.store.ingesting.prepare import Prepared, metadata_of
 from disputatio.store.record.manifest import reported, writing
+from disputatio.store.record.overlay import add_descriptions, restate
 from disputatio.store.segments.terms import searched_text
 
 if TYPE_CHECKING:
@@ -64,6 +67,7 @@ class Writer:
         self._queued: dict[str, bool] = {}  # documents whose passages are queued; False: dropped again
         self._prints: dict[str, Fingerprint] = {}
         self._unknown: dict[str, None] = {}
+        self._statements: list[Statements] = []
         self._replacing = False
         self._pending = False  # rows are written that wait for a switch
         self._batch, self._since = (_LARGEST if embedder is None else _BATCH), 0.0
@@ -145,9 +149,25 @@ class Writer:
         self.counts["removed"] += len(entries)
         return len(entries)
 
-    def finish(self) -> None:
-        """Commit what is still queued."""
+    def describe(self, statements: Statements) -> None:
+        """Have `finish` add what people state about each document that is then there."""
+        self._statements.append(statements)
+
+    def state(self, fresh: Sequence[Description]) -> None:
+        """Add statements of people to the history; `finish` puts them in force."""
         self.commit()
+        add_descriptions(self.transaction, fresh)
+
+    def finish(self) -> None:
+        """Commit what is still queued, and put in force what people state of it."""
+        self.commit()
+        record = self.transaction.record
+        if self._statements:
+            places = list(record.places())
+            fresh = [each for state in self._statements for place in places for each in state(*place)]
+            add_descriptions(self.transaction, fresh)
+            self._statements = []
+        self.counts["described"] += restate(self.transaction)
 
     def commit(self) -> None:
         """Commit all that is queued."""

@@ -7,7 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
+from disputatio.errors import InputError
 from disputatio.protocols import Embedder
+from disputatio.store.ingesting.description import NO_DESCRIPTIONS
+from disputatio.store.ingesting.document_writer import Statements
 from disputatio.store.ingesting.prepare import Prepared
 
 if TYPE_CHECKING:
@@ -57,6 +60,11 @@ class BatchedWriter(ABC):
     def remember(self, print_of: Fingerprint) -> None:
         """Forget it: files are read again, and documents that are in already are left alone."""
         del print_of
+
+    def describe(self, statements: Statements) -> None:
+        """Raise `InputError`: an index on a server keeps no descriptions."""
+        del statements
+        raise InputError(NO_DESCRIPTIONS)
 
     def finish(self) -> None:
         """Commit the queued documents."""

@@ -261,7 +261,7 @@ class Searcher:
                 having[segment.having(field, [value])] = True
                 mask = _both(mask, having)
             if excluded:
-                rows = segment.find(excluded)
+                rows = np.concatenate([segment.find(excluded), segment.of_documents(excluded)])
                 rows = rows[rows >= 0]
                 if rows.size:
                     mask = np.ones(segment.rows, dtype=np.bool_) if mask is None else mask.copy()

@@ -37,7 +37,7 @@ def field_setters(kind: type) -> list[Callable[[Any, Any], None]]:
 _new = object.__new__
 (
     _text, _id, _source, _owner, _title, _url, _date, _date_origin, _date_quote, _version, _family,
-    _authority, _relations, _document, _start, _end, _metadata,
+    _authority, _relations, _by_people, _document, _start, _end, _metadata,
 ) = field_setters(Passage)  # fmt: skip
 
 
@@ -106,6 +106,7 @@ def _passage(line: str) -> Passage:
     _family(passage, values.get("family", ""))
     _authority(passage, values.get("authority", ""))
     _relations(passage, values.get("relations", ()))
+    _by_people(passage, values.get("by_people", {}))
     _metadata(passage, values["metadata"])
     return passage
 

@@ -1,0 +1,63 @@
+"""Declared authority: the tiers that people give documents, and what a tier is worth in a vote.
+
+A tier is declared by a person (`ingest --authority`, a sidecar, `Index.describe`), never by a document. It is
+a prior on the weight v of a vote. With no record of the source it decides alone; with N answers on record its
+share is S / (S + N), and what was learnt has the rest:
+
+    v = S / (S + N) * factor * v0 + N / (S + N) * learnt
+
+where v0 is the weight of a source of which nothing is known and S is `STRENGTH`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from disputatio.errors import InputError, UnknownName
+
+TIERS: Mapping[str, float] = MappingProxyType(
+    {"binding": 4.0, "official": 3.0, "primary": 2.0, "secondary": 1.0, "informal": 0.5}
+)
+"""The tiers, the highest first: how many votes of undeclared documents a document of each counts for."""
+STRENGTH = 10.0  # answers of a source that weigh as much as what was declared
+
+
+def check_tier(name: str) -> str:
+    """Return a tier; raises `UnknownName`.
+
+    >>> check_tier("binding")
+    'binding'
+    """
+    if name not in TIERS:
+        raise UnknownName("authority", name, TIERS)
+    return name
+
+
+def declared_share(answered: float) -> float:
+    """Return the share of a weight that what was declared has beside a record of so many answers.
+
+    >>> declared_share(0), declared_share(10), declared_share(90)
+    (1.0, 0.5, 0.1)
+    """
+    if answered < 0:
+        raise InputError("a record has 0 answers or more")
+    return STRENGTH / (STRENGTH + answered)
+
+
+def declared_weight(tier: str, learnt: float, *, answered: float = 0.0, unknown: float = 1.0) -> float:
+    """Return the weight of a vote from what was learnt of its source and the tier of its document.
+
+    `answered` is the number of answers that `learnt` rests on, `unknown` the weight of a source of which
+    nothing is known. Without a tier, or with one that is not known, it is `learnt`.
+
+    >>> declared_weight("binding", 1.0), declared_weight("", 0.9, answered=40, unknown=0.5)
+    (4.0, 0.9)
+    >>> declared_weight("binding", 0.2, answered=90, unknown=0.5)
+    0.38
+    """
+    factor = TIERS.get(tier)
+    if factor is None:
+        return learnt
+    share = declared_share(answered)
+    return round(share * factor * unknown + (1 - share) * learnt, 12)

@@ -1,0 +1,203 @@
+"""Descriptions of many documents from a table that people bring: CSV, TSV, JSON, or JSON lines.
+
+A row names its documents by `document` (an id), `file` (a path, or a file's name) or `doi`, and states
+fields of a description. Other columns are left alone and named. A table of retractions, such as Retraction
+Watch's, is read as it is: `OriginalPaperDOI` and `RetractionNature` stand for `doi` and `status`.
+Nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from disputatio.errors import IngestError, InputError
+from disputatio.store.folder_index import FolderIndex
+from disputatio.store.ingesting.description import DOI, FIELDS, check_fields
+from disputatio.store.ingesting.files import opened, shown
+
+LARGEST = 256 << 20  # bytes of a table
+_MOST = 1_000_000  # rows
+_HEAD = 2_000  # characters at the head of a text in which a paper states its own DOI
+_NAMES = ("document", "file", "doi")
+_ALIASES: Mapping[str, str] = {
+    "originalpaperdoi": "doi", "retractionnature": "status", "path": "file", "id": "document",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow:
+    """A row of the table: where it stands, what names its documents, and what it states."""
+
+    where: str
+    kind: str
+    name: str
+    fields: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSummary:
+    """The result of a table: its rows, those that fit a document, the documents changed, unused columns."""
+
+    rows: int
+    matched: int
+    described: int
+    unused: tuple[str, ...] = ()
+
+
+def describe_from(index: FolderIndex, path: Path) -> TableSummary:
+    """State what a table says of the documents of an index; rows that fit no document are only counted.
+
+    Raises `InputError` that names the file and the row for one that is wrong, and then states nothing.
+    """
+    rows, unused = read_table(path)
+    by_doi = _documents_by_doi(index) if any(row.kind == "doi" for row in rows) else {}
+    stated: list[tuple[str | Path, Mapping[str, object]]] = []
+    matched = 0
+    known = _names(index)
+    for row in rows:
+        documents = (
+            by_doi.get(row.name, ()) if row.kind == "doi" else (row.name,) if row.name in known else ()
+        )
+        matched += bool(documents)
+        stated += [(document, row.fields) for document in documents]
+    described = index.describe_all(stated, by=f"table:{shown(path.name)}") if stated else 0
+    return TableSummary(rows=len(rows), matched=matched, described=described, unused=tuple(unused))
+
+
+def _names(index: FolderIndex) -> set[str]:
+    names: set[str] = set()
+    with index.open_record() as record:
+        for file, path, _, document in record.places():
+            names |= {document, file, path, Path(file or path).name}
+    return names - {""}
+
+
+def _documents_by_doi(index: FolderIndex) -> dict[str, list[str]]:
+    """Return the ids of documents by the DOI that they state of themselves (`doi_of`)."""
+    found: dict[str, dict[str, None]] = {}
+    with index.open_record() as record:
+        for row in record.documents():
+            name = doi_of(row["metadata"], str(row["url"]), str(row["text"]))
+            if name:
+                found.setdefault(name, {})[str(row["id"])] = None
+    return {name: list(ids) for name, ids in found.items()}
+
+
+def doi_of(metadata: Mapping[str, str], url: str, text: str) -> str:
+    """Return the DOI that a document states of itself, in lower case; empty where it states none.
+
+    >>> doi_of({}, "https://doi.org/10.1000/ABC.1", ""), doi_of({}, "", "Tides. doi:10.1000/xyz.")
+    ('10.1000/abc.1', '10.1000/xyz')
+    """
+    named = next((value for name, value in metadata.items() if name.lower() == "doi"), "")
+    for words in (named, url, text[:_HEAD]):
+        match = DOI.search(words)
+        if match is not None:
+            return match[0].rstrip(".:;").lower()
+    return ""
+
+
+# --- reading --------------------------------------------------------------------------------------------
+def read_table(path: Path) -> tuple[list[TableRow], list[str]]:
+    """Return the rows of a table and the columns that mean nothing here; raises `InputError`."""
+    where = shown(path)
+    try:
+        with opened(path) as file:
+            raw = file.read(LARGEST + 1)
+    except IngestError as error:
+        raise InputError(str(error)) from error
+    if len(raw) > LARGEST:
+        raise InputError(f"{where}: is larger than {LARGEST >> 20} MB, the limit of a table")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: is not UTF-8") from error
+    unused: dict[str, None] = {}
+    rows = list(_rows(_records(text, path.suffix.lower(), where), where, unused))
+    if not rows:
+        raise InputError(f"{where}: has no rows")
+    return rows, list(unused)
+
+
+def _rows(
+    records: Iterable[tuple[int, Mapping[str, Any]]], where: str, unused: dict[str, None]
+) -> Iterator[TableRow]:
+    for number, record in records:
+        at = f"{where}:{number}"
+        if number > _MOST:
+            raise InputError(f"{where}: has more than {_MOST:,} rows")
+        named: dict[str, Any] = {}
+        for column, value in record.items():
+            name = re.sub(r"[\s_-]", "", str(column)).lower()
+            name = _ALIASES.get(name, name)
+            if name not in (*_NAMES, *FIELDS):
+                unused[str(column)] = None
+            elif value not in (None, ""):
+                named[name] = value
+        kind = next((name for name in _NAMES if name in named), "")
+        if not kind:
+            if not any(name in _NAMES for name in map(_known, record)):
+                raise InputError(f"{where}: has no column document, file or doi")
+            continue  # a row without a name, such as a paper without a DOI
+        try:
+            fields = check_fields({name: value for name, value in named.items() if name in FIELDS})
+        except InputError as error:
+            raise InputError(f"{at}: {error}") from error
+        if not fields:
+            continue
+        name = str(named[kind]).strip()
+        if kind == "doi":
+            match = DOI.search(name)
+            if match is None:
+                continue  # "unavailable", as such tables write
+            name = match[0].rstrip(".:;").lower()
+        yield TableRow(where=at, kind=kind, name=name, fields=fields)
+
+
+def _known(column: object) -> str:
+    name = re.sub(r"[\s_-]", "", str(column)).lower()
+    return _ALIASES.get(name, name)
+
+
+def _records(text: str, suffix: str, where: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the rows with their line, or their number in a JSON array."""
+    head = text.lstrip()[:1]
+    if suffix in (".json", ".jsonl", ".ndjson") or head in ("{", "["):
+        yield from _json_records(text, where, whole=head == "[")
+        return
+    first = text.splitlines()[0] if text.strip() else ""
+    delimiter = "\t" if suffix == ".tsv" else ";" if first.count(";") > first.count(",") else ","
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
+    try:
+        for row in reader:
+            if None in row:
+                raise InputError(f"{where}:{reader.line_num}: has more values than columns")
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise InputError(f"{where}:{reader.line_num}: cannot be read as CSV ({error})") from error
+
+
+def _json_records(text: str, where: str, *, whole: bool) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    lines: Iterable[tuple[int, Any]]
+    try:
+        if whole:
+            lines = enumerate(json.loads(text), start=1)
+        else:
+            lines = ((number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip())
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: is not JSON") from error
+    for number, line in lines:
+        try:
+            row = line if whole else json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{where}:{number}: is not JSON") from error
+        if not isinstance(row, dict):
+            raise InputError(f"{where}:{number}: is no JSON object")
+        yield number, row
