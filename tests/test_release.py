@@ -104,7 +104,7 @@ def bare(folder: Path) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_the_image_builds_its_wheel_of_what_it_copies_with_the_page_and_its_notices(tmp_path: Path) -> None:
-    """The steps of the first stage, on a copy of exactly the files that it copies."""
+    """Run the steps of the first stage on a copy of exactly the files that it copies."""
     whole = tracked(tmp_path / "whole")
     stage = tmp_path / "stage"
     lines = (whole / "deploy" / "Dockerfile").read_text(encoding="utf-8").splitlines()

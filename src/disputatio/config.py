@@ -45,7 +45,9 @@ class Settings(BaseSettings):
         env_prefix="DISPUTATIO_", toml_file=FILE, extra="forbid", frozen=True, env_ignore_empty=True
     )
 
-    model: str = Field(f"local:{catalogue.DEFAULT_MODEL}", description="local:NAME, openai:NAME or none")
+    model: str = Field(
+        f"local:{catalogue.DEFAULT_MODEL}", description="local:NAME, ollama:NAME, openai:NAME or none"
+    )
     role: dict[str, str] = Field(default_factory=dict, description="another model for a role")
     strategy: str = Field(DEFAULT_STRATEGY, description="how questions are answered")
     expect: Literal["auto", "one", "several"] = Field(
@@ -72,6 +74,9 @@ class Settings(BaseSettings):
     cache: Path | None = Field(None, description="where models and the journal are kept")
     merge_gb: float = Field(1, ge=0.1, le=1024, description="memory that merging parts of an index may take")
     kv_cache_gb: int = Field(2, ge=1, le=1024, description="memory for the embedded engine's prefixes")
+    thinking: bool = Field(
+        False, description="let a model of Ollama, vLLM or llama.cpp think before it replies"
+    )
     context_tokens: int = Field(32_768, ge=512, description="the embedded model's context")
     in_flight: int = Field(8, ge=1, le=1024, description="calls to an endpoint at a time")
     connect_seconds: float = Field(10, gt=0, le=86_400, description="to have a connection to an endpoint")

@@ -19,13 +19,14 @@ from disputatio.config import Say, Settings, read_settings
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import NO_MODEL, Kit
 from disputatio.llm import catalogue
+from disputatio.llm.model_names import ENGINES
 from disputatio.protocols import LLM, Embedder, Entailment, MinimalLLM, Retriever
 
 if TYPE_CHECKING:
     from disputatio.encoder.model import EncoderModel
     from disputatio.llm.stream import Deadlines
 
-KINDS = ("local", "openai", "scripted", "none")
+KINDS = ("local", "openai", *ENGINES, "scripted", "none")
 _SHARED: dict[str, Any] = {}  # journals that another process keeps for this one, by the name in the settings
 
 
@@ -334,6 +335,23 @@ def _open_model(
         shown = Address(model=rest, base_url=base_url).shown if base_url else ""  # without a password
         endpoint = Endpoint(rest, in_flight=settings.in_flight, deadlines=_deadlines(settings), say=say)
         return endpoint, f"openai-compatible {shown}".strip()
+    if kind in ENGINES:
+        from disputatio.llm.endpoint import Endpoint
+        from disputatio.llm.faults import Address
+
+        engine = ENGINES[kind]
+        extra = {**engine.options, **({} if settings.thinking else engine.quick)}
+        served = Endpoint(
+            rest,
+            kind=kind,
+            base_url=engine.base_url,
+            api_key="none",  # a key of the environment is for another server
+            extra=extra,
+            in_flight=settings.in_flight,
+            deadlines=_deadlines(settings),
+            say=say,
+        )
+        return served, f"{kind} {Address(model=rest, base_url=engine.base_url).shown} {sorted(extra)}"
     from disputatio.llm.scripted import Scripted, script_of
 
     script = script_of(rest)

@@ -144,9 +144,9 @@ def test_a_model_of_the_endpoint_needs_a_key_or_an_address(capsys: Capture) -> N
 
 @pytest.mark.long
 def test_a_name_that_is_no_model_is_answered_with_a_name_that_is(capsys: Capture) -> None:
-    _, checks = doctor(capsys, "--model", "ollama:llama3")
-    assert checks["model ollama:llama3"]["state"] == "broken"
-    assert "write openai:llama3" in checks["model ollama:llama3"]["detail"]
+    _, checks = doctor(capsys, "--model", "groq:llama3")
+    assert checks["model groq:llama3"]["state"] == "broken"
+    assert "write openai:llama3" in checks["model groq:llama3"]["detail"]
     _, checks = doctor(capsys, *OURS, "--role", "judge=local:nope")
     assert checks["model nope"]["state"] == "broken"
 

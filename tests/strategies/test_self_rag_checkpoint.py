@@ -9,8 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from disputatio.config import read_settings
 from disputatio.kit import Kit
 from disputatio.llm.endpoint import Endpoint
+from disputatio.parts import build_kit
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.self_rag import SUPPORT_WORTH, USE_WORTH, self_rag
 from disputatio.trace import Trace
@@ -30,7 +32,7 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     path = tmp_path_factory.mktemp("tiny") / "selfrag-tiny.gguf"
     tiny.write(path)
     line = [sys.executable, "-m", "tests.llm.tiny_checkpoint", str(path)]
@@ -40,9 +42,28 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
         assert server.stdout is not None
         address = server.stdout.readline().strip()
         assert address.startswith("http"), "the server of llama.cpp did not start"
-        with Endpoint("selfrag-tiny", base_url=f"{address}/v1", api_key="none") as endpoint:
-            yield endpoint
+        yield address
         server.kill()
+
+
+@pytest.fixture(scope="module")
+def checkpoint(address: str) -> Iterator[Endpoint]:
+    with Endpoint("selfrag-tiny", base_url=f"{address}/v1", api_key="none") as endpoint:
+        yield endpoint
+
+
+def test_a_server_of_llama_cpp_takes_what_is_sent_beside_a_request(
+    address: str, checkpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLAMA_CPP_HOST", address)
+    kit = build_kit(
+        read_settings(model="llama.cpp:selfrag-tiny", journal="none", encoder="none", embedder="none")
+    )
+    prompt = Prompt(messages=(Message(role="user", content=QUESTION),))
+    sampling = Sampling(max_tokens=4)
+    [ours], [plain] = kit.model.complete([prompt], sampling), checkpoint.complete([prompt], sampling)
+    assert ours.text == plain.text != ""
+    assert kit.model.capabilities().logprobs
 
 
 def test_its_reflection_tokens_are_read_with_the_chances_that_it_gives_them(checkpoint: Endpoint) -> None:

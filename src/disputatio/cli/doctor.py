@@ -18,6 +18,7 @@ import typer
 
 from disputatio.cli.opening import is_there
 from disputatio.cli.options import Indexes, Json, Model, Roles, read_roles
+from disputatio.llm.model_names import ENGINES, suggest_name
 
 if TYPE_CHECKING:
     from disputatio.config import Settings
@@ -69,6 +70,9 @@ def run_checks(settings: Settings, *, index_named: bool = False) -> Iterator[Che
     if settings.embedder != "none":
         kinds.add("openai" if settings.embedder.startswith("openai:") else "local")
     has_index = index_named or is_there(settings)
+    engines = [kind for kind in sorted(kinds) if kind in ENGINES]
+    if engines:
+        kinds.add("openai")  # the client that they are called with
     needed = {kind for kind in ("local", "openai") if kind in kinds} | ({"store"} if has_index else set())
     yield _program()
     yield from (_extra(extra, needed=extra in needed) for extra in _EXTRAS)
@@ -83,7 +87,9 @@ def run_checks(settings: Settings, *, index_named: bool = False) -> Iterator[Che
     yield _disk(settings)
     base_url = os.environ.get("OPENAI_BASE_URL", "").strip()
     if base_url:
-        yield _endpoint(base_url, needed="openai" in kinds)
+        yield _endpoint(base_url, os.environ.get("OPENAI_API_KEY", "").strip(), needed="openai" in kinds)
+    for engine in engines:
+        yield _endpoint(ENGINES[engine].base_url, "", needed=True)
     yield _index(settings.index, named=index_named)
 
 
@@ -154,6 +160,8 @@ def _model(name: str) -> Check:
     kind, _, rest = name.partition(":")
     if kind == "local":
         return _catalogued(f"model {rest}", rest)
+    if kind in ENGINES and rest:
+        return Check(name=f"model {rest}", state="ok", detail=f"served by {kind}")
     if kind == "openai":
         if os.environ.get("OPENAI_API_KEY", "").strip() or os.environ.get("OPENAI_BASE_URL", "").strip():
             return Check(name=f"model {rest}", state="ok", detail="served by the endpoint")
@@ -165,7 +173,6 @@ def _model(name: str) -> Check:
         detail = "no language model: the trained encoder reads and judges, and nothing is written"
         return Check(name="model none", state="ok", detail=detail)
     from disputatio.llm import catalogue
-    from disputatio.llm.model_names import suggest_name
 
     known = [entry.name for entry in catalogue.entries()]
     return Check(name=f"model {name}", state="broken", detail=suggest_name(name, known))
@@ -225,16 +232,13 @@ def _disk(settings: Settings) -> Check:
     return Check(name="disk", state="ok", detail=detail)
 
 
-def _endpoint(base_url: str, *, needed: bool) -> Check:
-    """Check that the server at OPENAI_BASE_URL lists its models; the key is never
-    shown.
-    """
+def _endpoint(base_url: str, key: str, *, needed: bool) -> Check:
+    """Check that a server lists its models; the key is never shown."""
     import urllib.error
     import urllib.request
 
     from disputatio.llm.faults import Address
 
-    key = os.environ.get("OPENAI_API_KEY", "").strip()
     at = Address(model="", base_url=base_url, key=key)
     bad: State = "broken" if needed else "missing"
     if not base_url.startswith(("http://", "https://")):

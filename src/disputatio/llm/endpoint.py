@@ -13,10 +13,10 @@ import json
 import random
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from disputatio.cancel import Cancel
 from disputatio.errors import LLMError, Malformed, NoLogprobs, Refused
@@ -25,7 +25,7 @@ from disputatio.llm.connection import Connection
 from disputatio.llm.faults import Failed
 from disputatio.llm.options import score_options
 from disputatio.llm.request import Request, body, parameter_refused
-from disputatio.llm.stream import Deadlines, Received, receive
+from disputatio.llm.stream import Deadlines, Received, receive, without_thinking
 from disputatio.trace import total_usage
 from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling, Usage
 
@@ -61,8 +61,10 @@ class Endpoint:
         self,
         model: str,
         *,
+        kind: str = "openai",
         base_url: str | None = None,
         api_key: str | None = None,
+        extra: Mapping[str, Any] | None = None,
         in_flight: int = 8,
         retries: int = 4,
         deadlines: Deadlines | None = None,
@@ -86,6 +88,7 @@ class Endpoint:
             patience=patience,
         )
         self._at, self._deadlines = self._connection.at, self._connection.deadlines
+        self._kind, self._extra = kind, dict(extra or {})
         self._dropped: set[str] = set()
         self._probing = threading.Lock()
         self._probed: Probed | None = None
@@ -101,8 +104,8 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """`openai:` and the model's name."""
-        return f"openai:{self._at.model}"
+        """The kind of server and the model's name, as users write them."""
+        return f"{self._kind}:{self._at.model}"
 
     @property
     def probe_usage(self) -> Usage:
@@ -182,6 +185,7 @@ class Endpoint:
         return self._results(requests, lambda received: self._choice(received, options), on_done, cancel)
 
     def _completion(self, received: Received) -> Completion | LLMError:
+        received = without_thinking(received)
         if not received.text.strip():
             cut = received.finish_reason == "length"
             why = "cut off before its first word: allow more tokens" if cut else "empty"
@@ -224,11 +228,11 @@ class Endpoint:
 
     async def _attempt(self, request: Request, client: openai.AsyncOpenAI, ends: float) -> Received | Failed:
         while True:
-            made = body(request, self._at.model, self._dropped)
+            made = body(request, self._at.model, self._dropped, self._extra)
             outcome = await receive(client, made, self._deadlines, self._at, ends)
             if isinstance(outcome, Received) or not outcome.refusal:
                 return outcome
-            name = parameter_refused(made, request, outcome.refusal)
+            name = parameter_refused(made, request, outcome.refusal, self._extra)
             if not name:
                 return outcome
             self._dropped.add(name)  # and ask again without it; it is remembered

@@ -1,22 +1,54 @@
-"""Advice for a language model's name that is neither `local:NAME` nor `openai:NAME`."""
+"""Servers by the names that people know them by, and advice for a model's name of no known kind."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-# Servers that speak OpenAI's protocol: the name people write, the address, whether a key is needed.
-SERVERS = {
-    "anthropic": ("https://api.anthropic.com/v1", True),
-    "gemini": ("https://generativelanguage.googleapis.com/v1beta/openai", True),
-    "groq": ("https://api.groq.com/openai/v1", True),
-    "llama.cpp": ("http://localhost:8080/v1", False),
-    "lmstudio": ("http://localhost:1234/v1", False),
-    "mistral": ("https://api.mistral.ai/v1", True),
-    "ollama": ("http://localhost:11434/v1", False),
-    "openrouter": ("https://openrouter.ai/api/v1", True),
-    "vllm": ("http://localhost:8000/v1", False),
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """A server that needs no key: where it listens, and what is sent beside a request.
+
+    `variable` names the environment variable that moves it. `quick` are fields that switch thinking off.
+    """
+
+    address: str
+    variable: str = ""
+    quick: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def base_url(self) -> str:
+        """The address that its variable names, else the usual one."""
+        return _address_of(os.environ.get(self.variable, "") if self.variable else "") or self.address
+
+
+_NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
+# What may stand before the name of a model, as in ollama:qwen3.5:4b. Ollama cuts longer prompts silently.
+ENGINES: Mapping[str, Engine] = {
+    "ollama": Engine(
+        address="http://localhost:11434/v1",
+        variable="OLLAMA_HOST",
+        quick={"reasoning_effort": "none"},
+        options={"options": {"num_ctx": 16_384}},
+    ),
+    "llama.cpp": Engine(address="http://localhost:8080/v1", variable="LLAMA_CPP_HOST", quick=_NO_THINKING),
+    "lmstudio": Engine(address="http://localhost:1234/v1", variable="LMSTUDIO_HOST"),
+    "vllm": Engine(address="http://localhost:8000/v1", variable="VLLM_HOST", quick=_NO_THINKING),
+    "ovms": Engine(address="http://localhost:8000/v3", variable="OVMS_HOST", quick=_NO_THINKING),
+}
+# Services that speak OpenAI's protocol and need a key: the name people write, and the address.
+SERVICES = {
+    "anthropic": "https://api.anthropic.com/v1",
+    "gemini": "https://generativelanguage.googleapis.com/v1beta/openai",
+    "groq": "https://api.groq.com/openai/v1",
+    "mistral": "https://api.mistral.ai/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
 }
 # The service whose models have names that begin so; empty for OpenAI's own address.
 _FAMILIES = {
@@ -25,7 +57,7 @@ _FAMILIES = {
 }  # fmt: skip
 _EITHER = (
     "write local:NAME for a model on this machine (see: disputatio model list), "
-    "or openai:NAME for one of a server and set OPENAI_BASE_URL"
+    "ollama:NAME for one of Ollama, or openai:NAME for one of a server and set OPENAI_BASE_URL"
 )
 
 
@@ -34,29 +66,48 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
 
     >>> suggest_name("gpt-4o-mini", [])
     'write openai:gpt-4o-mini and set OPENAI_API_KEY'
-    >>> suggest_name("ollama:llama3", [])
-    'set OPENAI_BASE_URL=http://localhost:11434/v1 and write openai:llama3'
+    >>> suggest_name("groq:llama3", [])
+    'set OPENAI_BASE_URL=https://api.groq.com/openai/v1 and OPENAI_API_KEY, and write openai:llama3'
+    >>> suggest_name("Ollama:llama3", [])
+    'write ollama:llama3'
     >>> suggest_name("qwen-1.5", ["qwen-1.5b"])
     'write local:qwen-1.5b'
     """
     local = sorted(known)
     server, _, model = name.partition(":")
     server = server.casefold().replace("llamacpp", "llama.cpp")
-    if server in SERVERS:
-        return _at_server(server, model or "NAME")
+    if server in ENGINES:
+        return f"write {server}:{model or 'NAME'}"
+    if server in SERVICES:
+        return _at_service(server, model or "NAME")
     if name in local or (name.endswith((".gguf", ".xml")) and Path(name).exists()):
         return f"write local:{name}"
     for start, service in _FAMILIES.items():
         if name.casefold().startswith(start):
-            return _at_server(service, name)
+            return _at_service(service, name)
     near = difflib.get_close_matches(model or name, local, n=1, cutoff=0.8)
     return f"write local:{near[0]}" if near else _EITHER
 
 
-def _at_server(server: str, model: str) -> str:
-    """Return the advice for a model of a service or server of this name."""
-    if not server:
+def _at_service(service: str, model: str) -> str:
+    """Return the advice for a model of a service of this name."""
+    if not service:
         return f"write openai:{model} and set OPENAI_API_KEY"
-    address, needs_key = SERVERS[server]
-    key = " and OPENAI_API_KEY," if needs_key else ""
-    return f"set OPENAI_BASE_URL={address}{key} and write openai:{model}"
+    return f"set OPENAI_BASE_URL={SERVICES[service]} and OPENAI_API_KEY, and write openai:{model}"
+
+
+def _address_of(host: str) -> str:
+    """Return the address of a host as Ollama's variable writes it; empty for none.
+
+    A server that listens on every address of its machine is called on this one.
+
+    >>> _address_of("gpu.example:11434"), _address_of("http://gpu.example/"), _address_of("0.0.0.0:9")
+    ('http://gpu.example:11434/v1', 'http://gpu.example/v1', 'http://127.0.0.1:9/v1')
+    """
+    host = host.strip().rstrip("/")
+    if not host:
+        return ""
+    scheme, separator, rest = host.rpartition("://")
+    rest = rest.replace("0.0.0.0", "127.0.0.1", 1) if rest.startswith("0.0.0.0") else rest
+    version = "" if rest.endswith(("/v1", "/v3")) else "/v1"
+    return f"{scheme or 'http'}{separator or '://'}{rest}{version}"

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from disputatio.text import content_id
@@ -16,6 +17,7 @@ _UNKNOWN = re.compile(
     r"unsupported|not (?:support|permitted|allowed|available)|unrecogni|unknown|unexpected|does not accept",
     re.IGNORECASE,
 )
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 _OPTIONAL = ("max_tokens", "temperature", "top_p", "seed", "stream_options", "logprobs")
 
 
@@ -36,8 +38,12 @@ class Request:
     fixed: bool = False
 
 
-def body(request: Request, model: str, dropped: Collection[str]) -> dict[str, Any]:
+def body(
+    request: Request, model: str, dropped: Collection[str], extra: Mapping[str, Any] = NOTHING
+) -> dict[str, Any]:
     """Make the JSON body of a request, without the parameters that the endpoint is known to refuse.
+
+    `extra` are fields of one kind of server, which the client puts beside its own.
 
     >>> ask = Request(prompt=Prompt(messages=(Message(role="user", content="Hi"),)), sampling=Sampling())
     >>> body(ask, "m", {"max_tokens", "temperature", "seed", "logprobs", "stream_options"})
@@ -57,6 +63,9 @@ def body(request: Request, model: str, dropped: Collection[str]) -> dict[str, An
     if request.logprobs or request.top:
         optional["logprobs"] = True
     made |= {name: value for name, value in optional.items() if name not in dropped}
+    beside = {name: value for name, value in extra.items() if name not in dropped}
+    if beside:
+        made["extra_body"] = beside
     if "max_tokens" in dropped:
         made["max_completion_tokens"] = sampling.max_tokens
     if request.top:
@@ -82,7 +91,9 @@ def sendable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def parameter_refused(made: dict[str, Any], request: Request, refusal: str) -> str:
+def parameter_refused(
+    made: dict[str, Any], request: Request, refusal: str, extra: Mapping[str, Any] = NOTHING
+) -> str:
     """Find the parameter that an endpoint refused by name and that can be left out; empty if none.
 
     >>> ask = Request(prompt=Prompt(messages=()), sampling=Sampling())
@@ -96,6 +107,12 @@ def parameter_refused(made: dict[str, Any], request: Request, refusal: str) -> s
         return schema_mark(request.sampling)
     if not _UNKNOWN.search(refusal):
         return ""
+    for name in extra:
+        # A model that cannot think refuses to be told not to: Ollama says so of `think`.
+        if name in made.get("extra_body", ()) and (
+            name in refusal or (name == "reasoning_effort" and "think" in refusal)
+        ):
+            return name
     names = [name for name in _OPTIONAL if name in made and not (request.fixed and name == "logprobs")]
     return next((name for name in names if re.search(rf"\b{name}\b", refusal)), "")
 

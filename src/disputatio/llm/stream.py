@@ -6,7 +6,7 @@ import asyncio
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from disputatio.errors import Malformed, Timeout
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 4_000_000  # characters of a reply
 _MOST_TOKENS = 200_000
+THINKING = ("<think>", "</think>")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,24 @@ class Received:
     usage: Usage
     tokens: tuple[Token, ...]
     top: tuple[Token, ...]
+
+
+def without_thinking(received: Received) -> Received:
+    """Return a reply without the thoughts between `<think>` marks that it begins with.
+
+    Thoughts without an end leave nothing.
+    """
+    start = received.text.lstrip()
+    if not start.startswith(THINKING[0]):
+        return received
+    thoughts, end, rest = received.text.partition(THINKING[1])
+    passed, place = len(thoughts) + len(end), 0
+    tokens = []
+    for token in received.tokens:
+        if place >= passed:
+            tokens.append(token)
+        place += len(token.text)
+    return replace(received, text=rest.lstrip(), tokens=tuple(tokens), top=())
 
 
 class _Unreadable(Exception):
