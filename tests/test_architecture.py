@@ -26,7 +26,7 @@ _STRATEGY = _BELOW | {"agents", "attribution", "reliability"}  # what a strategy
 _ALL = (
     _STRATEGY
     | {"llm", "store", "strategies", "pipeline", "described", "calibration", "config", "parts"}
-    | {"spending", "workers"}
+    | {"contradictions", "spending", "workers"}
 )
 # Room -> the rooms it may import, its own apart. A new top-level module needs a row here.
 MAY_IMPORT: dict[str, frozenset[str]] = {
@@ -44,6 +44,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "pipeline": _STRATEGY | {"strategies"},
     "what_if": _STRATEGY | {"strategies", "pipeline"},
     "calibration": _STRATEGY | {"store"},
+    "contradictions": _BELOW,
     "described": _STRATEGY | {"strategies", "pipeline"},
     "config": _BELOW | {"llm", "pipeline"},
     "parts": _BELOW | {"attribution", "config", "encoder", "llm", "store"},

@@ -32,7 +32,7 @@ PAGES = [
     *sorted(ROOT.glob("docs/**/*.md")),
 ]
 SLOW = {"tutorial", "search", "frameworks", "mcp"}
-LANGUAGES = {"python", "sh", "console", "text", "json", "jsonl", "toml"}
+LANGUAGES = {"python", "sh", "console", "text", "json", "jsonl", "toml", "yaml"}
 ADDRESS = "http://127.0.0.1:8377"  # where the documentation says that a server is
 PROGRAMS = {
     *("cd", "curl", "export", "git", "llama-server", "mypy", "openssl"),

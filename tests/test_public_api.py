@@ -14,18 +14,20 @@ import disputatio
 
 PUBLIC = (
     "Answer", "Answered", "AskResult", "Budget", "Calibration", "Cancel", "Cancelled", "Capabilities",
+    "Check",
     "Choice",
-    "Citation", "Claim", "Claimed", "Completion", "ConfigError", "Conflict", "Cost", "DisputatioError",
+    "Citation", "Claim", "Claimed", "Completion", "ConfigError", "Conflict",
+    "Contradiction", "Cost", "DisputatioError",
     "Embedder", "Entailment", "Event", "Example", "Extraction", "Found", "FunctionModel", "Hit",
     "Index", "InputError",
     "Kit", "LLM", "LLMError", "Message", "MinimalLLM", "MustAskAgain", "NoLogprobs", "NotAsked",
     "Passage",
     "PassageReader", "Position",
     "Prompt", "Read", "Reranker", "Results", "Retriever", "Round", "Sampling", "Search",
-    "SideFormed", "Source", "Started", "Stream", "Trace", "Usage", "__version__", "aask", "ask",
-    "ask_many", "astream", "calibrate", "evaluate", "strategies", "stream", "without",
+    "SideFormed", "Source", "Started", "Statement", "Stream", "Trace", "Usage", "__version__", "aask", "ask",
+    "ask_many", "astream", "calibrate", "check", "evaluate", "strategies", "stream", "without",
 )  # fmt: skip
-FUNCTIONS = ("aask", "ask", "ask_many", "astream", "calibrate", "evaluate", "stream", "without")
+FUNCTIONS = ("aask", "ask", "ask_many", "astream", "calibrate", "check", "evaluate", "stream", "without")
 ASK = (
     "question", "index", "passages", "strategy", "model", "role", "embedder", "sources", "after", "before",
     "verify", "strict",

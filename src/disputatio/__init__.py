@@ -19,11 +19,13 @@ from disputatio.protocols import Search
 from disputatio.types import (
     Answer,
     Capabilities,
+    Check,
     Choice,
     Citation,
     Claim,
     Completion,
     Conflict,
+    Contradiction,
     Example,
     Extraction,
     Hit,
@@ -34,6 +36,7 @@ from disputatio.types import (
     Prompt,
     Sampling,
     Source,
+    Statement,
     Usage,
 )
 
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
         ask_many,
         astream,
         calibrate,
+        check,
         stream,
     )
     from disputatio.cancel import Cancel
@@ -76,7 +80,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "disputatio.api": (
         "Calibration", "Index", "AskResult", "Stream", "aask", "ask", "ask_many", "astream", "calibrate",
-        "stream",
+        "check", "stream",
     ),
     "disputatio.cancel": ("Cancel",),
     "disputatio.eval.evaluate": ("evaluate",),
@@ -106,6 +110,7 @@ __all__ = [
     "Cancel",
     "Cancelled",
     "Capabilities",
+    "Check",
     "Choice",
     "Citation",
     "Claim",
@@ -113,6 +118,7 @@ __all__ = [
     "Completion",
     "ConfigError",
     "Conflict",
+    "Contradiction",
     "Cost",
     "DisputatioError",
     "Embedder",
@@ -146,6 +152,7 @@ __all__ = [
     "SideFormed",
     "Source",
     "Started",
+    "Statement",
     "Stream",
     "Trace",
     "Usage",
@@ -155,6 +162,7 @@ __all__ = [
     "ask_many",
     "astream",
     "calibrate",
+    "check",
     "evaluate",
     "strategies",
     "stream",

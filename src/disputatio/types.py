@@ -18,6 +18,9 @@ ConflictKind = Literal["none", "ambiguity", "misinformation", "outdated", "opini
 PositionVerdict = Literal["accepted", "rejected", "unresolved"]
 DateOrigin = Literal["stated", "text", "name", "file", ""]
 RelationKind = Literal["replaces", "amends", "corrects", "withdrawn", "draft", "effective", "expires"]
+ContradictionKind = Literal["value", "date", "negation", "definition", "version"]
+Severity = Literal["low", "medium", "high"]
+Side = Literal["first", "second", ""]
 CitationVerdict = Literal["supported", "partly", "unsupported", "contradicted", "unchecked"]
 
 
@@ -496,6 +499,91 @@ class Answer(Presentable):
             recorded = {"beliefs": basis["beliefs"], "similarities": basis.get("judgements", {})}
             values = {**values, "basis": {**basis, "details": recorded}}
         return values
+
+
+# --- contradictions without a question ----------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement(Serialisable):
+    """A statement of a document: `quote` is `text[start:end]` of its text, and `value` what others
+    contradict.
+
+    `document` is its id in an index, `path` and `row` the place that it was read from, `section` the headings
+    above it. `also` names other documents that state the same in the same words.
+    """
+
+    quote: str
+    value: str
+    start: int
+    end: int
+    path: str = ""
+    row: int = 0
+    document: str = ""
+    source: str = ""
+    owner: str = ""
+    title: str = ""
+    url: str = ""
+    date: str = ""
+    date_origin: DateOrigin = ""
+    authority: str = ""
+    page: str = ""
+    line: int = 0
+    section: str = ""
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction(Serialisable):
+    """Two statements of two documents that cannot both hold of one thing.
+
+    `kind` is `version` where the documents are versions of one. `scope` has what only one of them says and
+    what may reconcile them; the severity is then `low`. `newer`, `higher` (in declared authority) and
+    `more_reliable` (as learnt) name a side where that is known, `holds` the one that is in force.
+    `settled_by`
+    says what would settle it. `probability` is a model's, where one has judged. `new` is false for one that a
+    baseline has; `id` stays the same as long as both quotes do.
+    """
+
+    id: str
+    kind: ContradictionKind
+    severity: Severity
+    first: Statement
+    second: Statement
+    about: str = ""
+    scope: tuple[str, ...] = ()
+    newer: Side = ""
+    higher: Side = ""
+    more_reliable: Side = ""
+    holds: Side = ""
+    settled_by: str = ""
+    likeness: float = 0.0
+    probability: float | None = None
+    new: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check(Presentable):
+    """The result of a check: contradictions, the gravest first, and what was read for them.
+
+    `compared` counts the pairs of statements that were compared, `left_out` those that were not because there
+    were too many. `hidden` counts contradictions of a lower severity than was asked for, `judged` the calls
+    of
+    a model. `refused` names files and rows that could not be read.
+    """
+
+    contradictions: tuple[Contradiction, ...] = ()
+    documents: int = 0
+    statements: int = 0
+    compared: int = 0
+    left_out: int = 0
+    hidden: int = 0
+    judged: int = 0
+    seconds: float = 0.0
+    refused: tuple[str, ...] = ()
+
+    @property
+    def new(self) -> tuple[Contradiction, ...]:
+        """The contradictions that no baseline has."""
+        return tuple(each for each in self.contradictions if each.new)
 
 
 # --- evaluation ---------------------------------------------------------------------------------

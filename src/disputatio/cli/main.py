@@ -15,6 +15,7 @@ import typer
 from typer.exceptions import TyperException
 
 from disputatio.cli.ask import ask
+from disputatio.cli.check import check
 from disputatio.cli.config import config
 from disputatio.cli.doctor import doctor
 from disputatio.cli.eval_run import app as eval_app
@@ -43,6 +44,7 @@ app.command()(serve)
 app.command()(mcp)
 app.command()(calibrate)
 app.command()(sources)
+app.command()(check)
 app.command()(simulate)
 app.command()(strategies)
 app.command()(doctor)

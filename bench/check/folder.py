@@ -1,0 +1,118 @@
+"""Precision and recall of `disputatio check` on folders whose contradictions were written down before a run.
+
+A file NAME.jsonl beside the folder NAME has its topics, each with the sides that contradict each other (file and
+words of the statement), and its traps: pairs that must not be reported. A finding is right if its two statements
+stand on two sides of one topic; a topic counts once. What is marked optional counts neither way.
+
+    python -m bench.check.folder halden [--severity low] [--wrong] [--missed]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from disputatio.api.checking import check
+from disputatio.types import Check, Contradiction, Statement
+
+HERE = Path(__file__).parent
+
+
+def main() -> None:
+    """Print the figures of the folders that are named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="+")
+    parser.add_argument("--severity", default="medium")
+    parser.add_argument("--model", default=None)
+    parser.add_argument("--wrong", action="store_true")
+    parser.add_argument("--missed", action="store_true")
+    options = parser.parse_args()
+    for name in options.folders:
+        report(name, options)
+
+
+def report(name: str, options: argparse.Namespace) -> None:
+    """Print the figures of one folder."""
+    folder = HERE / name
+    rows = [json.loads(line) for line in (HERE / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    topics = [row for row in rows if "topic" in row]
+    found = check(folder, severity=options.severity, model=options.model)
+    met: Counter[str] = Counter()
+    wrong = [each for each in found.contradictions if not _meets(each, topics, folder, met)]
+    wanted = [row for row in topics if not row.get("optional")]
+    right = sum(met[row["topic"]] for row in wanted)
+    recalled = [row for row in wanted if met[row["topic"]]]
+    traps = [row for row in rows if "trap" in row]
+    sprung = [row for row in traps if any(_is_trap(each, row, folder) for each in wrong)]
+    print(
+        f"{name}: {found.documents} documents, {found.statements} statements, {found.compared} pairs, {found.seconds} s"
+    )
+    print(
+        f"  found {len(found.contradictions)}: right {right}, wrong {len(wrong)}, optional {len(found.contradictions) - right - len(wrong)}"
+    )
+    print(
+        f"  precision {right / max(1, right + len(wrong)):.3f}  recall {len(recalled) / len(wanted):.3f} ({len(recalled)} of {len(wanted)})"
+    )
+    print(f"  traps sprung {len(sprung)} of {len(traps)}")
+    kinds = Counter(row["kind"] for row in wanted)
+    print(
+        "  recall by kind:",
+        ", ".join(
+            f"{kind} {sum(row['kind'] == kind for row in recalled)}/{count}" for kind, count in kinds.items()
+        ),
+    )
+    if options.wrong:
+        for each in wrong:
+            print(
+                f"  WRONG {each.severity} {each.kind} {each.about}: {each.scope}",
+                _shown(each.first),
+                _shown(each.second),
+                sep="\n    ",
+            )
+    if options.missed:
+        print(*(f"  MISSED {row['topic']}" for row in wanted if not met[row["topic"]]), sep="\n")
+
+
+def _meets(found: Contradiction, topics: list[dict[str, Any]], folder: Path, met: Counter[str]) -> bool:
+    for row in topics:
+        sides = [
+            {
+                at
+                for at, side in enumerate(row["sides"])
+                if any(_stands(statement, place, folder) for place in side)
+            }
+            for statement in (found.first, found.second)
+        ]
+        if sides[0] and sides[1] and len(sides[0] | sides[1]) > 1:
+            met[row["topic"]] += 1
+            return True
+    return False
+
+
+def _is_trap(found: Contradiction, row: dict[str, Any], folder: Path) -> bool:
+    first, second = row["places"]
+    return any(
+        _stands(ours, first, folder) and _stands(theirs, second, folder)
+        for ours, theirs in ((found.first, found.second), (found.second, found.first))
+    )
+
+
+def _stands(statement: Statement, place: list[str], folder: Path) -> bool:
+    name, words = place
+    return Path(statement.path) == folder / name and words in " ".join(statement.quote.split())
+
+
+def _shown(statement: Statement) -> str:
+    return f"{Path(statement.path).name}: {statement.quote[:160]!r} -> {statement.value!r}"
+
+
+def found_in(name: str) -> Check:
+    """Return what a check finds in a folder of this bench."""
+    return check(HERE / name)
+
+
+if __name__ == "__main__":
+    main()

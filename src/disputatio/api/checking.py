@@ -1,0 +1,203 @@
+"""Contradictions between documents, without a question: in files and folders, an index, or passages "
+"in hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from disputatio.api.asking import kit_with
+from disputatio.contradictions.baseline import read_baseline
+from disputatio.contradictions.check import SEVERITIES, Progress, find
+from disputatio.contradictions.standing import Text
+from disputatio.dates import as_stated
+from disputatio.errors import ConfigError, IngestError, InputError, UnknownName
+from disputatio.protocols import MinimalLLM
+from disputatio.store import contract
+from disputatio.store.ingesting.documents import Document, page_of
+from disputatio.store.ingesting.files import find_files
+from disputatio.store.ingesting.options import DEFAULT, ReadOptions
+from disputatio.store.ingesting.readers import open_reader
+from disputatio.store.ingesting.source import with_source
+from disputatio.store.own_passages import PassageLike, as_passages
+from disputatio.store.passage_files import read_passages
+from disputatio.types import Check, Contradiction, Passage, Severity, Source, Statement
+
+_ROWS = (".jsonl", ".ndjson")
+CALLS = 200  # of a model, at most, unless another number is given
+
+
+def check(
+    what: str | Path | contract.Index | Iterable[str | Path] | Iterable[PassageLike],
+    *,
+    severity: Severity = "medium",
+    baseline: str | Path | Iterable[str] = (),
+    model: str | MinimalLLM | None = None,
+    calls: int = CALLS,
+    settings: Mapping[str, Any] | None = None,
+    options: ReadOptions = DEFAULT,
+    progress: Progress = lambda *_: None,
+) -> Check:
+    """Find where documents contradict each other, without a question.
+
+    `what` is a file, a folder or several; an index, opened; or passages (`Passage`, mappings). `severity`
+    is the least that is returned: `low` has those that may only differ in scope. `baseline` is a file that
+    the
+    command wrote, or ids: what they accept is returned and is not `new`. Without a `model` code alone
+    compares values; a model, named or an object, judges up to `calls` pairs and drops those it finds
+    unlikely. `progress(step, done, total)` is called as it goes on.
+
+    Raises `InputError` for paths without a document and wrong options, `StoreError` for a damaged index,
+    `LLMError` for faults of a model.
+    """
+    if severity not in SEVERITIES:
+        raise UnknownName("severity", str(severity), SEVERITIES)
+    if calls < 0:
+        raise InputError(f"calls: {calls}: choose 0 or more")
+    kit = kit_with(model=model, settings=settings)[0] if model is not None else None
+    if kit is not None and not kit.has_model:
+        kit = None
+    accepted = read_baseline(baseline) if isinstance(baseline, str | Path) else frozenset(baseline)
+    refused: list[IngestError] = []
+    sources: Mapping[str, Source] = {}
+    if isinstance(what, contract.Index):
+        sources = what.estimates()
+        texts: Iterable[Text] = (_text(document) for document in what.documents())
+    else:
+        texts = _texts(what, options, refused)
+    found = find(
+        texts,
+        sources=sources,
+        tiers=_TIERS,
+        families=family_of,
+        severity=severity,
+        accepted=accepted,
+        kit=kit,
+        calls=calls if kit is not None else 0,
+        progress=progress,
+    )
+    if not found.documents:
+        raise InputError(str(refused[0]) if refused else "there is no document to check")
+    paged = _with_pages(found, what) if isinstance(what, contract.Index) else found
+    return replace(paged, refused=tuple(str(error) for error in refused))
+
+
+_TIERS: Mapping[str, float] = {
+    "binding": 4.0,
+    "official": 3.0,
+    "primary": 2.0,
+    "secondary": 1.0,
+    "informal": 0.5,
+}
+_NOISE = re.compile(
+    r"(?<![^\W_])(?:v(?:ersion|ers|er)?[ ._-]{0,2}\d{1,4}(?:\.\d{1,4}){0,3}|rev(?:ision)?[ ._-]{0,2}"
+    r"\d{1,4}|final|draft|entwurf|"
+    r"old|new|copy|(?:19|20)\d{2}(?:[-_. ]\d{1,2}){0,2})(?![^\W_])",
+    re.IGNORECASE,
+)
+
+
+def family_of(text: Text) -> str:
+    """Return the name that versions of a document share; empty where it has none."""
+    passage = text.passage
+    if passage.family:
+        return passage.family
+    name = passage.title or (Path(text.path).stem if text.path else "")
+    words = re.findall(r"[^\W_]+", _NOISE.sub(" ", name.casefold()))
+    return " ".join(words) if any(word.isalpha() and len(word) > 1 for word in words) else ""
+
+
+def _texts(what: object, options: ReadOptions, refused: list[IngestError]) -> Iterator[Text]:
+    if isinstance(what, str | Path):
+        yield from _of_paths([what], options, refused)
+        return
+    if not isinstance(what, Iterable) or isinstance(what, bytes | Mapping | Passage):
+        raise ConfigError(f"{type(what).__name__}: give paths, an open index or passages")
+    items: Sequence[Any] = list(what)
+    if items and all(_is_path(item) for item in items):
+        yield from _of_paths(items, options, refused)
+    else:
+        yield from (_of_passage(passage) for passage in as_passages(items))
+
+
+def _is_path(item: object) -> bool:
+    """Return whether an item of a list is a path: a text of several words is one only where a file has it."""
+    if not isinstance(item, str):
+        return isinstance(item, Path)
+    if not any(map(str.isspace, item)):
+        return bool(item)
+    try:
+        return len(item) < 4096 and Path(item).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _of_paths(
+    paths: Sequence[str | Path], options: ReadOptions, refused: list[IngestError]
+) -> Iterator[Text]:
+    """Yield the documents of files and folders; a file of passages by rows."""
+    with open_reader(options) as read:
+        for root in paths:
+            if str(root) == "-" or Path(root).suffix.lower() in _ROWS:
+                passages, bad = read_passages(root, columns=options.columns)
+                refused += bad
+                for number, passage in enumerate(passages, start=1):
+                    yield _of_passage(passage, str(root), number)
+                continue
+            for path, folder in find_files(Path(root), refused):
+                try:
+                    reading = read(path, folder)
+                    for document in reading.documents:
+                        yield _text(with_source(document, options.source_by or "folder"))
+                    refused += reading.refused
+                except IngestError as error:
+                    refused.append(error)
+
+
+def _of_passage(passage: Passage, path: str = "", row: int = 0) -> Text:
+    return Text(passage=as_stated(passage), path=path or passage.id, row=row)
+
+
+def _text(document: Document) -> Text:
+    names = (
+        *(
+            "text",
+            "source",
+            "owner",
+            "title",
+            "url",
+            "date",
+            "date_origin",
+            "date_quote",
+            "version",
+            "family",
+        ),
+        *("authority", "relations", "metadata"),
+    )
+    fields = {name: getattr(document, name) for name in names}
+    passage = Passage(document=document.id, end=len(document.text), **fields)
+    return Text(passage=passage, path=document.path, row=document.row)
+
+
+def _with_pages(found: Check, index: contract.Index) -> Check:
+    """Return a check whose statements name their page, where their documents have pages."""
+    wanted = {side.document for each in found.contradictions for side in (each.first, each.second)}
+    paged = {
+        document.id: document
+        for document in index.documents(text=False)
+        if document.id in wanted and "pages" in document.metadata
+    }
+    if not paged:
+        return found
+
+    def with_page(statement: Statement) -> Statement:
+        document = paged.get(statement.document)
+        return statement if document is None else replace(statement, page=page_of(document, statement.start))
+
+    def both(each: Contradiction) -> Contradiction:
+        return replace(each, first=with_page(each.first), second=with_page(each.second))
+
+    return replace(found, contradictions=tuple(both(each) for each in found.contradictions))

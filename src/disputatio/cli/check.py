@@ -1,0 +1,118 @@
+"""`disputatio check`: contradictions between documents, without a question; for people and for CI."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from disputatio.cli.messages import say
+from disputatio.cli.options import Columns, Json, Model, TextColumn
+from disputatio.errors import InputError
+
+if TYPE_CHECKING:
+    from disputatio.types import Check
+
+
+_REFUSED = 20  # files and rows that could not be read, which are named
+
+
+class Least(StrEnum):
+    """The least severity that is reported."""
+
+    low = "low"
+    medium = "medium"
+    high = "high"
+
+
+def check(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="PATH...", help="Files, folders, or a file of passages (.jsonl)."),
+    ] = None,
+    index: Annotated[
+        Path | None, typer.Option("--index", metavar="DIR", help="Check the documents of an index instead.")
+    ] = None,
+    severity: Annotated[
+        Least,
+        typer.Option(
+            metavar="LEVEL", help="The least severity that is reported; low may only differ in scope."
+        ),
+    ] = Least.medium,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Contradictions that were accepted: only others fail.")
+    ] = None,
+    write_baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Accept what is found: write it to a baseline.")
+    ] = None,
+    sarif: Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code hosts.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page of HTML that stands alone.")
+    ] = None,
+    model: Model = None,
+    calls: Annotated[
+        int, typer.Option(metavar="N", help="The most pairs that the model of --model judges.")
+    ] = 200,
+    text_column: TextColumn = None,
+    columns: Columns = None,
+    as_json: Json = False,
+) -> None:
+    """Find where documents contradict each other, without a question.
+
+    Without --model code alone compares values, dates, names and negations. Exit status: 0 nothing new, 1 new
+    contradictions, 2 bad input, 3 a fault outside.
+    """
+    from disputatio.api.checking import check as find
+    from disputatio.cli.opening import open_named
+    from disputatio.cli.screen import Meter
+    from disputatio.contradictions.baseline import baseline_text
+    from disputatio.store.ingesting.options import ReadOptions, read_columns
+
+    if bool(paths) == (index is not None):
+        raise InputError("check: name files or folders, or an index with --index, and not both")
+    if as_json and sarif:
+        raise InputError("--json and --sarif both go to stdout: choose one")
+    with Meter("reading") as meter:
+        found = find(
+            list(paths or []) if index is None else open_named(index),
+            severity=severity.value,
+            baseline=baseline or (),
+            model=model,
+            calls=calls,
+            options=ReadOptions(columns=read_columns(columns or [], text_column)),
+            progress=lambda step, done, total: meter.update(done, total, step),
+        )
+    for refused in found.refused[:_REFUSED]:
+        say(f"not read: {refused}")
+    if len(found.refused) > _REFUSED:
+        say(f"not read: {len(found.refused) - _REFUSED} more")
+    if write_baseline is not None:
+        _write(write_baseline, baseline_text(found.contradictions))
+        say(f"accepted {len(found.contradictions)} in {write_baseline}")
+    _report(found, as_json=as_json, sarif=sarif, html=html)
+    raise typer.Exit(1 if found.new and write_baseline is None else 0)
+
+
+def _report(found: Check, *, as_json: bool, sarif: bool, html: Path | None) -> None:
+    from disputatio import __version__
+    from disputatio.cli.screen import write, write_json
+    from disputatio.rendering.checks import check_page, check_sarif, check_text
+
+    if html is not None:
+        _write(html, check_page(found))
+        say(f"written to {html}")
+    if as_json:
+        write_json(found.to_dict())
+    elif sarif:
+        write_json(check_sarif(found, version=__version__), indent=1)
+    else:
+        write(f"{check_text(found)}\n")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error

@@ -1,0 +1,333 @@
+"""Two facts compared: are they about one thing, do they exclude each other, and how sure is that.
+
+Nothing here reads more than the two facts. A pair is dropped as soon as something says that it is about two
+things: other model numbers, years, names, plans, places. What only one of the two says ("for apprentices")
+may
+be a limit of scope: such a pair is kept with low severity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from disputatio.contradictions.measures import differ
+from disputatio.contradictions.statements import COMPOUND, Fact
+from disputatio.contradictions.vocabulary import ATTRIBUTES, CONTRAST_OF, EVERYONE_ROOTS, GENERIC_ROOTS, root
+from disputatio.types import Severity
+from disputatio.values import same_answer
+
+GENERIC, LONG = 0.25, 0.8  # the weight of words that any policy has, and what a long compound counts more
+NEAR, AROUND = 0.9, 0.8  # what a word counts that the other has elsewhere in its sentence, in its heading
+_TITLES = """
+faq faqs question questions terms term conditions sale sales policy policies rule rules handbook handbooks
+guide guides guideline sheet data page web website price prices list contract agreement manual notes
+minutes press release newsletter wiki intranet overview catalogue catalog brochure summary mail email
+letter memo version edition draft final old new company internal public document documents information
+info help center centre support quick start short answers about onboarding welcome leaflet flyer
+specification specifications spec specs technical product announcement notice read readme report update us
+our general key facts fact datenblatt preisliste handbuch richtlinie vertrag protokoll merkblatt hinweise
+anleitung übersicht ordnung fiche générales contrat tarif tarifs règlement manuel vente fréquentes neue
+neuer
+"""  # words of titles that say what kind of document it is
+_KINDS_OF_DOCUMENT = frozenset(
+    root(word, language) for language in ("english", "german", "french") for word in _TITLES.split()
+)
+_SCOPE_LESS = EVERYONE_ROOTS | GENERIC_ROOTS
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Two facts that exclude each other: how alike their words are in [0, 1], and what may reconcile them."""
+
+    severity: Severity
+    likeness: float
+    about: tuple[str, ...]
+    scope: tuple[str, ...]
+
+
+def compare(
+    first: Fact,
+    second: Fact,
+    *,
+    family: bool = False,
+    reports: bool = False,
+    common: Collection[str] = frozenset(),
+    bodies: tuple[Collection[str], Collection[str]] = (frozenset(), frozenset()),
+) -> Finding | None:
+    """Return how two facts of one group contradict each other, None where they do not or are of two things.
+
+    `family` says that their documents are versions of one; `reports` that a document's period is that of its
+    figures; `common` are words that most documents have, such as the company's name; `bodies` the words of
+    all
+    statements of each document.
+    """
+    if not _exclude(first, second):
+        return None
+    limits: set[str] = set()
+    if _other_codes(first, second, limits, family) or _other_periods(first, second, limits, family, reports):
+        return None
+    if _other_scopes(first, second, limits):
+        return None
+    shared, ours, theirs = _words(first, second)
+    weight = sum(shared.values()) + len(
+        (first.codes | first.around_codes) & (second.codes | second.around_codes)
+    )
+    subject = {word for word, share in shared.items() if share >= 0.5} - ATTRIBUTES
+    long = any(len(word) >= COMPOUND for word in first.raw & second.raw)
+    weight += LONG * (long or (len(subject) == 1 and weight < 1.7))
+    own, other = sum(ours.values()), sum(theirs.values())
+    total = weight + max(own, other)
+    likeness = weight / total if total else 0.0
+    if _other_names(first, second, ours, theirs, limits, common):
+        return None
+    if not _alike(first, second, weight, own, other, family=family):
+        return None
+    if not family and _other_subject(first, second, weight, limits, common, bodies):
+        return None
+    limits |= _limits(first, ours, second) | _limits(second, theirs, first)
+    if limits and (first.kind in ("polarity", "definition")):
+        return None
+    severity: Severity = (
+        "low" if limits else "high" if likeness >= 0.8 and min(own, other) < 0.3 else "medium"
+    )
+    about = tuple(word for form, word in zip(first.words, first.written, strict=True) if form in shared)[:6]
+    return Finding(severity, round(likeness, 3), about, tuple(sorted(limits)))
+
+
+# --- do they exclude each other ------------------------------------------------------------------
+def _exclude(first: Fact, second: Fact) -> bool:
+    if first.kind != second.kind:
+        return False
+    if first.kind == "polarity":
+        if (
+            first.negated == second.negated
+            or first.conditional
+            or second.conditional
+            or first.late != second.late
+        ):
+            return False
+        return not (first.others and second.others and set(first.others) != set(second.others))
+    if first.kind == "name":
+        return _other_name(first.name, second.name)
+    if first.kind == "definition":
+        return _other_meaning(first, second)
+    if first.value is None or second.value is None or first.rank != second.rank:
+        return False
+    keys = (first.value.key, second.value.key)
+    if keys[0] in second.others or keys[1] in first.others or not differ(first.value, second.value):
+        return False
+    nouns = {root(value.noun) for value in (first.value, second.value) if value.of == "count" and value.noun}
+    if len(nouns) == 2:
+        everything = {*first.words, *first.near, *second.words, *second.near}
+        return bool(nouns & set(first.words) & set(second.words)) or not nouns <= everything
+    return True
+
+
+def _other_name(first: str, second: str) -> bool:
+    """
+    >>> _other_name("Anna Weber", "Weber"), _other_name("Anna Weber", "Tomas Riedl")
+    (False, True)
+    """
+    ours, theirs = _parts(first), _parts(second)
+    return bool(ours and theirs) and not (ours & theirs) and not same_answer(first, second)
+
+
+def _parts(name: str) -> set[str]:
+    return {word.strip(".,").casefold() for word in name.split() if len(word.strip(".,")) > 1}
+
+
+def _other_meaning(first: Fact, second: Fact) -> bool:
+    """Return whether two definitions share few words, or have other values of one kind."""
+    measured = {key.partition("|")[0] for key in first.others} & {
+        key.partition("|")[0] for key in second.others
+    }
+    if measured and not set(first.others) & set(second.others):
+        return True
+    ours, theirs = first.near - GENERIC_ROOTS, second.near - GENERIC_ROOTS
+    return bool(ours and theirs) and len(ours & theirs) / min(len(ours), len(theirs)) < 0.6
+
+
+# --- are they about one thing --------------------------------------------------------------------
+def _other_codes(first: Fact, second: Fact, limits: set[str], family: bool) -> bool:
+    def kept(codes: Iterable[str]) -> set[str]:
+        return {code for code in codes if not (family and code.startswith("version"))}
+
+    ours, theirs = kept(first.codes), kept(second.codes)
+    our_all, their_all = ours | kept(first.around_codes), theirs | kept(second.around_codes)
+    only, others = ours - their_all, theirs - our_all
+    if only and others:
+        return True
+    if (only and kept(second.around_codes)) or (others and kept(first.around_codes)):
+        return True
+    if not ours and not theirs and our_all and their_all and not (our_all & their_all):
+        return True
+    limits |= {code.replace("\x1f", " ") for code in only | others}
+    return False
+
+
+def _other_periods(first: Fact, second: Fact, limits: set[str], family: bool, reports: bool) -> bool:
+    ours, theirs = first.periods, second.periods
+    if ours and theirs:
+        if not _meet(ours, theirs):
+            return True
+    elif ours or theirs:
+        around = second.around_periods if ours else first.around_periods
+        if around and not family and not _meet(ours or theirs, around):
+            return True
+        if not around:
+            limits |= ours | theirs
+    if family or not (first.around_periods and second.around_periods):
+        return False
+    apart = not _meet(first.around_periods, second.around_periods)
+    return apart and not (ours and theirs) and (reports or first.weak or second.weak)
+
+
+def _meet(first: Collection[str], second: Collection[str]) -> bool:
+    """Return whether two sets of periods have one in common: a year and a quarter of it do, two "
+    "quarters not."""
+    for our in first:
+        for their in second:
+            year, _, part = our.replace("-", "/").partition("/")
+            other_year, _, other_part = their.replace("-", "/").partition("/")
+            if (year == other_year or not year or not other_year) and (
+                part == other_part or not part or not other_part
+            ):
+                return True
+    return False
+
+
+def _other_scopes(first: Fact, second: Fact, limits: set[str]) -> bool:
+    ours, theirs = _contrasts(first), _contrasts(second)
+    for line in ours.keys() & theirs.keys():
+        if not (ours[line] & theirs[line]):
+            return True
+    everything = {root(word) for word in (*first.raw, *second.raw)}
+    for mine, other in ((ours, second), (theirs, first)):
+        for line, words in mine.items():
+            if line in ours and line in theirs:
+                continue
+            bound = other.value.bound if other.value else ""
+            if (bound == "min" and "min" in words) or (bound == "max" and "max" in words):
+                continue
+            if words & {*other.words, *other.around, *other.near}:
+                continue
+            limits |= words & everything
+    return False
+
+
+def _contrasts(fact: Fact) -> dict[int, set[str]]:
+    lines: dict[int, set[str]] = {}
+    for word in fact.raw:
+        for line in CONTRAST_OF.get(word, ()):
+            lines.setdefault(line, set()).add(root(word))
+    return lines
+
+
+def _words(first: Fact, second: Fact) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+    """Return the words that both have, those of the first alone, and those of the second, with their "
+    "weights."""
+    shared: dict[str, float] = {}
+    ours: dict[str, float] = {}
+    theirs: dict[str, float] = {}
+    for mine, other, only in ((first, second, ours), (second, first, theirs)):
+        others = set(other.words)
+        for word in mine.words:
+            weight = GENERIC if word in GENERIC_ROOTS else 1.0
+            if word in others:
+                shared[word] = weight
+            elif word in other.near:
+                shared[word] = weight * NEAR
+            elif word in other.around:
+                shared[word] = weight * AROUND
+            else:
+                only[word] = weight
+    return shared, ours, theirs
+
+
+def _other_names(
+    first: Fact,
+    second: Fact,
+    ours: dict[str, float],
+    theirs: dict[str, float],
+    limits: set[str],
+    common: Collection[str],
+) -> bool:
+    def alone(mine: Fact, other: Fact) -> set[str]:
+        everything = {*other.words, *other.near, *other.around, *other.names, *common}
+        return {name for name in mine.names if name not in everything and name not in GENERIC_ROOTS}
+
+    only, others = alone(first, second), alone(second, first)
+    if first.kind == "name":
+        only, others = only & ours.keys(), others & theirs.keys()
+    if only and others:
+        return True
+    limits |= (only & ours.keys()) | (others & theirs.keys())
+    return False
+
+
+def _alike(first: Fact, second: Fact, weight: float, own: float, other: float, *, family: bool) -> bool:
+    least, most = sorted((own, other))
+    if first.kind == "polarity":
+        return weight >= 1.8 and most <= 0.35 * weight
+    if first.kind == "definition":
+        return weight >= 0.9 and most < 0.3
+    if first.kind == "name":
+        return weight >= 0.9 and most <= 0.5 * weight and least <= 0.3
+    if weight < (0.9 if first.weak or second.weak or family else 1.7):
+        return False
+    return least <= 0.3 * weight and most <= 1.1 * weight
+
+
+def _other_subject(
+    first: Fact,
+    second: Fact,
+    weight: float,
+    limits: set[str],
+    common: Collection[str],
+    bodies: tuple[Collection[str], Collection[str]],
+) -> bool:
+    """Return whether titles and headings name two subjects, where the facts themselves do not name one.
+
+    A word of a title is the subject of a document that speaks of it in its text, too.
+    """
+    if (first.codes | first.around_codes) & (second.codes | second.around_codes):
+        return False
+    ours, theirs = _subject(first, second, common), _subject(second, first, common)
+    everything = {*second.words, *second.near, *second.around}
+    met = first.around & everything - _KINDS_OF_DOCUMENT - GENERIC_ROOTS - set(common)
+    if first.weak or second.weak:
+        if ours and theirs and not met:
+            return True
+        return weight < 1.7 and not met
+    ours, theirs = ours & set(bodies[0]) - set(bodies[1]), theirs & set(bodies[1]) - set(bodies[0])
+    if ours and theirs and not met and weight < 2.8:
+        limits |= set(sorted(ours)[:2]) | set(sorted(theirs)[:2])
+    return False
+
+
+def _subject(fact: Fact, other: Fact, common: Collection[str]) -> set[str]:
+    """Return the words of title and headings that name a subject and that the other does not have."""
+    everything = {*other.words, *other.near, *other.around, *fact.words}
+    return (
+        {word for word in fact.around if word not in everything}
+        - _KINDS_OF_DOCUMENT
+        - GENERIC_ROOTS
+        - set(common)
+    )
+
+
+def _limits(fact: Fact, alone: dict[str, float], other: Fact) -> set[str]:
+    """Return the words of one side alone that limit what it says: after "for" or "in", or before a "
+    "shared word."""
+    after = dict(fact.before)
+    found = set()
+    for word, weight in alone.items():
+        if weight < 0.5 or word in _SCOPE_LESS:
+            continue
+        following = after.get(word)
+        if word in fact.scope or (
+            following is not None and following in other.words and following not in alone
+        ):
+            found.add(word)
+    return found

@@ -1,0 +1,541 @@
+"""Values in a statement with the place where they stand: figures with units, dates, times, weekdays, rhythms.
+
+`values` says what a figure is; here it is found in its sentence, with what bounds it ("at least")
+and the other end of a range. Sentences are short (`statements.LONGEST`), so that each pattern is tried over a
+bounded text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+from disputatio.contradictions.vocabulary import (
+    BOUND,
+    EVERY,
+    LABELS,
+    MONTH_NAMES,
+    NUMBER_WORDS,
+    ONE_WORDS,
+    STOP,
+    UNIT_NAMES,
+    WEEKDAYS,
+    WORKING,
+)
+from disputatio.values import canonical
+from disputatio.values.figures import Date, calendar
+from disputatio.values.units import READINGS, UNIT, symbol_of
+
+Bound = Literal["", "min", "max", "about"]
+
+_MONTHS = "|".join(sorted(map(re.escape, MONTH_NAMES), key=len, reverse=True))
+_CURRENCIES = r"US\$|CA\$|A\$|[$€£¥₹]|EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|CAD|AUD|JPY|CNY|INR"
+_NUMBER = r"\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,4}(?!\d)|\d{1,15}(?:[.,'\u00a0\u202f]\d{1,15}){0,5}"
+_TOKEN = re.compile(
+    rf"(?P<iso>\b\d{{4}}-\d{{2}}-\d{{2}}\b)"
+    rf"|(?P<numeric>\b\d{{1,2}}(?P<mark>[./])\d{{1,2}}(?P=mark)\d{{4}}\b)"
+    rf"|\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?\s{{1,2}}(?:of\s|de\s)?(?P<month>{_MONTHS})\b\.?"
+    rf"(?:,?\s(?:de\s)?(?P<year>[12]\d{{3}})\b)?"
+    rf"|\b(?P<month_first>{_MONTHS})\b\.?\s(?P<day_after>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\s?[%:])"
+    rf"(?:,?\s(?P<year_after>[12]\d{{3}})\b)?"
+    rf"|\b(?P<month_alone>{_MONTHS})\b\.?\s(?:de\s)?(?P<year_alone>[12]\d{{3}})\b"
+    rf"|\b(?:Q(?P<quarter>[1-4])|H(?P<half_year>[12]))(?:[\s/-]{{0,2}}(?P<quarter_year>(?:19|20)\d{{2}}))?\b"
+    rf"|\b(?P<season>(?:19|20)\d{{2}})(?:/|-)(?P<season_end>(?:19|20)?\d{{2}})\b(?![-/.]\d)"
+    rf"|\b(?P<hour>[01]?\d|2[0-4])(?:[:.](?P<minute>[0-5]\d))?\s?(?:(?P<half>[ap])\.?m\b\.?|(?P<uhr>Uhr\b))"
+    rf"|\b(?P<clock>[01]?\d|2[0-4])(?::|h)(?P<clock_minute>[0-5]\d)\b"
+    rf"|\b[vV]?(?P<version>\d{{1,4}}(?:\.\d{{1,4}}){{2,3}})\b(?!,\d)"
+    rf"|(?:(?P<before>{_CURRENCIES})\s?)?(?P<sign>(?<![\w)])[-−+])?(?<![\w.])(?P<number>{_NUMBER})"
+    rf"(?P<ordinal>(?:st|nd|rd|th)\b)?"
+    rf"|(?P<word>[^\W\d_][\w]{{0,60}}(?:[-'’./&][\w]{{1,60}}){{0,4}})"
+    rf"|(?P<mark_alone>[;:()—–,…!?\"“”«»])",
+    re.IGNORECASE,
+)
+_MAGNITUDE = re.compile(
+    r"\s?(?:(?P<word>thousand|million|billion|trillion|hundred|mn|mln|bn|tsd\.?|mio\.?|mrd\.?|millionen|"
+    r"milliarden|"
+    r"millions|milliards?|millones)\b\.?|(?P<letter>[kKmMbB])(?![\w²³/]))",
+    re.IGNORECASE,
+)
+_POWERS = {
+    "thousand": 3, "tsd": 3, "hundred": 2, "million": 6, "mn": 6, "mln": 6, "mio": 6, "millionen": 6,
+    "millions": 6, "millones": 6, "billion": 9, "bn": 9, "mrd": 9, "milliarden": 9, "milliard": 9,
+    "milliards": 9,
+    "trillion": 12,
+    "k": 3, "m": 6, "b": 9,
+}  # fmt: skip
+_UNIT_WORD = re.compile(r"[\s\u00a0\u202f-]?(?P<name>[^\W\d_]+)")
+_AFTER_MONEY = re.compile(rf"\s?(?P<name>{_CURRENCIES}|euros?|dollars?|pounds?)(?!\w)", re.IGNORECASE)
+_MONEY = {"€": "EUR", "£": "GBP", "$": "USD", "us$": "USD", "euro": "EUR", "euros": "EUR", "dollar": "USD",
+          "dollars": "USD", "pound": "GBP", "pounds": "GBP", "¥": "JPY", "₹": "INR", "ca$": "CAD",
+          "a$": "AUD"}  # fmt: skip
+_RANGE = {"-", "–", "—", "to", "bis", "à", "a", "through", "until", "and", "und", "et", "y"}
+_LISTED = {",", "or", "and", "oder", "und", "ou", "et", "o", "y", "/", ", or", ", and", ",or"}
+_YEAR_BEFORE = {
+    *(
+        "in",
+        "since",
+        "from",
+        "by",
+        "until",
+        "of",
+        "during",
+        "before",
+        "after",
+        "till",
+        "to",
+        "year",
+        "fiscal",
+    ),
+    *(
+        "fy",
+        "early",
+        "late",
+        "mid",
+        "im",
+        "seit",
+        "ab",
+        "bis",
+        "jahr",
+        "jahre",
+        "en",
+        "depuis",
+        "desde",
+        "hasta",
+        "de",
+    ),
+}
+_DAYS = Fraction(86_400)
+_MONTH_DAYS = Fraction(36525, 1200)
+_PER = re.compile(
+    r"\s?(?:per|/|pro|par|por|a|an|each|every|im|le)\s?(?P<what>user|seat|person|employee|night|day|week|month|"
+    r"year|hour|kilometre|kilometer|km|kg|order|parcel|item|unit|tag|woche|monat|jahr|stunde|nacht|jour|mois|an|"
+    r"nuit|mes|año|día)s?\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A value at `start:end` of a sentence.
+
+    `of` is what is measured: a dimension ("mass", "money EUR"), "date", "clock", "weekday", "every",
+    "version", or "count" for a bare number, whose `noun` is then the word after it. `low` and `high` are in
+    one base unit and equal but for a range. `bound` says if it is a least, a most or a rough value; `digits`
+    how exact it is.
+    """
+
+    start: int
+    end: int
+    of: str
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(0)
+    date: Date | None = None
+    bound: Bound = ""
+    digits: int = 9
+    working: bool = False
+    rounded: bool = False
+    noun: str = ""
+    per: str = ""
+    text: str = ""
+
+    @property
+    def key(self) -> str:
+        """Return what is equal in values that are written alike, for skipping pairs that cannot differ."""
+        return f"{self.of}|{self.date or ''}|{self.low}|{self.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, a mark between clauses, a code such as X200, or a value, at `start:end` of a sentence."""
+
+    kind: Literal["word", "mark", "code", "value"]
+    start: int
+    end: int
+    text: str
+    value: Measure | None = None
+
+
+def tokens_of(text: str, *, comma: bool | None = None) -> list[Token]:
+    """Return the tokens of a sentence; `comma` says that its language writes decimals with a comma.
+
+    >>> [(t.kind, t.text) for t in tokens_of("The X200 weighs 1.8 kg.")]
+    [('word', 'The'), ('code', 'X200'), ('word', 'weighs'), ('value', '1.8 kg')]
+    """
+    found = _combined(list(_tokens(text, comma)), text)
+    return [_bounded(token, text) for token in found]
+
+
+def _tokens(text: str, comma: bool | None) -> Iterator[Token]:
+    at, before = 0, ""
+    while match := _TOKEN.search(text, at):
+        start, end = match.span()
+        start += len(match[0]) - len(match[0].lstrip())
+        groups = match.groupdict()
+        token: Token | None
+        if groups["word"]:
+            token = _word(text, start, end, before)
+        elif groups["mark_alone"]:
+            token = Token("mark", start, end, match[0])
+        elif groups["number"]:
+            token = _number(text, match, start, before, comma)
+        else:
+            value = _moment(groups, start, end, text)
+            token = Token("value", start, end, text[start:end], value) if value else None
+        if token is None:
+            at = end
+            continue
+        yield token
+        at, before = max(token.end, start + 1), token.text.casefold()
+
+
+def _word(text: str, start: int, end: int, before: str) -> Token:
+    word = text[start:end]
+    while word[-1] in ".'’/&-":
+        word = word[:-1]
+    end = start + len(word)
+    folded = word.casefold()
+    if any(map(str.isdigit, word)):
+        return Token("code", start, end, word)
+    if folded in WEEKDAYS:
+        day = Fraction(WEEKDAYS[folded])
+        return Token("value", start, end, word, Measure(start, end, "weekday", day, day, text=word))
+    if folded in EVERY:
+        days = Fraction(EVERY[folded])
+        return Token("value", start, end, word, Measure(start, end, "every", days, days, text=word))
+    if len(word) == 1 and word.isupper() and before in LABELS:
+        return Token("code", start, end, f"{before}\x1f{folded}")
+    number = NUMBER_WORDS.get(folded) or (1 if folded in ONE_WORDS else None)
+    if number is not None:
+        unit, unit_end, working = _unit(text, end)
+        if unit and (number > 1 or _is_time(unit)):
+            return _measured(text, start, unit_end, Fraction(number), unit, working=working, before=before)
+        if number > 1 and number != 100:
+            return _measured(text, start, end, Fraction(number), "", before=before)
+    return Token("word", start, end, word)
+
+
+def _is_time(unit: str) -> bool:
+    return READINGS[unit][0].dimension in ("duration", "months") if unit in READINGS else False
+
+
+def _moment(groups: dict[str, str | None], start: int, end: int, text: str) -> Measure | None:
+    """Return a date, a quarter, a time of day or a version."""
+    words = text[start:end]
+    if groups["version"]:
+        low = Fraction(0)
+        return Measure(start, end, "version", low, low, text=words, noun=groups["version"])
+    if groups["hour"] or groups["clock"]:
+        hour = int(groups["hour"] or groups["clock"] or 0)
+        minute = int(groups["minute"] or groups["clock_minute"] or 0)
+        half = (groups["half"] or "").casefold()
+        if half and hour <= 12:
+            hour = hour % 12 + 12 * (half == "p")
+        moment = Fraction(hour * 60 + minute)
+        return Measure(start, end, "clock", moment, moment, text=words)
+    if groups["quarter"] or groups["half_year"]:
+        year = int(groups["quarter_year"]) if groups["quarter_year"] else None
+        number = int(groups["quarter"] or 0) or 4 + int(groups["half_year"] or 0)
+        return Measure(start, end, "period", Fraction(number), Fraction(number), Date(year, None), text=words)
+    if groups["season"]:
+        first = int(groups["season"])
+        if len(groups["season_end"] or "") == 2 and int(groups["season_end"] or 0) != (first + 1) % 100:
+            return None
+        return Measure(start, end, "period", text=words, date=Date(first, None))
+    date = _date(groups)
+    return Measure(start, end, "date", date=date, text=words) if date else None
+
+
+def _date(groups: dict[str, str | None]) -> Date | None:
+    if groups["iso"]:
+        year, month, day = map(int, groups["iso"].split("-"))
+        return calendar(year, month, day)
+    if groups["numeric"]:
+        value = canonical(groups["numeric"])
+        return value.dates[0] if value.dates else None
+    name = groups["month"] or groups["month_first"] or groups["month_alone"] or ""
+    day_text = groups["day"] or groups["day_after"]
+    year_text = groups["year"] or groups["year_after"] or groups["year_alone"]
+    if not year_text and name in ("may", "march", "mar", "sep", "dec"):
+        return None
+    return calendar(
+        int(year_text) if year_text else None,
+        MONTH_NAMES[name.casefold()],
+        int(day_text) if day_text else None,
+    )
+
+
+def _number(text: str, match: re.Match[str], start: int, before: str, comma: bool | None) -> Token | None:
+    digits, end = match["number"], match.end("number")
+    if match["ordinal"]:
+        return Token("word", start, match.end(), match[0].strip().casefold())
+    money = _MONEY.get((match["before"] or "").casefold(), (match["before"] or "").upper())
+    follows = text[end : end + 1]
+    number = canonical(re.sub("[ \u00a0\u202f]", "", digits), comma=comma).number
+    if number is None:
+        return Token("code", start, end, digits)
+    magnitude = _MAGNITUDE.match(text, end)
+    exact = len(digits.replace(",", "").replace(".", "").strip("0")) or 1
+    scaled = False
+    if magnitude and (magnitude["word"] or money or _AFTER_MONEY.match(text, magnitude.end())):
+        power = _POWERS[(magnitude["word"] or magnitude["letter"]).casefold().rstrip(".")]
+        number, end, scaled = number * 10**power, magnitude.end(), power > 2
+        follows = text[end : end + 1]
+    after = _AFTER_MONEY.match(text, end)
+    if not money and after:
+        money = _MONEY.get(after["name"].casefold(), after["name"].upper())
+        end = after.end()
+    elif money and after:
+        end = after.end()
+    if match["sign"] in ("-", "−"):
+        number = -number
+    if money:
+        token = _measured(text, start, end, number, f"money {money}", before=before)
+    else:
+        unit, unit_end, working = _unit(text, end)
+        if not unit and (follows.isalpha() and follows not in "xX"):
+            word = _UNIT_WORD.match(text, end)
+            return Token(
+                "code", start, word.end() if word else end, text[start : word.end() if word else end]
+            )
+        token = _measured(
+            text, start, unit_end if unit else end, number, unit, working=working, before=before
+        )
+        if not unit and not scaled:
+            token = _year_or_label(token, digits, text, before)
+    if token.value is None:
+        return token
+    decimals = "." in digits or "," in digits
+    return replace(
+        token, value=replace(token.value, digits=exact, rounded=scaled or (decimals and exact <= 2))
+    )
+
+
+def _year_or_label(token: Token, digits: str, text: str, before: str) -> Token:
+    """Return a bare number as a year, as the number of something ("Phase 2"), or as it is."""
+    word = _UNIT_WORD.match(text, token.end)
+    following = word["name"] if word else ""
+    year = len(digits) == 4 and digits.isdigit() and "1900" <= digits <= "2100"
+    year |= len(digits) == 4 and digits.isdigit() and "1000" <= digits < "1900" and before in _YEAR_BEFORE
+    counted = following[:1].islower() and following.endswith(("s", "n")) and following not in STOP
+    if year and (before in _YEAR_BEFORE or not counted):
+        date = Date(int(digits), None)
+        return replace(token, value=Measure(token.start, token.end, "year", date=date, text=digits))
+    if before in LABELS and not counted:
+        return Token("code", token.start, token.end, f"{before}\x1f{digits}")
+    return token
+
+
+def _unit(text: str, end: int) -> tuple[str, int, bool]:
+    """Return the unit after a number, where it ends, and whether days are working days."""
+    working = False
+    word = _UNIT_WORD.match(text, end)
+    if word and word["name"].casefold() in WORKING:
+        after = _UNIT_WORD.match(text, word.end())
+        following = after["name"].casefold() if after else ""
+        if UNIT_NAMES.get(following, following) in ("days", "day"):
+            return "day", after.end() if after else end, True
+        if word["name"].casefold() not in UNIT_NAMES:
+            return "", end, False
+        working = True
+    if word:
+        folded = word["name"].casefold()
+        if folded in UNIT_NAMES:
+            after = _UNIT_WORD.match(text, word.end())
+            working |= bool(after and after["name"].casefold() in WORKING)
+            return (
+                symbol_of(UNIT_NAMES[folded]),
+                after.end()
+                if working and after and not folded.startswith(("werk", "arbeit"))
+                else word.end(),
+                working,
+            )
+    at = end + (text[end : end + 1] in (" ", "-", "\u00a0", "\u202f"))
+    unit = UNIT.match(text, at)
+    if (
+        unit is None
+        or (len(unit[0]) == 1 and unit[0].isalpha() and unit[0] not in "mgsLVWhAlJN")
+        or unit[0] == "AD"
+    ):
+        return "", end, False
+    if unit[0] == "in" or text[unit.end() : unit.end() + 1].isalnum():
+        return "", end, False
+    return symbol_of(unit[0]), unit.end(), working
+
+
+def _measured(
+    text: str, start: int, end: int, number: Fraction, unit: str, *, working: bool = False, before: str = ""
+) -> Token:
+    of, value, noun = "count", number, ""
+    if unit.startswith("money"):
+        of = unit
+    elif unit:
+        reading = READINGS[unit][0]
+        of, value = reading.dimension, number * reading.factor
+        if of == "duration":
+            of, value = "time", value / _DAYS
+        elif of == "months":
+            of, value = "time", value * _MONTH_DAYS
+        if of == "time" and before in ("every", "alle", "tous", "todos", "cada"):
+            of = "every"
+    else:
+        word = _UNIT_WORD.match(text, end)
+        noun = word["name"].casefold() if word and text[end : end + 1] in (" ", "-", "\u00a0") else ""
+        noun = "" if noun in STOP else noun
+    per = _PER.match(text, end)
+    value_of = Measure(start, end, of, value, value, working=working, noun=noun, text=text[start:end])
+    if per:
+        value_of = replace(value_of, per=per["what"].casefold())
+    return Token("value", start, end, text[start:end], value_of)
+
+
+def _combined(tokens: list[Token], text: str) -> list[Token]:
+    """Join the ends of ranges; drop the members of a list such as "2, 3 or 5 days"."""
+    kept: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        value = token.value
+        ahead = next((n for n in range(at + 1, min(at + 4, len(tokens))) if tokens[n].value), None)
+        other = tokens[ahead].value if ahead else None
+        if value and other and ahead:
+            gap = text[token.end : tokens[ahead].start].strip().casefold()
+            joined = _joined(value, other, gap, text)
+            if joined:
+                kept.append(
+                    Token(
+                        "value", token.start, tokens[ahead].end, text[token.start : tokens[ahead].end], joined
+                    )
+                )
+                at = ahead + 1
+                continue
+            if gap in _LISTED and _one_kind(value, other) and (value.of == "count" or gap != ","):
+                kept.append(replace(token, value=replace(value, of="listed")))
+                tokens[ahead] = replace(tokens[ahead], value=replace(other, of="listed"))
+                at += 1
+                continue
+        kept.append(token)
+        at += 1
+    return kept
+
+
+def _one_kind(first: Measure, second: Measure) -> bool:
+    return first.of == second.of or (first.of == "count" and not first.noun.strip()) or first.of == "listed"
+
+
+def _joined(first: Measure, second: Measure, gap: str, text: str) -> Measure | None:
+    """Return the range that two values are the ends of, None where they are two values."""
+    if gap not in _RANGE:
+        return None
+    if gap in ("and", "und", "et", "y"):
+        between = text[max(0, first.start - 12) : first.start].casefold()
+        if not re.search(r"\b(?:between|zwischen|entre)\s$", between):
+            return None
+    if gap in ("a", "until") and first.of not in ("weekday", "clock"):
+        return None
+    low, unit = first.low, first.of
+    if first.of == "count" and second.of not in ("count", "listed") and not first.noun.strip(" -"):
+        if second.of in ("date", "year", "clock", "weekday", "version", "period"):
+            return None
+        written = canonical(second.text.split()[0]).number or second.low
+        low, unit = (first.low * second.low / written if written else first.low), second.of
+    if unit != second.of or unit in ("version", "period", "listed"):
+        return None
+    if unit in ("date", "year"):
+        return replace(
+            first, of="span", end=second.end, date=second.date, text=text[first.start : second.end]
+        )
+    return replace(second, start=first.start, low=low, text=text[first.start : second.end], rounded=False)
+
+
+def _bounded(token: Token, text: str) -> Token:
+    """Return a token whose value knows the words before it that bound it."""
+    value = token.value
+    if value is None or value.of in ("version", "period", "weekday", "every"):
+        return token
+    match = BOUND.search(text[max(0, token.start - 30) : token.start])
+    if match is None:
+        after = text[token.end : token.end + 14].casefold().lstrip(" ,")
+        if after.startswith(
+            ("or more", "or less", "minimum", "maximum", "or later", "at most", "at least", "or older")
+        ):
+            bound: Bound = "max" if after.startswith(("or less", "maximum", "at most")) else "min"
+            return replace(token, value=replace(value, bound=bound))
+        return token
+    kind = match.lastgroup
+    words = match[0].strip().casefold()
+    if value.of in ("date", "year", "clock") and words in ("from", "ab", "by", "over", "under", "in"):
+        return token
+    if words == "by" or (words in ("from", "ab") and value.of == "every"):
+        return token
+    bounds: dict[str | None, Bound] = {"min": "min", "max": "max", "about": "about"}
+    return replace(token, value=replace(value, bound=bounds.get(kind, "")))
+
+
+def differ(first: Measure, second: Measure) -> bool:
+    """Return whether two values of one thing exclude each other: not by unit, rounding, range or bound.
+
+    >>> def value(text): return next(t.value for t in tokens_of(text) if t.value)
+    >>> differ(value("1.5 kg"), value("1500 g")), differ(value("3 months"), value("90 days"))
+    (False, False)
+    >>> differ(value("25 days"), value("28 days")), differ(value("10-15 %"), value("12 %"))
+    (True, False)
+    """
+    if first.of in ("date", "year") and second.of in ("date", "year"):
+        ours, theirs = first.date, second.date
+        if not ours or not theirs or first.bound != second.bound:
+            return False
+        return not (ours.covers(theirs) or theirs.covers(ours))
+    if first.of == "version":
+        return first.noun != second.noun
+    if first.of != second.of or (first.per and second.per and first.per != second.per):
+        return False
+    return _figures_differ(first, second)
+
+
+def _figures_differ(first: Measure, second: Measure) -> bool:
+    slack = Fraction(0)
+    if first.of in ("time", "every"):
+        slack = Fraction(2, 100)
+        if first.working != second.working:
+            slack = Fraction(60, 100)
+    if "about" in (first.bound, second.bound):
+        slack = max(slack, Fraction(10, 100))
+    slack = max(slack, _rounding(first, second))
+    largest = max(abs(first.low), abs(first.high), abs(second.low), abs(second.high))
+    give = largest * slack
+    is_range = (first.low != first.high, second.low != second.high)
+    if first.of in ("weekday", "clock") and all(is_range):
+        return (first.low, first.high) != (second.low, second.high)
+    if all(is_range):
+        return abs(first.low - second.low) > give or abs(first.high - second.high) > give
+    if any(is_range):
+        return first.high + give < second.low or second.high + give < first.low
+    if first.bound == second.bound or {first.bound, second.bound} <= {"", "about"}:
+        return abs(first.low - second.low) > give
+    if "about" in (first.bound, second.bound) or {first.bound, second.bound} == {"min", "max"}:
+        return False
+    bounded, exact = (first, second) if first.bound else (second, first)
+    if bounded.bound == "min":
+        return exact.low + give < bounded.low
+    return exact.low > bounded.low + give
+
+
+def _rounding(first: Measure, second: Measure) -> Fraction:
+    """Return the share by which two figures may differ because one of them is rounded."""
+    coarse, fine = sorted((first, second), key=lambda value: value.digits)
+    if fine.digits - coarse.digits < 1:
+        return Fraction(0)
+    if coarse.rounded and fine.digits - coarse.digits >= 1:
+        return Fraction(5, 100) if fine.rounded or fine.digits > 2 else Fraction(3, 100)
+    if fine.digits - coarse.digits >= 2 and abs(coarse.low) >= 100:
+        return Fraction(2, 100)
+    return Fraction(0)
+
+
+def position(starts: list[int], at: int) -> int:
+    """Return the number of the stretch, by their starts, that an offset lies in."""
+    return max(bisect_left(starts, at + 1) - 1, 0)

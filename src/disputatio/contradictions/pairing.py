@@ -1,0 +1,143 @@
+"""Facts that may be of one thing, paired without comparing all with all.
+
+Blocking as in entity resolution: two facts are compared if they have one group (money, date, ...) and two of
+their rarest words, or one very rare word, in common. Blocks are cut to a window, and of facts that say the
+same
+only a few stay in a block, so that neither a common word nor a statement that is repeated makes the number of
+pairs grow with the square of the facts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+KEYS = 6  # words of a fact, the rarest, of which each two are a key
+WIDTH = 12  # words of a fact that are compared here
+RARE = 40  # facts that have a word, up to which it is a key by itself
+ALIKE = 4  # facts of one block that say the same, at most
+WINDOW = 24  # neighbours of a fact in its block
+MOST_PAIRS = 400_000
+_ALIKE_WORDS = 0.25  # share of the words of the shorter fact that both have
+
+
+@dataclass(slots=True)
+class Table:
+    """Facts as numbers: their words one after the other, how many each has, group, what they say, "
+    "document."""
+
+    flat: NDArray[np.int32]
+    lengths: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    said: NDArray[np.int64]
+    documents: NDArray[np.int32]
+
+
+def pairs_of(table: Table) -> tuple[NDArray[np.int64], int]:
+    """Return pairs of facts (rows of two), the most alike first, and how many more were left out."""
+    count = len(table.lengths)
+    if count < 2:
+        return np.empty((0, 2), np.int64), 0
+    frequency = np.bincount(table.flat, minlength=1)
+    matrix = _rarest(table.flat, table.lengths, frequency)
+    found = _blocked(matrix, frequency, table)
+    if not len(found):
+        return found, 0
+    likeness = _likeness(matrix, found, frequency, count)
+    kept = likeness >= _ALIKE_WORDS
+    found, likeness = found[kept], likeness[kept]
+    order = np.argsort(-likeness, kind="stable")
+    return found[order[:MOST_PAIRS]], max(0, len(found) - MOST_PAIRS)
+
+
+def _rarest(
+    flat: NDArray[np.int32], lengths: NDArray[np.int64], frequency: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Return the words of each fact in a row, the rarest first, -1 where there are no more."""
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    order = np.lexsort((flat, frequency[flat], rows))
+    places = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    kept = places < WIDTH
+    matrix = np.full((len(lengths), WIDTH), -1, np.int32)
+    matrix[rows[kept], places[kept]] = flat[order][kept]
+    return matrix
+
+
+def _blocked(matrix: NDArray[np.int32], frequency: NDArray[np.int64], table: Table) -> NDArray[np.int64]:
+    """Return the pairs of facts that a block has within its window, each once."""
+    groups, said, documents = table.groups, table.said, table.documents
+    rows, keys = [], []
+    numbers = np.arange(len(matrix))
+    single = matrix[:, 1] < 0
+    for first, second in [*combinations(range(KEYS), 2), *((at, at) for at in range(3))]:
+        left, right = matrix[:, first], matrix[:, second]
+        usable = (left >= 0) & (right >= 0)
+        if first == second:
+            usable &= (frequency[np.maximum(left, 0)] <= RARE) | single
+        chosen = numbers[usable]
+        low, high = np.minimum(left, right)[usable], np.maximum(left, right)[usable]
+        rows.append(chosen.astype(np.int32))
+        keys.append(
+            _mix(_mix(groups[chosen] + 1) + low.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+            ^ _mix(high.astype(np.uint64) + np.uint64(7))
+        )
+    row, key = np.concatenate(rows), np.concatenate(keys)
+    order = np.lexsort((documents[row], said[row], key))
+    row, key = row[order], key[order]
+    row, key = _thinned(row, key, said)
+    found = []
+    for step in range(1, WINDOW + 1):
+        same = key[step:] == key[:-step]
+        if not same.any():
+            break
+        left, right = row[:-step][same], row[step:][same]
+        differ = (said[left] != said[right]) & (documents[left] != documents[right])
+        low, high = np.minimum(left, right)[differ], np.maximum(left, right)[differ]
+        found.append(np.unique(low.astype(np.int64) * len(matrix) + high))
+    if not found:
+        return np.empty((0, 2), np.int64)
+    unique = np.unique(np.concatenate(found))
+    return np.stack([unique // len(matrix), unique % len(matrix)], axis=1)
+
+
+def _thinned(
+    row: NDArray[np.int32], key: NDArray[np.uint64], said: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    """Drop keys that one fact alone has, and all but a few facts of a block that say the same."""
+    starts = np.ones(len(key), bool)
+    starts[1:] = (key[1:] != key[:-1]) | (said[row[1:]] != said[row[:-1]])
+    run = np.arange(len(key)) - np.maximum.accumulate(np.where(starts, np.arange(len(key)), 0))
+    few = run < ALIKE
+    row, key = row[few], key[few]
+    again = np.zeros(len(key), bool)
+    if len(key) > 1:
+        again[1:] = key[1:] == key[:-1]
+        again[:-1] |= key[:-1] == key[1:]
+    return row[again], key[again]
+
+
+def _likeness(
+    matrix: NDArray[np.int32], pairs: NDArray[np.int64], frequency: NDArray[np.int64], count: int
+) -> NDArray[np.float32]:
+    """Return, for each pair, the share of the weighed words of the one with less that both have."""
+    weights = np.log1p(count / np.maximum(frequency, 1)).astype(np.float32)
+    result = np.empty(len(pairs), np.float32)
+    for start in range(0, len(pairs), 65_536):
+        ours, theirs = matrix[pairs[start : start + 65_536, 0]], matrix[pairs[start : start + 65_536, 1]]
+        met = (ours[:, :, None] == theirs[:, None, :]).any(axis=2) & (ours >= 0)
+        weight = np.where(ours >= 0, weights[np.maximum(ours, 0)], 0)
+        other = np.where(theirs >= 0, weights[np.maximum(theirs, 0)], 0)
+        least = np.minimum(weight.sum(axis=1), other.sum(axis=1))
+        result[start : start + 65_536] = (weight * met).sum(axis=1) / np.maximum(least, 1e-6)
+    return result
+
+
+def _mix(value: NDArray[np.int64] | NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the finaliser of SplitMix64."""
+    mixed = value.astype(np.uint64)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

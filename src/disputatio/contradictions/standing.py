@@ -1,0 +1,94 @@
+"""The standing of two documents to each other: versions of one, which is newer, higher, more reliable.
+
+Only dates that documents or people state say which is newer; that of a file says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from disputatio.dates import is_later, stated_day
+from disputatio.types import Passage, Relation, Side, Source
+
+_SIDES: tuple[Side, Side] = ("first", "second")
+_MEETING = re.compile(
+    r"\b(?:minutes|meeting|log|diary|journal|weekly|monthly|protokoll|sitzung|compte rendu|acta)\b",
+    re.IGNORECASE,
+)
+_RELIABLE = 0.1  # the least difference of two reliabilities that is worth naming
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A document as a check reads it: `passage` has its whole text and all that is known of it."""
+
+    passage: Passage
+    path: str = ""
+    row: int = 0
+    pages: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Return how a message names it: file and row, else its title or source."""
+        place = f"{self.path}:{self.row}" if self.row else self.path
+        return place or self.passage.url or self.passage.title or self.passage.source
+
+
+def side_of(first: bool, second: bool) -> Side:
+    """Return the side that alone is true; empty if both are, or neither."""
+    return "" if first == second else _SIDES[second]
+
+
+def newer(first: Passage, second: Passage) -> Side:
+    """Return the side whose stated date is later."""
+    ours, theirs = stated_day(first), stated_day(second)
+    if not ours or not theirs:
+        return ""
+    return side_of(is_later(ours, theirs), is_later(theirs, ours))
+
+
+def higher(first: Passage, second: Passage, tiers: Mapping[str, float]) -> Side:
+    """Return the side whose declared authority is the higher; a document without one is below none."""
+    ours, theirs = tiers.get(first.authority), tiers.get(second.authority)
+    return "" if ours is None or theirs is None else side_of(ours > theirs, theirs > ours)
+
+
+def more_reliable(first: Passage, second: Passage, sources: Mapping[str, Source]) -> Side:
+    """Return the side whose source was estimated to be clearly more reliable."""
+    ours, theirs = (
+        source.reliability if (source := sources.get(passage.source)) else None for passage in (first, second)
+    )
+    if ours is None or theirs is None or abs(ours - theirs) < _RELIABLE:
+        return ""
+    return side_of(ours > theirs, theirs > ours)
+
+
+def settled_by(newer: Side, higher: Side, reliable: Side, holds: Side, *, family: bool, scope: bool) -> str:
+    """Return in one sentence what would settle a contradiction, or what settles it already."""
+    if scope:
+        return "say in both documents what each statement applies to"
+    if holds:
+        return f"the {holds} is in force: withdraw or correct the other"
+    if family:
+        return "say in one of the two versions that it replaces the other, or date both"
+    if higher and higher == (newer or higher):
+        return f"the {higher} has the higher authority: correct the other"
+    if higher and newer:
+        return "the higher authority is the older: have its owner confirm or renew it"
+    if newer:
+        return f"the {newer} is newer: have the owner of the other confirm or correct it"
+    if reliable:
+        return f"the source of the {reliable} has proved more reliable: check the other against a record"
+    return "neither is known to be newer or higher: date both, or ask the owner of the fact"
+
+
+def is_meeting(title: str) -> bool:
+    """Return whether a title is that of minutes or a log, each of which stands beside the others."""
+    return _MEETING.search(title) is not None
+
+
+def draft(relations: tuple[Relation, ...]) -> bool:
+    """Return whether a document says that it is a draft or withdrawn."""
+    return any(relation.kind in ("draft", "withdrawn") and not relation.target for relation in relations)

@@ -1,0 +1,227 @@
+"""A document divided into statements: sentences, lines "key: value", rows of tables, under their headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from disputatio.contradictions.measures import tokens_of
+from disputatio.contradictions.vocabulary import MONTH_NAMES, PRONOUNS, STOP, language_of
+from disputatio.text import sentences
+from disputatio.values.numerals import decimal_comma
+
+LONGEST = 600  # characters of a statement; a longer stretch without an end of a sentence is not read
+_LABEL = re.compile(r"(?:[-*•–]\s+)?(?P<key>[^\W_][^:|\n.!?;]{0,58}?)\s?:\s+(?P<value>\S.*)", re.DOTALL)
+BULLET = re.compile(r"(?:[-*•–▪◦]|\(?\d{1,3}[.)]|\(?[a-z]\))\s+")
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:e\.g|i\.e|cf|vs|No|Nr|Art|Abs|approx|ca|max|min|incl|excl|Dr|Mr|Mrs|Ms|St|Prof|z\.B|bzw|Ltd|Inc|Co|Fig)|\b[A-Z])\.$"
+)
+_ORDINAL_DAY = re.compile(r"(?:^|\s)\d{1,2}\.$")  # "am 3. März", which ends no sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A statement of a document, at `start:end`: its text is read again when it is compared."""
+
+    start: int
+    end: int
+    form: Literal["sentence", "label", "row", "record"]
+    around: str
+    header: tuple[str, ...] = ()
+
+
+def units_of(text: str, title: str) -> Iterator[Unit]:
+    """Yield the statements of a document, in order; each with the headings and the lead that it "
+    "stands under."""
+    headings: list[str] = []
+    after_heading = False
+    blocks = list(_blocks(text))
+    for number, (start, end) in enumerate(blocks):
+        block = text[start:end]
+        lines = list(_lines(text, start, end))
+        if _is_table(block, lines, text):
+            yield from _rows(text, lines, " / ".join(headings))
+            after_heading = False
+        elif (
+            number + 1 < len(blocks)
+            and len(lines) == 1
+            and (_is_heading(block) or (number == 0 and block == title))
+        ):
+            headings = (
+                [*headings[-2:], block.lstrip("#").strip()] if after_heading else [block.lstrip("#").strip()]
+            )
+            after_heading = True
+        else:
+            yield from _paragraph(text, lines, " / ".join(headings))
+            after_heading = False
+
+
+def style_of(text: str) -> tuple[str, bool | None]:
+    """Return the language of a document, and whether it writes decimals with a comma."""
+    language = language_of(text)
+    comma = decimal_comma(text[:20_000])
+    return language, language != "english" if comma is None else comma
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    start: int | None = None
+    at = last = 0
+    for line in text.splitlines(keepends=True):
+        if line.strip():
+            start = at if start is None else start
+            last = at + len(line.rstrip())
+        elif start is not None:
+            yield start, last
+            start = None
+        at += len(line)
+    if start is not None:
+        yield start, last
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    at = start
+    for line in text[start:end].splitlines(keepends=True):
+        body = line.strip()
+        if body:
+            first = at + len(line) - len(line.lstrip())
+            yield first, first + len(body)
+        at += len(line)
+
+
+def _is_table(block: str, lines: Sequence[tuple[int, int]], text: str) -> bool:
+    return " | " in block and sum(" | " in text[start:end] for start, end in lines) * 2 >= len(lines)
+
+
+def _is_heading(block: str) -> bool:
+    if block.startswith("#"):
+        return True
+    if len(block) > 100 or len(block.split()) > 12 or ": " in block or BULLET.match(block):
+        return False
+    return block[-1].isalnum() or block[-1] in ')?"”»'
+
+
+def _rows(text: str, lines: Sequence[tuple[int, int]], around: str) -> Iterator[Unit]:
+    header: tuple[str, ...] = ()
+    for start, end in lines:
+        line = text[start:end]
+        cells = tuple(cell.strip() for cell in line.strip("|").split("|"))
+        if set(line) <= set("|-: +="):
+            continue
+        if not header:
+            if (
+                not any(any(map(str.isdigit, cell)) and tokens_values(cell) for cell in cells)
+                and len(cells) > 1
+            ):
+                header = cells
+                if len(lines) > 1:
+                    continue
+            header = header or tuple("" for _ in cells)
+        if end - start <= LONGEST:
+            yield Unit(start, end, "row", around, header)
+
+
+def tokens_values(cell: str) -> bool:
+    """Return whether a cell of a first row holds a figure with a unit, so that the row is no header."""
+    return any(
+        token.value and token.value.of not in ("year", "period", "count", "date")
+        for token in tokens_of(cell[:80])
+    )
+
+
+def _paragraph(text: str, lines: Sequence[tuple[int, int]], around: str) -> Iterator[Unit]:
+    lead, subject = "", ""
+    stretches = _stretches(text, lines)
+    labels = sum(1 for start, end in stretches if label_of(text[start:end]))
+    for start, end in stretches:
+        line = text[start:end]
+        if len(cells_of(line)) > 1 and end - start <= 2 * LONGEST:
+            yield Unit(start, end, "record", " / ".join(part for part in (around, lead) if part))
+            continue
+        match = label_of(line)
+        if match and (len(match["key"].split()) <= 7) and end - start <= LONGEST:
+            body = match["value"]
+            if len(body.split()) <= 12:
+                above = " / ".join(part for part in (around, lead, subject) if part)
+                yield Unit(start, end, "label", above)
+                if labels > 1 and not subject and not any(map(str.isdigit, body)):
+                    subject = f"{match['key']} {body}"
+                continue
+            first = start + match.start("value")
+            yield from _of_text(text, first, end, " / ".join(part for part in (around, match["key"]) if part))
+            continue
+        if line.endswith(":") and len(line) <= 200:
+            lead = line.rstrip(":")
+            continue
+        bullet = BULLET.match(line)
+        first = start + (bullet.end() if bullet else 0)
+        yield from _of_text(text, first, end, " / ".join(part for part in (around, lead) if part))
+
+
+def _stretches(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return lines joined where one goes on in the next: not before an item, a label or after a full stop."""
+    joined: list[tuple[int, int]] = []
+    for start, end in lines:
+        line = text[start:end]
+        if joined and not BULLET.match(line) and not label_of(line):
+            before = text[joined[-1][0] : joined[-1][1]]
+            if (
+                not before.endswith((".", "!", "?", ":", ";"))
+                and (len(before) > 45 or line[:1].islower() or before.split()[-1].casefold() in STOP)
+                and not label_of(before)
+            ):
+                joined[-1] = (joined[-1][0], end)
+                continue
+        joined.append((start, end))
+    return joined
+
+
+def label_of(line: str) -> re.Match[str] | None:
+    match = _LABEL.match(line)
+    if match is None or len(match["key"].split()) > 8 or match["key"].casefold() in ("http", "https"):
+        return None
+    return match
+
+
+def _of_text(text: str, start: int, end: int, around: str) -> Iterator[Unit]:
+    spans = [(start + first, start + last) for first, last in sentences(text[start:end])]
+    merged: list[tuple[int, int]] = []
+    for first, last in spans:
+        tail = text[max(merged[-1][0], merged[-1][1] - 8) : merged[-1][1]] if merged else ""
+        month = text[first : first + 12].split(maxsplit=1)[0].casefold() in MONTH_NAMES
+        if _ABBREVIATED.search(tail) or (month and _ORDINAL_DAY.search(tail)):
+            merged[-1] = (merged[-1][0], last)
+        else:
+            merged.append((first, last))
+    question, before = "", ""
+    for first, last in merged:
+        sentence = text[first:last]
+        if sentence.endswith("?"):
+            question = sentence
+            continue
+        if last - first <= LONGEST:
+            pronoun = sentence.split(maxsplit=1)[0].casefold().strip(",") in PRONOUNS
+            parts = (around, question, before if pronoun and not question else "")
+            yield Unit(first, last, "sentence", " / ".join(part for part in parts if part))
+        before = sentence[:200]
+
+
+def cells_of(line: str) -> list[tuple[str, int, int]]:
+    """Return the cells of a row that is written out, "Plan: Basic; Price: 9 EUR.", with where each "
+    "value stands."""
+    cells: list[tuple[str, int, int]] = []
+    at = 0
+    for part in line.split("; "):
+        name, colon, value = part.partition(": ")
+        if not colon or not 0 < len(name) <= 60 or "." in name[:-1]:
+            return []
+        start = at + len(name) + 2
+        cells.append((name, start, start + len(value.rstrip(". "))))
+        at += len(part) + 2
+    return cells
+
+
+def is_row(text: str) -> bool:
+    """Return whether a text is one row of a table, written out."""
+    return len(text) <= 2 * LONGEST and len(cells_of(text.strip())) > 1

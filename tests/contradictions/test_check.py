@@ -1,0 +1,173 @@
+"""Contradictions between documents are found by code: what is one, what is none, and what it costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import disputatio as d
+from disputatio import Check, Contradiction, InputError, Passage
+
+
+def found(*texts: str, titles: tuple[str, ...] = (), severity: str = "medium") -> tuple[Contradiction, ...]:
+    """Return the contradictions between some texts, each a document of its own."""
+    named = (*titles, *[""] * (len(texts) - len(titles)))
+    passages = [
+        Passage(text=text, title=title, source=f"s{number}.example")
+        for number, (text, title) in enumerate(zip(texts, named, strict=True))
+    ]
+    return d.check(passages, severity=severity).contradictions  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kind"),
+    [
+        ("The lease ends after 12 months.", "The lease ends after 18 months.", "value"),
+        ("The boiler holds 80 litres of water.", "The boiler has a capacity of 65 litres of water.", "value"),
+        ("The regatta takes place on 4 June 2026.", "The regatta takes place on 11 June 2026.", "date"),
+        ("The mill was built in 1842.", "The mill was built in 1824.", "date"),
+        ("Dogs are allowed on the terrace.", "Dogs are not allowed on the terrace.", "negation"),
+        ("Grilling is prohibited in the yard.", "Grilling is permitted in the yard.", "negation"),
+        ("The choir is led by Nora Vahl.", "The choir is led by Jens Holt.", "value"),
+        ("The shop opens at 8:30 on Mondays.", "The shop opens at 9 am on Mondays.", "value"),
+        ('"Season" means the months from May to September.', '"Season" means the whole year.', "definition"),
+        ("Die Miete beträgt 640 Euro im Monat.", "Die Miete beträgt 690 Euro im Monat.", "value"),
+        ("Le loyer du garage est de 45 EUR.", "Le loyer du garage est de 54 EUR.", "value"),
+        ("The filter is changed every 6 months.", "The filter is changed every 12 months.", "value"),
+    ],
+)
+def test_statements_that_exclude_each_other_are_found(first: str, second: str, kind: str) -> None:
+    [one] = found(first, second)
+    assert one.kind == kind
+    assert (one.first.quote, one.second.quote) == (first, second)
+    assert one.first.value in first
+    assert one.settled_by
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The R7 pump moves 40 litres.", "The R8 pump moves 55 litres."),
+        ("The pump weighs 1.5 kg.", "The pump weighs 1500 g."),
+        ("The warranty lasts two years.", "The warranty lasts 24 months."),
+        ("In 2021 the choir had 30 members.", "In 2022 the choir had 34 members."),
+        ("Adults pay 12 EUR for the ferry.", "Children pay 6 EUR for the ferry."),
+        ("The Basic plan costs 9 EUR.", "The Pro plan costs 19 EUR."),
+        ("The trip takes 3 to 4 hours.", "The trip takes 3.5 hours."),
+        ("The hall seats about 400 guests.", "The hall seats 412 guests."),
+        ("Revenue was 4.2 million EUR.", "Revenue was 4,187,300 EUR."),
+        ("The rent was raised from 600 to 640 EUR.", "The rent is 640 EUR a month."),
+        ("Previously the fee for a locker was 5 EUR.", "The fee for a locker is 8 EUR."),
+        ("Rooms cost 80, 95 or 120 EUR.", "Rooms cost 95 EUR."),
+        ("Refunds are possible within 14 days.", "Refunds are not possible after 14 days."),
+        ("Phase 2 starts on 3 May 2026.", "Phase 3 starts on 8 July 2026."),
+        ("Building A has 12 flats.", "Building B has 20 flats."),
+        ("Nora Vahl joined in 2019.", "Jens Holt joined in 2021."),
+        ("The lift carries at most 8 persons.", "The lift carries 6 persons."),
+        ("The battery lasts 8 hours.", "Charging the battery takes 3 hours."),
+    ],
+)
+def test_statements_that_both_hold_are_not_reported(first: str, second: str) -> None:
+    assert found(first, second) == ()
+
+
+def test_what_one_statement_alone_limits_has_low_severity_and_is_hidden() -> None:
+    texts = "Parking costs 4 EUR per hour.", "Parking costs 2 EUR per hour for residents."
+    assert found(*texts) == ()
+    [one] = found(*texts, severity="low")
+    assert (one.severity, one.scope) == ("low", ("resid",))
+
+
+def test_versions_of_one_document_are_a_kind_of_their_own_and_the_newer_holds(tmp_path: Path) -> None:
+    (tmp_path / "rules-2022.md").write_text(
+        "---\ndate: 2022-03-01\n---\n# Club rules 2022\n\nThe fee is 40 EUR a year.\n"
+    )
+    (tmp_path / "rules-2025.md").write_text(
+        "---\ndate: 2025-03-01\n---\n# Club rules 2025\n\nThe fee is 55 EUR a year.\n"
+    )
+    [one] = d.check(tmp_path).contradictions
+    assert (one.kind, one.holds, one.newer) == ("version", "second", "second")
+    assert Path(one.second.path).name == "rules-2025.md"
+
+
+def test_rows_of_a_table_are_compared_by_row_and_column(tmp_path: Path) -> None:
+    (tmp_path / "stock.csv").write_text("Part,Weight (kg),Shelf\nP4,1.2,A\nP5,3.4,B\n")
+    (tmp_path / "sheet.md").write_text(
+        "# Parts\n\n| Part | Weight |\n|---|---|\n| P4 | 1.6 kg |\n| P5 | 3.4 kg |\n"
+    )
+    [one] = d.check(tmp_path).contradictions
+    assert {one.first.value, one.second.value} == {"1.6 kg", "1.2 kg"}
+
+
+def test_quotes_are_verbatim_at_their_offsets(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Tide  notes\n\nThe  harbour is\n 14 m deep. It is old.\n")
+    (tmp_path / "b.txt").write_text("The harbour is 11 m deep.\n")
+    [one] = d.check([tmp_path / "a.txt", tmp_path / "b.txt"]).contradictions
+    for side in (one.first, one.second):
+        text = Path(side.path).read_text()
+        assert text[side.start : side.end] == side.quote
+    assert one.first.line == 3
+
+
+def test_passages_of_a_file_are_documents_of_their_own(tmp_path: Path) -> None:
+    rows = (
+        '{"text": "The dam is 90 m high.", "source": "a"}\n{"text": "The dam is 84 m high.", "source": "b"}\n'
+    )
+    (tmp_path / "p.jsonl").write_text(rows)
+    [one] = d.check(tmp_path / "p.jsonl").contradictions
+    assert (one.first.row, one.second.row) == (1, 2)
+    assert (one.first.source, one.second.source) == ("a", "b")
+
+
+def test_an_index_is_checked_with_its_estimates(tmp_path: Path) -> None:
+    index = d.Index.open(tmp_path / "i", embedder="none")
+    index.add(
+        [Passage(text="The dam is 90 m high.", source="a"), Passage(text="The dam is 84 m high.", source="b")]
+    )
+    known = {name: d.Source(name=name, reliability=value) for name, value in (("a", 0.9), ("b", 0.4))}
+    index.set_estimates(known)
+    [one] = d.check(index).contradictions
+    better = one.first if one.more_reliable == "first" else one.second
+    assert better.source == "a"
+    assert one.first.document
+
+
+def test_what_a_baseline_accepts_is_not_new() -> None:
+    passages = [Passage(text="The dam is 90 m high."), Passage(text="The dam is 84 m high.")]
+    [one] = d.check(passages).contradictions
+    [again] = d.check(passages, baseline=[one.id]).contradictions
+    assert (one.new, again.new) == (True, False)
+    assert one.id == again.id
+
+
+def test_copies_of_a_statement_are_named_once() -> None:
+    copies = [Passage(text="The dam on the Orrin is 90 m high.", title=f"copy {n}") for n in range(30)]
+    result = d.check([*copies, Passage(text="The dam on the Orrin is 84 m high.", title="other")])
+    [one] = result.contradictions
+    assert one.first.also or one.second.also
+
+
+def test_a_statement_that_is_repeated_does_not_make_pairs_grow_with_the_square() -> None:
+    def compared(count: int) -> int:
+        texts = [f"The dam on the Orrin is {90 + n} m high." for n in range(count)]
+        return d.check([Passage(text=text) for text in texts]).compared
+
+    assert compared(1600) < 6 * compared(400)
+
+
+def test_the_same_thing_said_in_one_document_is_no_contradiction_between_documents() -> None:
+    assert found("The dam is 90 m high. The dam is 84 m high.", "The lake is deep.") == ()
+
+
+def test_a_check_can_be_written_and_read() -> None:
+    result = d.check([Passage(text="The dam is 90 m high."), Passage(text="The dam is 84 m high.")])
+    assert Check.from_dict(result.to_dict()) == result
+    assert "84 m" in str(result)
+    assert "<mark>" in result._repr_html_()
+
+
+@pytest.mark.parametrize("what", ["no/such/file", []])
+def test_nothing_to_check_is_an_input_error(what: object) -> None:
+    with pytest.raises(InputError):
+        d.check(what)  # type: ignore[arg-type]
