@@ -67,7 +67,7 @@ def test_markdown_becomes_the_text_that_its_reader_sees(tmp_path: Path) -> None:
         "Second heading",
         "- one item\n- another:\n1. first\n2. second",
         "A quotation with a reference.",
-        "Name | Opened\nSeverin | 1931\nDeutz",
+        "Name: Severin; Opened: 1931.\nDeutz.",
         "width  = 3\n    # no heading",
         "Tom & Jerry, 3 * 4 * 5, snake_case_name, *stars*, gone.",
     ]
@@ -185,7 +185,7 @@ def test_a_long_page_keeps_paragraphs_lists_and_tables_without_marks(tmp_path: P
     )
     paragraphs = _page(tmp_path, page).text.split("\n\n")
     assert paragraphs[1] == "The Severin bridge carried 0 trams a day, as the town counted that year."
-    assert paragraphs[-3:] == ["Facts", "- Opened 1931\n- Length 300 m", "Name | Year\nSeverin | 1931"]
+    assert paragraphs[-3:] == ["Facts", "- Opened 1931\n- Length 300 m", "Name: Severin; Year: 1931."]
     assert not any(mark in "".join(paragraphs) for mark in ("#", "**", "Home", "|--"))
 
 

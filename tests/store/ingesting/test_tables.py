@@ -245,6 +245,48 @@ def test_an_opendocument_sheet_is_read_row_by_row_without_what_it_hides(tmp_path
     assert reading.left_out == {"hidden": 2}
 
 
+_PAGE = """<body><h1>Ferries</h1><p>Rates of the ferries, with what each carries in a day at the most.</p>
+<table><caption>Rates of 2025</caption>
+<tr><th rowspan=2>Line</th><th colspan=2>Fare (EUR)</th></tr><tr><th>Car</th><th>Bicycle</th></tr>
+<tr><td rowspan=2>North</td><td>12</td><td>3</td></tr><tr><td>14</td><td>3.5</td></tr></table>
+<table><tr><th>Length</th><td>48 m</td></tr><tr><th>Draught</th><td>2.1 m</td></tr></table>
+<table><tr><td>A long text that stands beside another one, and that nobody would take for a name of
+anything.</td><td>So does this.</td></tr><tr><td>More.</td><td>And more.</td></tr></table></body>"""
+
+
+def test_tables_of_a_page_are_written_out_and_those_of_a_layout_are_not(tmp_path: Path) -> None:
+    (tmp_path / "ferries.html").write_text(_PAGE)
+    lines = [line for line in _only(tmp_path / "ferries.html").text.split("\n") if line]
+    assert lines[1:6] == [
+        "Rates of 2025.",
+        "Line: North; Fare Car: 12 EUR; Fare Bicycle: 3 EUR.",
+        "Line: North; Fare Car: 14 EUR; Fare Bicycle: 3.5 EUR.",
+        "Length: 48 m.",
+        "Draught: 2.1 m.",
+    ]
+    assert lines[-1].endswith("More. | And more.")
+
+
+def test_tables_of_a_word_file_are_written_out_with_merged_cells(tmp_path: Path) -> None:
+    import docx
+
+    document = docx.Document()
+    document.add_paragraph("Rates of the ferries.")
+    table = document.add_table(rows=3, cols=3)
+    rows = [["Line", "Car (EUR)", "Bicycle"], ["North", "12", "free"], ["", "14", "3 EUR"]]
+    for row, words in zip(table.rows, rows, strict=True):
+        for cell, word in zip(row.cells, words, strict=True):
+            cell.text = word
+    table.cell(1, 0).merge(table.cell(2, 0))
+    document.save(tmp_path / "rates.docx")
+    assert _only(tmp_path / "rates.docx").text.split("\n") == [
+        "Rates of the ferries.",
+        "",
+        "Line: North; Car: 12 EUR; Bicycle: free.",
+        "Line: North; Car: 14 EUR; Bicycle: 3 EUR.",
+    ]
+
+
 def test_a_quote_of_a_row_is_verbatim_in_the_stored_text(tmp_path: Path) -> None:
     (tmp_path / "lifts.csv").write_text("Lift,Load (kg)\nL1,630\nL3,1000\n")
     index = FolderIndex.open(tmp_path / "ix")

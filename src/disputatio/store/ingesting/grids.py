@@ -84,6 +84,8 @@ def spelled_rows(rows: Sequence[Sequence[str]], *, marked: int = 0, headed: bool
         names = [_joined(*column) for column in zip_longest(*rows[:marked], fillvalue="")]
         return [text for row in rows[marked:] if (text := row_text(names, row))]
     if width == 2 and (headed or not _is_over_values(rows)):
+        if any(len(row[0]) > _LABEL for row in rows):
+            return None  # it lays out a text
         return [
             row_text([row[0]], row[1:]) if len(_filled(row)) == 2 else row_text([""], row) for row in rows
         ]
@@ -138,7 +140,17 @@ def _is_over_values(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _joined(*names: str) -> str:
-    return " ".join(dict.fromkeys(single(name) for name in names if name.strip()))
+    """Return the names of a column in several rows of a header as one, the unit last.
+
+    >>> _joined("Fare (EUR)", "Car"), _joined("Line", "Line")
+    ('Fare Car (EUR)', 'Line')
+    """
+    parts = list(dict.fromkeys(single(name) for name in names if name.strip()))
+    labels = [_unit_of(part) for part in parts]
+    units = [unit for _, unit in labels if unit]
+    if len(parts) < 2 or len(units) != 1:
+        return " ".join(parts)
+    return f"{' '.join(label for label, _ in labels)} ({units[0]})"
 
 
 def _cell(name: str, value: str) -> str:

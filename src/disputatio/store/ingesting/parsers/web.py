@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, Refused
+from disputatio.store.ingesting.parsers.inner_tables import write_out_tables
 from disputatio.store.ingesting.parsers.page_date import stated_date
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.rows import decoded
@@ -61,7 +62,8 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
 
 
 def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, int]:
-    """Return the tree of a page, its hidden parts taken out, and how many characters went with them.
+    """Return the tree of a page, its hidden parts taken out and its tables written out, and how many
+    characters were hidden.
 
     Raises `Refused` for a page that nests deeper than any page has to, has nothing in it, or has style
     sheets that are too much to apply.
@@ -84,9 +86,11 @@ def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, int]:
     if any("Excessive depth" in error.message for error in strict.error_log):
         raise Refused("nests elements too deeply to be read whole")  # what lies deeper was dropped
     try:
-        return tree, remove_hidden(tree)
+        hidden = remove_hidden(tree)
     except TooMuch as error:
         raise Refused("has style sheets that take too long to be applied") from error
+    write_out_tables(tree)
+    return tree, hidden
 
 
 def _canonical(tree: Any) -> str:

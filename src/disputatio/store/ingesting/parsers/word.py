@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from disputatio.store.ingesting.grids import spelled_rows
 from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, Refused
 from disputatio.store.ingesting.visibility.colours import WHITE, colour_of, is_lost
 
@@ -24,6 +25,7 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _SPACE = {_W + "tab": "\t", _W + "br": "\n", _W + "cr": "\n", _W + "noBreakHyphen": "-"}
 _GONE = frozenset({_W + "del", _W + "moveFrom", _FALLBACK})
+_MOST_SPAN = 100  # columns that one cell covers
 _PROLOGUE = 65_536  # bytes at the start of a part
 _OFF = frozenset({"0", "false", "off", "none"})
 
@@ -107,18 +109,29 @@ class _Shown:
                 self._vanishing.add(style.get(_W + "styleId", ""))
 
     def table(self, table: Any) -> str:
-        """Return a line for each row, ` | ` between cells."""
-        rows = []
+        """Return a line for each row, "column: value"; without names of columns lines, ` | ` between
+        cells.
+        """
+        grid: list[list[str]] = []
+        marked = 0
         for row in table.iter(_W + "tr"):
             if next(row.iterancestors(_W + "tbl")) is not table:
                 continue  # of a table within a cell, whose words are in that cell
-            cells = []
+            cells: list[str] = []
             for cell in row.iterchildren(_W + "tc", _W + "sdt"):
                 words = (self.paragraph(paragraph, in_table=True) for paragraph in cell.iter(_W + "p"))
-                cells.append(" ".join(" ".join(words).split()))
+                marks = cell.find(_W + "tcPr")
+                text = " ".join(" ".join(words).split())
+                if _is_continued(marks) and grid and len(cells) < len(grid[-1]):
+                    text = text or grid[-1][len(cells)]
+                cells += [text] * _width(marks)
+            if marked == len(grid) and _is_on(row.find(f"{_W}trPr/{_W}tblHeader")):
+                marked += 1
             if any(cells):
-                rows.append(" | ".join(cells))
-        return "\n".join(rows)
+                grid.append(cells)
+        if rows := spelled_rows(grid, marked=marked):
+            return "\n".join(rows)
+        return "\n".join(" | ".join(cells) for cells in grid)
 
     def paragraph(self, paragraph: Any, *, in_table: bool = False) -> str:
         """Return the text of the runs that are shown."""
@@ -157,6 +170,18 @@ class _Shown:
         ground = marks.find(_W + "shd") is not None or marks.find(_W + "highlight") is not None
         ink = colour_of(f"#{_value(marks.find(_W + 'color'))}")
         return ink is not None and is_lost(ink, WHITE) and not in_table and not ground
+
+
+def _width(marks: Any) -> int:
+    """Return how many columns a cell covers."""
+    word = _value(marks.find(_W + "gridSpan")) if marks is not None else ""
+    return min(max(int(word), 1), _MOST_SPAN) if word.isdecimal() and word.isascii() and len(word) < 6 else 1
+
+
+def _is_continued(marks: Any) -> bool:
+    """Return whether a cell is covered by the one above it."""
+    merged = marks.find(_W + "vMerge") if marks is not None else None
+    return merged is not None and _value(merged) != "restart"
 
 
 def _value(element: Any) -> str:
