@@ -161,11 +161,24 @@ def test_each_citation_is_judged_in_its_sentence_under_its_title_in_one_batch() 
 
 def test_verdicts_of_several_claims_stay_with_their_citations() -> None:
     answer = replace(ANSWER, answers=("Ingrid Vasmer", "Barnaby Croll"))
-    result = audited(answer, Judge(scores=(0.9, 0.3, 0.1)))
+    result = audited(answer, Judge(scores=(0.9, 0.3, 0.4)))
     assert [[citation.verdict for citation in claim.citations] for claim in result.claims] == [
         ["supported", "partly"],
-        ["unsupported"],
+        ["partly"],
     ]
+
+
+def test_what_its_citations_do_not_support_is_no_answer_and_its_position_says_why() -> None:
+    answer = replace(ANSWER, answers=("Ingrid Vasmer", "Barnaby Croll"))
+    result = audited(answer, Judge(scores=(0.9, 0.3, 0.1)))
+    assert (result.answers, result.abstained, len(result.claims)) == (("Ingrid Vasmer",), None, 2)
+    assert "Croll" not in result.text
+    causes = {position.answer: position.cause.kind for position in result.conflict.positions}
+    assert causes["Barnaby Croll"] == "unsupported"
+    one = replace(ANSWER, passages=ANSWER.passages[:1])
+    nothing = audited(one, Judge(scores=(0.1,)))
+    assert (nothing.answers, nothing.abstained, nothing.text) == ((), "no_evidence", "")
+    assert "this came nearest" in str(nothing)
 
 
 def test_without_verification_nothing_is_asked_and_nothing_is_checked() -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from disputatio.attribution.citations import cite, escape_marks, render, renumber
 from disputatio.attribution.positions import conflict_of, last_replies
 from disputatio.attribution.statements import statements
-from disputatio.attribution.verification import FAILED, resolved, strictly, verified
+from disputatio.attribution.verification import FAILED, headlined, resolved, strictly, verified
 from disputatio.errors import NoLogprobs
 from disputatio.events import Unchecked
 from disputatio.kit import Kit
@@ -40,8 +40,9 @@ def audit(
 
     The strategy's claims and resolved positions are kept; every citation must be in a passage of the answer.
     With `verify` the entailment judge reads each claim with its quotes (`check`). Without it, or if the
-    judge's model gives no log-probabilities (the trace notes it), verdicts stay `unchecked`. `strict` drops
-    claims that fail, and raises `NoLogprobs` if nothing can be checked.
+    judge's model gives no log-probabilities (the trace notes it), verdicts stay `unchecked`. A claim whose
+    citations say nothing of it is dropped, with the answer that it alone states; `strict` drops all claims
+    that fail, and raises `NoLogprobs` if nothing can be checked.
     """
     conflict = answer.conflict if answer.conflict.positions else conflict_of(answer, kit.reliabilities)
     if answer.claims:
@@ -70,7 +71,7 @@ def audit(
         text=render(claims) if claims else "",
         confidence=_confidence(conflict) if answer.confidence is None else answer.confidence,
     )
-    return strictly(audited) if strict else audited
+    return strictly(audited) if strict else headlined(audited)
 
 
 def reading_of(answer: Answer, found_ids: Iterable[str], *, faults: int = 0) -> Reading:

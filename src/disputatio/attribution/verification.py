@@ -94,10 +94,24 @@ def strictly(answer: Answer) -> Answer:
 
     An answer is dropped with the last claim that states it, and its position becomes unresolved.
     """
-    claims = renumber([claim for claim in answer.claims if claim.verdict not in FAILED])
-    if len(claims) == len(answer.claims):
+    return _without(answer, [claim for claim in answer.claims if claim.verdict in FAILED])
+
+
+def headlined(answer: Answer) -> Answer:
+    """Return the answer without what is stated by nothing but claims whose citations do not say so.
+
+    These claims stay beside it, with their verdict; an abstention if no other remains. Claims without
+    citations count as before: a strategy may answer from memory.
+    """
+    failed = [claim for claim in answer.claims if claim.citations and claim.verdict == "unsupported"]
+    return replace(_without(answer, failed), claims=answer.claims)
+
+
+def _without(answer: Answer, failed: Sequence[Claim]) -> Answer:
+    """Return the answer without some of its claims, and what they alone state."""
+    if not failed:
         return answer
-    failed = [claim for claim in answer.claims if claim.verdict in FAILED]
+    claims = renumber([claim for claim in answer.claims if not any(claim is one for one in failed)])
     answers = tuple(
         answer_text
         for answer_text in answer.answers

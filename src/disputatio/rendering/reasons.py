@@ -117,6 +117,7 @@ _WEAK: Mapping[str, str] = MappingProxyType(
         "certainty": "the model was unsure when it read it",
         "answered": "its passage hardly answers the question",
         "kind": "it is not of the kind that the question asks for",
+        "thing": "its passage speaks of another thing of that kind",
         "prose": "it stands among links or figures, not in a text",
         "kinship": "nothing else supports it",
         "resemblance": "nothing else supports it",

@@ -33,6 +33,8 @@ CONFLICTS: Mapping[ConflictKind, str] = {
     "opinion": "the passages give opinions",
     "unresolved": "the passages disagree, and nothing settles it",
 }
+APART = "one answer stands; what the other passages say does not answer the question"
+NEAREST = "none of them answers the question; this came nearest"
 NOTHING_FOUND = "nothing was found for the question"
 UNSUPPORTED = "no passage that was read says so"
 _WARNINGS: Mapping[CitationVerdict, str] = {
@@ -50,12 +52,22 @@ def conflict_line(answer: Answer) -> str:
     based = any(position.passages or position.sources for position in positions)
     if not based:
         return UNSUPPORTED
-    line = CONFLICTS[answer.conflict.kind]
+    line = _relation(answer)
     if not (unread := unread_line(answer)):
         return line
     if answer.conflict.kind == "unresolved" and not any(each.verdict == "unresolved" for each in positions):
         line = "those that were read do not contradict each other"
     return f"{unread}; {line}"
+
+
+def _relation(answer: Answer) -> str:
+    """Return how the positions of an answer relate; passages that were rejected agree with nothing."""
+    verdicts = {position.verdict for position in answer.conflict.positions}
+    if answer.abstained == "no_evidence" and answer.conflict.kind in ("none", "unresolved"):
+        return NEAREST
+    if answer.conflict.kind == "none" and verdicts != {"accepted"}:
+        return APART if "accepted" in verdicts else NEAREST
+    return CONFLICTS[answer.conflict.kind]
 
 
 def unread_line(answer: Answer) -> str:

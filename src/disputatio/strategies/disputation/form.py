@@ -24,49 +24,6 @@ _PLACE = re.compile(
 )
 _NATION = frozenset({"united states", "usa", "us", "united kingdom", "uk", "canada", "australia", "india"})
 _FIGURE = re.compile(r"\d[\d.,  ]*(?:\s(?:thousand|million|billion)\b)?", re.IGNORECASE)
-_HOW_MUCH = re.compile(r"\bhow\s+(?:old|tall|long|far|high|much|big|large|deep|heavy)\b", re.IGNORECASE)
-_BEARER = re.compile(r"^\s*(?:who|whom|whose|where)\b", re.IGNORECASE)
-_TIMES = frozenset(
-    {
-        *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
-        *("october", "november", "december", "spring", "summer", "autumn", "fall", "winter", "century"),
-        *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
-        *(
-            "today",
-            "yesterday",
-            "tomorrow",
-            "tonight",
-            "now",
-            "never",
-            "noon",
-            "midnight",
-            "christmas",
-            "easter",
-        ),
-    }
-)
-_NUMBERS = frozenset(
-    {
-        *(
-            "no",
-            "none",
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-        ),
-        *("eleven", "twelve", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"),
-        *("dozen", "dozens", "hundred", "hundreds", "thousand", "thousands", "million", "millions"),
-        *("billion", "billions", "half", "both", "all", "several", "many", "few"),
-    }
-)
 _OPEN, _CLOSED = "([{", ")]}"
 
 
@@ -90,30 +47,6 @@ def asked_form(question: str, answer: str, text: str) -> str:
         return one_line(answer)
     part = _moment(question, tidy) or _count(question, tidy) or _place(question, tidy) or tidy
     return as_written(question, part, text)
-
-
-def is_of_the_kind(question: str, answer: str) -> bool | None:
-    """Return whether an answer is of the kind that a question asks for: a time, a figure, one who or where
-    that is.
-
-    None where the question does not tell, or the answer is not written in ASCII letters, whose words are not known here.
-
-    >>> is_of_the_kind("When was it built?", "in 1931"), is_of_the_kind("When was it built?", "the mayor")
-    (True, False)
-    >>> is_of_the_kind("Who built it?", "1931"), is_of_the_kind("What is it?", "a bridge") is None
-    (False, True)
-    """
-    words = set(bare_words(answer))
-    if not words or not answer.isascii():
-        return None
-    figure = any(letter.isdigit() for letter in answer)
-    if _HOW_MANY.search(question) or _HOW_MUCH.search(question):
-        return figure or bool(words & _NUMBERS)
-    if _WHEN.search(question) or _YEAR.search(question):
-        return figure or bool(words & _TIMES)
-    if _BEARER.search(question):
-        return not all(word.isdigit() or word in _TIMES for word in words)
-    return None
 
 
 def trimmed(answer: str) -> str:

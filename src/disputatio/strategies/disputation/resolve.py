@@ -21,7 +21,7 @@ from disputatio.attribution.compared_votes import lost_vote, won_vote
 from disputatio.causes import Cause, Rival, Support
 from disputatio.dates import is_later, stated_day
 from disputatio.strategies.disputation.reading import PassageReading
-from disputatio.strategies.disputation.sides import Feature, Side, weakest
+from disputatio.strategies.disputation.sides import Feature, Side, unfit, weakest
 from disputatio.text import bare_words
 from disputatio.types import Conflict, ConflictKind, Position, PositionVerdict
 
@@ -114,11 +114,12 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
 
 def _standing(sides: Sequence[Side]) -> list[int]:
     """Return the numbers of the sides that stand; of the best ones that are not hopeless if none does."""
-    standing = [number for number, side in enumerate(sides) if side.log_odds >= STANDS or side.is_doubted]
-    if standing or not sides:
+    fit = [number for number, side in enumerate(sides) if unfit(side.features) is None]
+    standing = [number for number in fit if sides[number].log_odds >= STANDS or sides[number].is_doubted]
+    if standing or not fit:
         return standing
-    best = max(side.log_odds for side in sides)
-    return [number for number, side in enumerate(sides) if best >= LEAST and best - side.log_odds < TIED]
+    best = max(sides[number].log_odds for number in fit)
+    return [number for number in fit if best >= LEAST and best - sides[number].log_odds < TIED]
 
 
 def sides_in_doubt(question: str, resolved: Sequence[ResolvedSide], expect: Expectation) -> list[int]:
@@ -134,7 +135,11 @@ def sides_in_doubt(question: str, resolved: Sequence[ResolvedSide], expect: Expe
     if all(each.verdict == "rejected" for each in resolved):
         return []
     sides = [each.side for each in resolved]
-    plausible = [number for number, side in enumerate(sides) if side.log_odds >= PLAUSIBLE]
+    plausible = [
+        number
+        for number, side in enumerate(sides)
+        if side.log_odds >= PLAUSIBLE and unfit(side.features) is None
+    ]
     rivals = {
         number: [
             other
@@ -291,7 +296,7 @@ def _settle(side: Side, rival: Side) -> int:
 def _weakness(side: Side) -> Cause:
     """Return why a side does not stand: the feature that lowers its log-odds most."""
     support = support_of(side)
-    feature = weakest(side.features)
+    feature = unfit(side.features) or weakest(side.features)
     if feature in SIMILARITIES and side.most_similar is not None:
         return Cause(kind="altered_copy", support=support, rivals=(Rival(answer=side.most_similar.answer),))
     return Cause(kind="off_topic", support=support, feature=feature)

@@ -21,13 +21,16 @@ from disputatio.reliability.similarity import (
     is_account,
     linked,
 )
-from disputatio.strategies.disputation.form import is_of_the_kind
+from disputatio.strategies.disputation.kinds import is_of_the_kind
 from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.strategies.disputation.things import speaks_of_asked
 from disputatio.text import bare_words, stem
 from disputatio.types import Passage
 from disputatio.values import canonical, contradicts, groups, matches
 
-Feature = Literal["votes", "lead", "certainty", "prose", "answered", "kind", "kinship", "resemblance"]
+Feature = Literal[
+    "votes", "lead", "certainty", "prose", "answered", "kind", "thing", "kinship", "resemblance"
+]
 Alike = Callable[[Sequence[tuple[Passage, Passage]]], Sequence[float | None]]
 """The similarity of the passages of each pair, in [-1, 1]; None if unknown."""
 OPENING = 200  # characters of a passage in which it names its subject
@@ -42,10 +45,12 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
         "prose": (5.6, 0.52),
         "answered": (1.7, 0.77),
         "kind": (1.0, 0.96),  # set: too seldom unlike the question to be fitted
+        "thing": (1.0, 1.0),  # set, too
         "kinship": (-5.2, 0.22),  # with better-ranked passages of another answer
         "resemblance": (-2.1, 0.37),  # with any passage of another answer, where ranks are not trusted
     }
 )
+UNFIT: tuple[Feature, ...] = ("thing", "kind")  # by which a side may be no answer at all
 # The contest score: a second account weighs as much as a clear belief (debate.py).
 ACCOUNTS = 2.5
 READING = 0.2  # of the log-odds below even that its passages answer at all
@@ -217,6 +222,11 @@ def _features(question: str, side: Side) -> dict[Feature, float]:
             for reading in side.readings
             if (kind := is_of_the_kind(question, reading.answer)) is not None
         ],
+        "thing": [
+            float(told)
+            for reading in side.readings
+            if (told := speaks_of_asked(question, reading.answer, reading.passage)) is not None
+        ],
     }
     return {name: max(known) for name, known in values.items() if known}
 
@@ -237,6 +247,15 @@ def log_odds(features: Mapping[Feature, float]) -> float:
     return BIAS + sum(
         weight * (features.get(name, usually) - usually) for name, (weight, usually) in WEIGHTS.items()
     )
+
+
+def unfit(features: Mapping[Feature, float]) -> Feature | None:
+    """Return the feature by which a side is no answer at all: of another kind, or of another thing.
+
+    >>> unfit({"kind": 0.0}), unfit({"kind": 1.0, "lead": 0.0})
+    ('kind', None)
+    """
+    return next((name for name in UNFIT if features.get(name) == 0.0), None)
 
 
 def weakest(features: Mapping[Feature, float]) -> Feature:

@@ -1,0 +1,233 @@
+"""Kinds of values: what a question asks for, and whether an answer is of that kind.
+
+Told from words and units alone, in English, German and Chinese, some French; what is not told refuses no answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from disputatio.text import bare_words
+from disputatio.values import canonical
+from disputatio.values.figures import Date, Figure, Time
+from disputatio.values.units import ORDINAL, READINGS, VERSION, symbol_of
+
+Kind: TypeAlias = Literal[
+    "money", "mass", "length", "area", "volume", "duration", "speed", "temperature", "percent", "count",
+    "number", "date", "person", "place", "other",
+]  # fmt: skip
+
+_DIMENSIONS: dict[str, Kind] = {
+    "mass": "mass",
+    "length": "length",
+    "area": "area",
+    "volume": "volume",
+    "duration": "duration",
+    "months": "duration",
+    "speed": "speed",
+    "percent": "percent",
+}
+_MEASURES: frozenset[Kind] = frozenset(
+    ("money", "mass", "length", "area", "volume", "duration", "speed", "temperature", "percent")
+)
+
+
+def _asks(kind: str, words: str) -> tuple[re.Pattern[str], frozenset[Kind]]:
+    return re.compile(words, re.IGNORECASE), frozenset(kind.split())  # type: ignore[arg-type]
+
+
+_THE = (
+    r"\b(?:what|what's|which|how high)\s+(?:(?:is|are|was|were|will\s+be|does|did)\s+)?(?:[\w'’-]+\s+){0,4}?"
+)
+_OF = r"\b(?!\s+(?:unit|group|list|date|year|day|number|code|class|band|type|model|policy)\b)"
+# The first that fits counts.
+_QUESTIONS = (
+    _asks("percent", r"\b(?:what|which)\s+(?:percentage|per\s?cent)\b|\bhow\s+many\s+per\s?cent|wie\s?viele?\s+prozent|百分之几|百分比"),
+    _asks("mass", r"\bhow\s+(?:heavy\b|much\s+(?:[\w'’-]+\s+){1,8}weighs?\b)|\bwie\s+schwer\b|多重|重量|重多少"),
+    _asks("money percent", r"\bhow\s+much\s+(?:[\w'’-]+\s+){1,8}(?:costs?|paid|pay|pays|charged?|earns?|owed?)\b"),
+    _asks("money percent", r"\bhow\s+(?:much\s+money|expensive)\b|\bwie\s?viel\s+kostet|\bwie\s+teuer\b|多少钱|多少元|combien\s+co[uû]te"),
+    _asks("duration date", r"\bhow\s+long\s+(?:does|do|did|must|can|may|should|will|has|have|had)\b|\bwie\s+lange?\b|多久|多长时间|几天|多少天"),
+    _asks("length duration date", r"\bhow\s+long\b|多长"),
+    _asks("length", r"\bhow\s+(?:tall|wide|deep|thick)\b|\bwie\s+(?:breit|tief|dick)\b|多高|多宽"),
+    _asks("length duration", r"\bhow\s+far\b|\bwie\s+weit\b|多远"),
+    _asks("speed duration", r"\bhow\s+fast\b|\bwie\s+schnell\b"),
+    _asks("duration date count", r"\bhow\s+old\b|\bwie\s+alt\b"),
+    _asks("date", r"\b(?:what|which)\s+(?:date|year|day|month|century)\b|\bwann\b|什么时候|何时|哪一?年|哪一?天|几月"),
+    _asks("date", r"^\W*(?:since\s+|until\s+)?when\b(?!\s+(?:is|are)\s+it\s+(?:ok|allowed))"),
+    _asks("money percent", _THE + r"(?:price|salary|wage|fee|fare|rent|budget|revenue|turnover)" + _OF),
+    _asks("money percent", r"\b(?:wie\s+hoch|was|welche[rs]?)\b.{0,40}?\b\w{0,20}(?:preis|gehalt|gebühr|kosten|miete)\b|价格|费用|工资|薪水"),
+    _asks("mass", _THE + r"(?:weight|mass)" + _OF + r"|\bgewicht\b"),
+    _asks("length", _THE + r"(?:height|width|depth|distance|diameter|thickness|altitude)" + _OF),
+    _asks("length duration", _THE + r"length" + _OF),
+    _asks("temperature", _THE + r"temperature" + _OF),
+    _asks("speed", _THE + r"speed" + _OF),
+    _asks("duration date", _THE + r"(?:duration|notice\s+period|warranty\s+period|retention\s+period)" + _OF),
+    _asks("count", _THE + r"(?:population|number\s+of)\b"),
+    _asks("number", r"\bhow\s+much\b|\bwie\s?viel\b|多少"),
+    _asks("person", r"^\W*(?:who|whom|whose|wer|wen|wem)\b|谁"),
+    _asks("place", r"^\W*(?:where|wo|wohin)\b|哪里|在哪"),
+)  # fmt: skip
+_HOW_MANY = re.compile(
+    r"\b(?:how\s+many|wie\s?viele)\s+(?P<first>[^\W\d_]+)(?:\s+(?P<second>[^\W\d_]+))?", re.IGNORECASE
+)
+_SEVERAL = re.compile(
+    r"\b(?:and|or|und|oder)\s+(?:who|when|where|what|how|why|wer|wann|wo|wie)\b", re.IGNORECASE
+)
+_COUNTED = re.compile(r"\bhow\s+many\b|\bwie\s?viele\b|\bcombien\b", re.IGNORECASE)
+_STANDING = re.compile(r"(?<![\w.,])[-+~<>≈$€£¥]{0,3}\s?\d")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_CJK_FIGURE = re.compile(r"[0-9〇零一二两三四五六七八九十百千万亿半]")
+_NUMBERS_WORDS = """
+no none zero nil one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety dozen dozens
+hundred hundreds thousand thousands million millions billion billions half third quarter double twice triple
+both all several many few unlimited nothing keine kein null ein eine zwei drei vier fünf sechs sieben acht
+neun zehn
+"""
+_NUMBERS = frozenset(_NUMBERS_WORDS.split())
+_FREE_WORDS = """
+free nothing none no nil waived included unpaid gratis complimentary kostenlos kostenfrei nichts
+"""
+_FREE = frozenset(_FREE_WORDS.split())
+_TIMES_WORDS = """
+january february march april may june july august september october november december spring summer autumn
+fall winter century monday tuesday wednesday thursday friday saturday sunday today yesterday tomorrow
+tonight now never noon midnight christmas easter annually monthly weekly daily yearly quarterly immediately
+always januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag
+samstag sonntag heute morgen gestern nie immer sofort
+"""
+_TIMES = frozenset(_TIMES_WORDS.split())
+_MOMENTS_WORDS = """
+before after during within when upon until till at every once end start day days week weeks month months
+year years following as soon by since from date dates time hour hours night season quarter birth death age
+war vor nach während bei bis seit ab ende anfang tag tage woche monat jahr
+"""
+_MOMENTS = frozenset(_MOMENTS_WORDS.split())
+
+
+def asked_kinds(question: str) -> frozenset[Kind]:
+    """Return the kinds of values that answer a question; none where it does not tell.
+
+    >>> sorted(asked_kinds("How much does the A12 weigh?")), sorted(asked_kinds("How many days of leave are there?"))
+    (['mass'], ['duration'])
+    >>> asked_kinds("What is the colour of the door?")
+    frozenset()
+    """
+    if _SEVERAL.search(question):
+        return frozenset()
+    if many := _HOW_MANY.search(question):
+        for name in filter(None, (many["first"], many["second"])):
+            if kinds := _kinds_of(name):
+                return kinds
+    if _COUNTED.search(question):
+        return frozenset({"count"})
+    return next((kinds for pattern, kinds in _QUESTIONS if pattern.search(question)), frozenset())
+
+
+def is_of_the_kind(question: str, answer: str) -> bool | None:
+    """Return whether an answer is of a kind that a question asks for; None where that is not known.
+
+    >>> is_of_the_kind("How much does the A12 weigh?", "1.5 kg"), is_of_the_kind("What is the price?", "1.5 kg")
+    (True, False)
+    >>> is_of_the_kind("When was it built?", "the mayor"), is_of_the_kind("Who built it?", "1931")
+    (False, False)
+    """
+    kinds, words = asked_kinds(question), set(bare_words(answer))
+    if not kinds or not words:
+        return None
+    if kinds & {"person", "place"}:
+        return _is_named(answer, words)
+    return _is_moment(answer, words) if kinds == {"date"} else _is_quantity(answer, words, kinds)
+
+
+def _is_named(answer: str, words: set[str]) -> bool | None:
+    """Return whether an answer can be somebody, something or a place."""
+    if not answer.isascii():
+        return None
+    named = words - _TIMES - set(map(str, range(1, 3000)))
+    values = [value for value in canonical(answer).values if not _is_part_of_name(value)]
+    return bool(named) and not (values and all(map(kinds_of_value, values)) and len(named) <= 2 * len(values))
+
+
+def _is_part_of_name(value: Figure | Date | Time) -> bool:
+    return isinstance(value, Figure) and value.unit in ("", ORDINAL, VERSION)
+
+
+def _is_moment(answer: str, words: set[str]) -> bool | None:
+    """Return whether an answer can be a time."""
+    values = canonical(answer).values
+    kinds = [kinds_of_value(value) for value in values if _STANDING.search(answer)]
+    if any(not kind or kind & {"date", "duration", "number"} for kind in kinds) or words & _TIMES:
+        return True
+    if kinds or (values and not words & _MOMENTS):
+        return False
+    if not answer.isascii() or words & _MOMENTS:
+        return None
+    return False
+
+
+def _is_quantity(answer: str, words: set[str], wanted: frozenset[Kind]) -> bool | None:
+    """Return whether an answer is a number of what is wanted."""
+    values = [value for value in canonical(answer).values if not _is_name_of(value)]
+    kinds = [kinds_of_value(value) for value in values]
+    measured = [kind for kind in kinds if kind and kind != {"number"}]
+    if wanted & {"number"}:
+        return True if values and _STANDING.search(answer) else None
+    if any(kind & wanted for kind in measured):
+        return True
+    if len(measured) < len(kinds) and (_STANDING.search(answer) or words & _NUMBERS):
+        return True  # a number without a unit
+    if measured:
+        return False
+    if words & _NUMBERS or (words & _FREE):
+        return True
+    if _CJK.search(answer):
+        return True if _CJK_FIGURE.search(answer) else None
+    if "duration" in wanted or not answer.isascii():
+        return None
+    return False
+
+
+def _is_name_of(value: Figure | Date | Time) -> bool:
+    return isinstance(value, Figure) and value.unit in (ORDINAL, VERSION)
+
+
+@lru_cache(maxsize=4096)
+def kinds_of_value(value: Figure | Date | Time) -> frozenset[Kind]:
+    """Return the kinds that a value can be of; a figure without a unit is a number."""
+    if isinstance(value, Date):
+        return frozenset({"date"})
+    if isinstance(value, Time):
+        return frozenset({"date", "duration"})
+    return _kinds_of_symbol(value.unit) if value.unit else frozenset({"number"})
+
+
+def _kinds_of(name: str) -> frozenset[Kind]:
+    """Return the kinds that a unit of this name measures; none if it is no unit."""
+    if len(name) < 2:
+        return frozenset()
+    try:
+        return _kinds_of_symbol(symbol_of(name)) & _MEASURES
+    except KeyError:
+        return frozenset()
+
+
+@lru_cache(maxsize=1024)
+def _kinds_of_symbol(symbol: str) -> frozenset[Kind]:
+    return frozenset(_kinds_of_readings(symbol))
+
+
+def _kinds_of_readings(symbol: str) -> Iterator[Kind]:
+    for reading in READINGS.get(symbol, ()):
+        dimension = reading.dimension
+        if len(dimension) == 3 and dimension.isupper():
+            yield "money"
+        elif dimension.startswith("temperature"):
+            yield "temperature"
+        elif dimension.startswith("years"):
+            yield "date"
+        else:
+            yield _DIMENSIONS.get(dimension, "other")

@@ -1,0 +1,252 @@
+"""The thing that a question asks about: whether a passage speaks of it, or of another of its kind.
+
+A thing is a model or serial number ("X200"), a numbered one ("version 2", "room 14"), a year, or a name. A passage
+that names another one and not this one gives no answer; where nothing is told, no answer is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from disputatio.text import sentences, stem
+from disputatio.types import Passage
+from disputatio.values import states
+from disputatio.values.units import UNIT
+
+# Letters and digits in one word or joined by a hyphen: X200, GT-40, 3b; and what may stand after it.
+_CODE = re.compile(r"(?<![\w-])(?=[\w-]{0,12}\d)(?=[\w-]{0,12}[^\W\d_])[^\W_][\w-]{1,23}(?![\w-])")
+_VARIANT = r"(?:pro|plus|max|mini|lite|ultra|air|xl|xs|se|gt|neo|ii|iii)"
+_SUFFIX = re.compile(rf"\s{_VARIANT}\b", re.IGNORECASE)
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|er|e|ème)|\d+(?:am|pm|h|k|m|bn|x|d)", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"(?<!\w)(?P<of>version|release|revision|edition|room|article|section|clause|chapter|phase|line|class|type|model"
+    r"|series|level|grade|unit|building|gate|platform|terminal|annex|tier|stage|zone|group|batch|lot|site|plant|no|nr"
+    r"|fassung|ausgabe|artikel|abschnitt|kapitel|linie|klasse|raum|stufe|§)\.?\s*"
+    r"(?P<number>\d{1,6}(?:\.\d{1,4}){0,3}|[A-Z])(?![\w.]?\w)",
+    re.IGNORECASE,
+)
+_VERSION = re.compile(r"(?<![\w.])v\.?\s?(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})(?![\w.]?\w)", re.IGNORECASE)
+_SAME_WORD = {"release": "version", "revision": "version", "fassung": "version", "artikel": "article", "nr": "no",
+              "abschnitt": "section", "kapitel": "chapter", "linie": "line", "klasse": "class", "raum": "room"}  # fmt: skip
+_NAMED_NUMBER = re.compile(
+    r"(?<!\w)(?P<of>[A-ZÄÖÜ][\w’'-]{1,30})\s(?P<number>\d{1,5})(?![\w%€$.,:/-]?\w|\s?[%€$£])"
+)
+_YEAR = re.compile(r"(?<![\w.,/-])(?:19|20)\d\d(?![\w/-]|[.,]\d)")
+_IN_YEAR = re.compile(r"\b(?:in|for|of|during|im\s+jahr|für)\s+(?:the\s+(?:financial\s+|fiscal\s+)?year\s+|fy\s?)?(?P<year>(?:19|20)\d\d)(?![\w/-])",
+                      re.IGNORECASE)  # fmt: skip
+_LASTING = re.compile(
+    r"\b(?:since|from|effective|force|until|till|between|to|as\s+of|valid|ab|seit|bis|gültig|gilt)\b|[-–—]\s?(?:19|20)\d\d"
+    r"|(?:19|20)\d\ds|起",
+    re.IGNORECASE,
+)
+_MONTHS_WORDS = """
+january february march april may june july august september october november december jan feb mar apr jun
+jul aug sep sept oct nov dec januar februar märz mai juni juli oktober dezember q
+"""
+_MONTHS = frozenset(_MONTHS_WORDS.split())
+_CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'-]{0,30}[^\W\d_]"
+_NAME = re.compile(rf"(?<![\w-]){_CAPITAL}(?:\s{_CAPITAL}){{0,4}}")
+_NOUN = re.compile(r"\s([a-zß-ÿ]{3,30})\b")
+_NO_NAMES_WORDS = """
+the a an in on of and or but at by for from to with as is was were are its his her their our this that new old mr mrs
+ms dr prof sir saint st
+"""
+_NO_NAMES = frozenset(_NO_NAMES_WORDS.split())
+_NO_NOUNS_WORDS = """
+and are but can cost did does for from had has have how into its located made may must not now off open opened over
+per play plays released say says set that the their there they this was were what when where which while who will
+with work works would year years
+"""
+_NO_NOUNS = frozenset(_NO_NOUNS_WORDS.split())
+_FOLDED = re.compile(r"[\W_]+")
+_GERMAN = re.compile(
+    r"\b(?:der|die|das|ist|wie|wer|wann|wo|welche[rs]?|und|für|im|den|dem|des|ein|eine)\b", re.IGNORECASE
+)
+_LOWER_WORDS = 3  # words in small letters from which capitals are taken for names
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A thing by its mark: `of` is the kind of mark by which others of its kind are known."""
+
+    of: str
+    mark: str
+
+
+def things_of(text: str) -> frozenset[Thing]:
+    """Return the things that a text marks by codes and numbers.
+
+    >>> sorted((thing.of, thing.mark) for thing in things_of("Does the X200 Pro fit version 2 of the Kestrel 900?"))
+    [('kestrel', '900'), ('version', '2'), ('x9', 'x200 pro')]
+    """
+    return frozenset(_things(text))
+
+
+def speaks_of_asked(question: str, answer: str, passage: Passage) -> bool | None:
+    """Return whether a passage gives an answer of the thing that a question asks about.
+
+    False where what states the answer, or the passage about it, names another thing of the kind and not this one;
+    None where it names none.
+
+    >>> row = Passage(text="Pump: X210; Weight: 14 kg.")
+    >>> speaks_of_asked("What does the X200 weigh?", "14 kg", row)
+    False
+    >>> speaks_of_asked("What does the X210 weigh?", "14 kg", row), speaks_of_asked("What is it?", "14 kg", row)
+    (True, None)
+    """
+    told = [
+        *(_tells(thing, answer, passage) for thing in _asked(question)),
+        _tells_year(question, answer, passage),
+        _tells_name(question, passage),
+    ]
+    if False in told:
+        return False
+    return True if True in told else None
+
+
+@lru_cache(maxsize=512)
+def _asked(question: str) -> frozenset[Thing]:
+    return things_of(question)
+
+
+def _tells(asked: Thing, answer: str, passage: Passage) -> bool | None:
+    """Return whether the nearest mark of the asked kind is the asked one, over all places that state the answer."""
+    before: bool | None = None
+    verdicts: list[bool | None] = []
+    head = _verdict(asked, _head(passage))
+    for first, last in sentences(passage.text):
+        sentence = passage.text[first:last]
+        here = _verdict(asked, sentence)
+        before = here if here is not None else before
+        if states(sentence, answer):
+            verdicts.append(before if before is not None else head)
+    if not verdicts:
+        verdicts = [head if head is not None else _verdict(asked, passage.text)]
+    if True in verdicts:
+        return True
+    return False if False in verdicts else None
+
+
+def _verdict(asked: Thing, text: str) -> bool | None:
+    """Return whether a text marks the asked thing; None where it marks nothing of the kind."""
+    marks = {thing.mark for thing in things_of(text) if thing.of == asked.of}
+    return None if not marks else asked.mark in marks
+
+
+def _head(passage: Passage) -> str:
+    return " ".join((passage.title, passage.metadata.get("heading", ""), passage.url))
+
+
+def _things(text: str) -> Iterator[Thing]:
+    for match in _CODE.finditer(text):
+        code = match[0]
+        if _ORDINAL.fullmatch(code) or (UNIT.match(code.lstrip("0123456789.,")) and code[0].isdigit()):
+            continue
+        suffix = _SUFFIX.match(text, match.end())
+        bare = _FOLDED.sub("", code).casefold()
+        shape = re.sub(r"\d+", "9", bare)
+        yield Thing(shape, f"{bare}{suffix[0].casefold() if suffix else ''}")
+    for match in _NUMBERED.finditer(text):
+        of = match["of"].casefold()
+        yield Thing(_SAME_WORD.get(of, of), match["number"].casefold())
+    for match in _VERSION.finditer(text):
+        yield Thing("version", match["number"])
+    for match in _NAMED_NUMBER.finditer(text):
+        of = match["of"].casefold()
+        if (
+            of not in _MONTHS
+            and not UNIT.match(text, match.end() + 1)
+            and not _YEAR.fullmatch(match["number"])
+        ):
+            yield Thing(of, match["number"])
+
+
+def _tells_year(question: str, answer: str, passage: Passage) -> bool | None:
+    """Return whether what states the answer is of the year that is asked about.
+
+    None where the passage gives no year, gives it elsewhere, or says since when something holds.
+    """
+    asked = {match["year"] for match in _IN_YEAR.finditer(question)}
+    if len(asked) != 1 or len(set(_YEAR.findall(question))) != 1:
+        return None
+    [year] = asked
+    if year in f"{passage.title} {passage.text} {passage.date}":
+        return None
+    stating = [
+        passage.text[first:last]
+        for first, last in sentences(passage.text)
+        if states(passage.text[first:last], answer)
+    ]
+    others = [sentence for sentence in stating if _YEAR.search(sentence) and not _LASTING.search(sentence)]
+    return False if stating and len(others) == len(stating) else None
+
+
+def _tells_name(question: str, passage: Passage) -> bool | None:
+    """Return False where a passage names another than the question: of the same noun or family name, or in a row
+    of a table; None elsewhere.
+    """
+    names = _names(question)
+    if not names:
+        return None
+    whole = " ".join((passage.title, passage.text, passage.source, passage.url, *passage.metadata.values()))
+    folded = _FOLDED.sub("", whole).casefold()
+    if any(stem(_folded(word)) in folded for name in names for word in name[:1]):
+        return None
+    if is_row(passage.text):
+        every = {_folded(word) for name in names for word in name if word[0].isupper()}
+        return None if any(stem(word) in folded for word in every) else False
+    text = f"{passage.title}. {passage.text}"
+    return False if any(_has_rival(name, text) for name in names) else None
+
+
+def _has_rival(name: tuple[str, ...], text: str) -> bool:
+    """Return whether a text has the last word of a name after another capital word, and never after the first."""
+    if len(name) != 2 or name[1].isupper():
+        return False
+    before = re.findall(rf"(\w[\w’'-]*)\s+{re.escape(name[-1])}\b", text)
+    others = [word for word in before if word[0].isupper() and word.casefold() not in _NO_NAMES]
+    return bool(others) and len(others) == len(before)
+
+
+def is_row(text: str) -> bool:
+    """Return whether a text is a row of a table, written out.
+
+    >>> is_row("Pump: X210; Weight: 14 kg."), is_row("He said: go; and they went.")
+    (True, False)
+    """
+    line = text.strip()
+    cells = line.rstrip(".").split("; ")
+    return "\n" not in line and len(cells) > 1 and sum(": " in cell for cell in cells) > len(cells) / 2
+
+
+def _folded(word: str) -> str:
+    return _FOLDED.sub("", word.removesuffix("'s").removesuffix("’s")).casefold()
+
+
+@lru_cache(maxsize=512)
+def _names(question: str) -> frozenset[tuple[str, ...]]:
+    """Return the names in a question by their capitals, each with the noun after it where it is one word.
+
+    None where the language or the writing does not tell them.
+
+    >>> sorted(_names("How large is the Elbe warehouse of Ada Lund that burnt down?"))
+    [('Ada', 'Lund'), ('Elbe', 'warehouse')]
+    """
+    words = question.split()
+    lower = sum(word.isalpha() and word.islower() for word in words)
+    if lower < _LOWER_WORDS or len(_GERMAN.findall(question)) > 1:
+        return frozenset()
+    found = []
+    for match in _NAME.finditer(question):
+        parts = match[0].split()
+        if match.start() == 0 or (len(parts) == 1 and parts[0].isupper() and len(parts[0]) <= 5):
+            continue
+        after = _NOUN.match(question, match.end())
+        if len(parts) == 1 and after and after[1] not in _NO_NOUNS:
+            parts.append(after[1])
+        if _folded(parts[0]) not in _MONTHS and len(_folded(parts[0])) > 2:
+            found.append(tuple(parts))
+    return frozenset(found)

@@ -1,0 +1,153 @@
+"""A value of another kind, or of another thing than the question asks about, is no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from disputatio.kit import Kit
+from disputatio.pipeline import ask
+from disputatio.store.in_memory import InMemory
+from disputatio.strategies.disputation.kinds import asked_kinds, is_of_the_kind
+from disputatio.strategies.disputation.things import speaks_of_asked
+from disputatio.types import Answer, Extraction, Passage
+
+
+@pytest.mark.parametrize(
+    ("question", "kinds"),
+    [
+        ("How much does the small crane weigh?", "mass"),
+        ("How much does a day ticket cost?", "money percent"),
+        ("What is the monthly rent of the hall?", "money percent"),
+        ("What is the rent group of the hall?", ""),
+        ("How many kilometres is the loop?", "length"),
+        ("How many berths does the harbour have?", "count"),
+        ("How long is the warranty?", "date duration length"),
+        ("Since when is the pier closed?", "date"),
+        ("Who runs the ferry?", "person"),
+        ("Where is the archive?", "place"),
+        ("What percentage is paid back?", "percent"),
+        ("Who built it and when was it opened?", ""),
+        ("Is smoking allowed?", ""),
+        ("Wie lange gilt die Karte?", "date duration"),
+        ("Wann öffnet das Bad?", "date"),
+        ("Wie viele Tage dauert die Frist?", "duration"),
+        ("门票多少钱？", "money percent"),
+        ("谁负责这座桥？", "person"),
+    ],
+)
+def test_the_kind_of_value_is_told_from_the_question(question: str, kinds: str) -> None:
+    assert asked_kinds(question) == frozenset(kinds.split())
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "told"),
+    [
+        ("How much does the small crane weigh?", "2.5 t", True),
+        ("How much does the small crane weigh?", "EUR 900", False),
+        ("How much does the small crane weigh?", "Ada Lund", False),
+        ("How much does a day ticket cost?", "12.50", True),
+        ("How much does a day ticket cost?", "free of charge", True),
+        ("How much does a day ticket cost?", "40 minutes", False),
+        ("What is the fee?", "2 %", True),
+        ("How many berths does the harbour have?", "about forty", True),
+        ("How many berths does the harbour have?", "the north pier", False),
+        ("How long is the warranty?", "two years", True),
+        ("How long is the warranty?", "until further notice", None),
+        ("How long is the warranty?", "30 kg", False),
+        ("Since when is the pier closed?", "3 May 2021", True),
+        ("Since when is the pier closed?", "before the storm season", None),
+        ("Since when is the pier closed?", "14 kg", False),
+        ("Who runs the ferry?", "12 May 1999", False),
+        ("Who runs the ferry?", "the Nordholm company", True),
+        ("门票多少钱？", "二十五元", True),
+        ("Is smoking allowed?", "in the yard", None),
+    ],
+)
+def test_a_value_of_another_kind_is_told(question: str, answer: str, told: bool | None) -> None:
+    assert is_of_the_kind(question, answer) is told
+
+
+def _passage(text: str, title: str = "") -> Passage:
+    return Passage(text=text, title=title)
+
+
+_WEIGHS, _NUMBER = "What does the QL-40 weigh?", "What is the number of the Elbe depot?"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "passage", "told"),
+    [
+        (_WEIGHS, "3 kg", _passage("The QL-45 weighs 3 kg."), False),
+        (_WEIGHS, "3 kg", _passage("It weighs 3 kg.", "QL-40 lamp"), True),
+        (_WEIGHS, "3 kg", _passage("It weighs 3 kg.", "A lamp"), None),
+        (_WEIGHS, "3 kg", _passage("The QL-40 weighs 2 kg. The QL-45 weighs 3 kg."), False),
+        (_WEIGHS, "3 kg", _passage("The QL-40 is new. It weighs 3 kg. The QL-45 is old."), True),
+        ("What does the QL40 Pro weigh?", "3 kg", _passage("The QL40 weighs 3 kg."), False),
+        ("What does the Merlin 700 weigh?", "3 kg", _passage("The Merlin 900 weighs 3 kg."), False),
+        ("What is the limit in version 2?", "30 EUR", _passage("The limit is 30 EUR.", "Rules, version 3"), False),
+        ("What was the yield in 2022?", "30 t", _passage("Year: 2021; Yield: 30 t."), False),
+        ("What was the yield in 2022?", "30 t", _passage("From 1 May 2021 the yield is 30 t."), None),
+        (_NUMBER, "4410", _passage("Depot: Rhine; Telephone: 4410."), False),
+        (_NUMBER, "4410", _passage("The Rhine depot has the number 4410."), False),
+        ("What is the number of Ada Lund?", "4410", _passage("Olaf Lund has the number 4410."), False),
+        ("What is the number of Ada Lund?", "4410", _passage("Her number is 4410."), None),
+        ("what does the 5 kg bag cost?", "9 EUR", _passage("Bag: 5 kg; Price: 9 EUR."), None),
+    ],
+)  # fmt: skip
+def test_another_thing_than_the_one_asked_about_is_told(
+    question: str, answer: str, passage: Passage, told: bool | None
+) -> None:
+    assert speaks_of_asked(question, answer, passage) is told
+
+
+class _Reader:
+    """A trained reader that finds the same words in every passage that has them."""
+
+    name = "fixed"
+
+    def __init__(self, answers: Sequence[str]) -> None:
+        self.answers = answers
+
+    def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
+        return [self._of(passage) for passage in passages]
+
+    def _of(self, passage: Passage) -> Extraction:
+        for answer in self.answers:
+            if (at := passage.text.find(answer)) >= 0:
+                return Extraction(answer=answer, start=at, end=at + len(answer), probability=0.98)
+        return Extraction(answer="", start=0, end=0, probability=0.1)
+
+
+def _answered(question: str, passages: Sequence[Passage], answers: Sequence[str]) -> Answer:
+    from disputatio.llm.scripted import Scripted
+
+    kit = Kit(model=Scripted([]), reader=_Reader(answers), retriever=InMemory(passages))
+    return ask(question, kit=kit, options={"reader": "encoder", "belief": False, "debate": 0}, verify=False)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "value", "feature"),
+    [
+        ("What is the salary of the harbour master?", "Harbour master: Olaf Berg.", "Olaf Berg", "kind"),
+        ("What does the QL-40 weigh?", "The QL-45 is heavy: it weighs 3 kg in all.", "3 kg", "thing"),
+    ],
+)  # fmt: skip
+def test_a_question_that_nothing_answers_abstains_and_shows_what_came_nearest(
+    question: str, text: str, value: str, feature: str
+) -> None:
+    answer = _answered(question, [_passage(text)], [value])
+    assert (answer.answers, answer.abstained) == ((), "no_evidence")
+    [position] = answer.conflict.positions
+    assert (position.answer, position.verdict, position.cause.feature) == (value, "rejected", feature)
+    assert "this came nearest" in str(answer)
+
+
+def test_the_next_model_neither_wins_nor_counts_beside_the_asked_one() -> None:
+    texts: Mapping[str, str] = {"QL-40": "2 kg", "QL-45": "3 kg", "QL-50": "3 kg"}
+    passages = [
+        Passage(text=f"The {name} lamp weighs {mass}.", source=f"{name}.example")
+        for name, mass in texts.items()
+    ]
+    assert _answered("What does the QL-40 weigh?", passages, ["2 kg", "3 kg"]).answers == ("2 kg",)
