@@ -86,7 +86,7 @@ _WEIGHS, _NUMBER = "What does the QL-40 weigh?", "What is the number of the Elbe
         (_WEIGHS, "3 kg", _passage("The QL-40 is new. It weighs 3 kg. The QL-45 is old."), True),
         ("What does the QL40 Pro weigh?", "3 kg", _passage("The QL40 weighs 3 kg."), False),
         ("What does the Merlin 700 weigh?", "3 kg", _passage("The Merlin 900 weighs 3 kg."), False),
-        ("What is the limit in version 2?", "30 EUR", _passage("The limit is 30 EUR.", "Rules, version 3"), False),
+        ("What is the limit in version 2?", "30 EUR", _passage("The limit is 30 EUR.", "Rules, v. 3"), False),
         ("What was the yield in 2022?", "30 t", _passage("Year: 2021; Yield: 30 t."), False),
         ("What was the yield in 2022?", "30 t", _passage("From 1 May 2021 the yield is 30 t."), None),
         (_NUMBER, "4410", _passage("Depot: Rhine; Telephone: 4410."), False),
