@@ -19,7 +19,7 @@ MODULES, LINES_OF_SRC, LINES_OF_BENCH = 460, 82_000, 12_500
 
 GROUND = (
     *("authority", "calling", "cancel", "causes", "databases", "dates", "errors", "events", "protocols"),
-    *("serialisation", "text", "trace", "types", "values"),
+    *("serialisation", "text", "trace", "types", "values", "versions"),
 )
 _BELOW = frozenset({"ground", "kit"})
 _STRATEGY = _BELOW | {"agents", "attribution", "reliability"}  # what a strategy is made of

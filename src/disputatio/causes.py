@@ -42,7 +42,9 @@ class Cause:
     `rivals` are the answers that it was compared with, the strongest first. `feature` is what tells most
     against an `off_topic` position; `strategy` is the one that kept a `kept` or left out a `not_kept` one; a
     `picked` one was one of `options` answers, on `notes` notes. `confidence` is what a model stated,
-    `remembered` that its memory says so. `remark` is a model's own sentence: untrusted, and only shown.
+    `remembered` that its memory says so. `succession` is how a document takes the place of that of a
+    `superseded` position, `quote` the words of either that say so. `remark` is a model's own sentence:
+    untrusted, and only shown.
     """
 
     kind: str
@@ -54,4 +56,6 @@ class Cause:
     notes: int | None = None
     confidence: Literal["high", "medium", "low"] | None = None
     remembered: bool = False
+    succession: str = ""
+    quote: str = ""
     remark: str = ""

@@ -1,8 +1,8 @@
 """The origin of a passage's date, and what may be decided by it.
 
-A document states its date (front matter, a page's own record, the header of a mail, a column of a table), or
-only its file has one: the day on which somebody saved or converted it. Only a stated date tells which of two
-documents is newer.
+A document states its date (front matter, a page's own record, the header of a mail, a column of a table,
+its own words, the name of its file), or only its file has one: the day on which somebody saved or converted
+it. That one does not tell which of two documents is newer; nor does a date against none.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from disputatio.types import Passage
 
+DECIDING = ("stated", "text", "name")  # origins of dates that tell which of two documents is newer
 _DAY = re.compile(r"(\d{4})(?:[-/](\d{2})(?:[-/](\d{2})(?:[T ].*)?)?)?", re.ASCII | re.DOTALL)
 
 
@@ -28,22 +29,41 @@ def stated_date(passage: Passage) -> str:
 
 
 def is_later(first: str, second: str) -> bool:
-    """Return whether an ISO date is later than another, as far as both go; any date is later than none.
+    """Return whether an ISO date is later than another, as far as both go; False where one is not known.
 
     >>> is_later("2019-03", "2018-12-30"), is_later("2019-03", "2019"), is_later("2019", "2019-03")
     (True, False, False)
+    >>> is_later("2019", ""), is_later("", "2019")
+    (False, False)
     """
-    return first > second and not (second and first.startswith(second))
+    length = min(len(first), len(second))
+    return first[:length] > second[:length]
 
 
-def stated_day(passage: Passage) -> str:
-    """Return the stated date in the form that can be compared: 2021, 2021-05 or 2021-05-31; else empty.
+def known_day(passage: Passage) -> str:
+    """Return the day that a passage's document is of, in the form that can be compared; empty if not known.
+
+    That is from when it is in force, where it says so; else its date, unless only its file has one.
 
     >>> dated = Passage(text="x", date="2021/05/31", date_origin="stated")
-    >>> stated_day(dated), stated_day(Passage(text="x", date="in spring", date_origin="stated"))
+    >>> known_day(dated), known_day(Passage(text="x", date="in spring", date_origin="stated"))
     ('2021-05-31', '')
+    >>> known_day(Passage(text="x", date="2013-12-23", date_origin="file"))
+    ''
     """
-    match = _DAY.fullmatch(stated_date(passage).strip())
+    for relation in passage.relations:
+        if relation.kind == "effective" and (day := iso_day(relation.target)):
+            return day
+    return iso_day(passage.date) if passage.date_origin in DECIDING else ""
+
+
+def iso_day(date: str) -> str:
+    """Return a date as 2021, 2021-05 or 2021-05-31; empty for another notation.
+
+    >>> iso_day("2021/05/31"), iso_day("2021-05-31T10:00:00Z"), iso_day("2021-13")
+    ('2021-05-31', '2021-05-31', '')
+    """
+    match = _DAY.fullmatch(date.strip())
     if match is None:
         return ""
     year, month, day = match.groups()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from disputatio.attribution.citations import escape_marks, quote_span
 from disputatio.causes import Cause, Rival, Support
-from disputatio.dates import is_later, stated_day
+from disputatio.dates import is_later, known_day
 from disputatio.text import sentences
 from disputatio.types import Answer, Conflict, ConflictKind, Passage, Position, PositionVerdict, Reply
 from disputatio.values import contradicts, matches, same_answer, states
@@ -26,7 +26,7 @@ class _Group:
 
     @property
     def newest(self) -> str:
-        return max(map(stated_day, self.passages), default="")
+        return max(map(known_day, self.passages), default="")
 
 
 def conflict_of(answer: Answer, reliabilities: Mapping[str, float]) -> Conflict:
@@ -177,7 +177,7 @@ def _is_outdated(group: _Group, accepted: Sequence[_Group]) -> bool:
     """Return whether every passage of a rejected position is dated and older than the newest accepted
     passage.
     """
-    dated = bool(group.passages) and all(map(stated_day, group.passages))
+    dated = bool(group.passages) and all(map(known_day, group.passages))
     return dated and any(is_later(other.newest, group.newest) for other in accepted)
 
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from disputatio.attribution.citations import escape_marks
 from disputatio.causes import Cause, Rival, Support
+from disputatio.text import one_line
 from disputatio.types import Position
 
 
@@ -75,8 +76,16 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
             "An answer that contradicts it has more reliable sources.",
             "{supported}{against}, whose sources are more reliable ({weights})",
         ),
+        "in_force": Wording(
+            "It is in force: what contradicts it is superseded.",
+            "{supported}; it is in force, which {rivals} is not",
+        ),
+        "superseded": Wording(
+            "A document of the same publisher with another answer takes the place of its own.",
+            "{supported}; {succession}",
+        ),
         "older": Wording(
-            "With as many votes, its passages are older or undated.",
+            "With as many votes, its passages are older.",
             "{supported}, last dated {date}, older than {rival} ({rival_date})",
         ),
         "less_likely": Wording(
@@ -124,7 +133,20 @@ _WEAK: Mapping[str, str] = MappingProxyType(
     }
 )
 
-_UNDATED = "{supported}, undated, while {rival} is dated {rival_date}"
+_SUCCESSIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "replaces": "superseded: what says {rival} replaces it",
+        "amends": "superseded: what says {rival} amends it",
+        "corrects": "superseded: what says {rival} corrects it",
+        "withdrawn": "it is withdrawn, and {rival} is in force",
+        "draft": "it is a draft, and {rival} is in force",
+        "version": "superseded: a higher version says {rival}",
+        "date": "superseded: a later version says {rival}",
+        "expired": "it is no longer in force, and {rival} is",
+        "not_in_force": "it is not yet in force, and {rival} is",
+    }
+)
+_LONGEST_QUOTE = 200  # characters of the words that say what replaces what
 _OTHER = Wording("", "{supported}{against}")  # a kind of a user's own strategy
 _NOWHERE = "no passage read says so in these words"
 
@@ -172,8 +194,6 @@ def _decided(cause: Cause) -> str:
     """Return the cause itself in English: what supports the position, and what that was compared with."""
     rival = cause.rivals[0] if cause.rivals else Rival(answer="another answer")
     text = CAUSES.get(cause.kind, _OTHER).sentence
-    if cause.kind == "older" and not cause.support.date:
-        text = _UNDATED
     return text.format(
         supported=_stated(cause.support),
         reader="source" if cause.support.passages is None else "passage",
@@ -185,6 +205,7 @@ def _decided(cause: Cause) -> str:
         weights=_weights(cause),
         votes=_votes(cause),
         chances=_chances(cause),
+        succession=_succession(cause),
         weakness=_WEAK.get(cause.feature or "", "too little supports it"),
         strategy=cause.strategy or "the strategy",
         cited=_count(cause.support.passages or 0, "passage"),
@@ -197,6 +218,16 @@ def _stated(support: Support) -> str:
     if support.passages is None:
         return f"given by {support_text(support)}"
     return f"stated in {support_text(support)}" if support.passages else _NOWHERE
+
+
+def _succession(cause: Cause) -> str:
+    """Return how a document takes the place of another: the relation, the dates, the words that say so."""
+    words = _SUCCESSIONS.get(cause.succession, "superseded by {rival}")
+    rival = cause.rivals[0] if cause.rivals else Rival(answer="another answer")
+    text = words.format(rival=rival.answer)
+    if cause.support.date and rival.support.date > cause.support.date:
+        text += f" ({rival.support.date} after {cause.support.date})"
+    return f"{text}: “{one_line(cause.quote)[:_LONGEST_QUOTE]}”" if cause.quote else text
 
 
 def _against(rivals: Sequence[Rival]) -> str:

@@ -12,6 +12,7 @@ from disputatio.errors import IngestError, InputError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store.ingesting.readers import clean, domain
 from disputatio.store.ingesting.split import count_words, split
+from disputatio.store.ingesting.statements import with_statements
 from disputatio.store.options import check_search, search_of
 from disputatio.store.reliabilities import reliable
 from disputatio.text import content_id
@@ -55,6 +56,7 @@ class InMemory:
             if not caller_passage.text.strip():
                 raise InputError(f"passage {number}: has no text")
             passage = _named(as_stated(caller_passage))
+            passage = passage if passage.document else with_statements(passage)
             twin = by_id.setdefault(passage.id, passage)
             if (twin.source, twin.text) != (passage.source, passage.text):
                 raise InputError(f"passage {number}: the id {passage.id!r} stands for another text already")

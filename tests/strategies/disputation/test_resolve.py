@@ -113,15 +113,17 @@ def test_copies_and_one_owner_are_one_vote() -> None:
 
 def test_of_two_equal_sides_the_newer_stands_and_the_older_is_called_outdated() -> None:
     answers, conflict = decide(
-        stated("5,930", "The population of Tarnwick was 5,930.", source="a", date="1998-06-01"),
-        stated("4,180", "In Tarnwick lives a population of 4,180.", source="b", date="2021-11-30"),
+        stated("5,930", "The population of Tarnwick was 5,930.", source="a", date="1998-06-01", owner="town"),
+        stated(
+            "4,180", "In Tarnwick lives a population of 4,180.", source="b", date="2021-11-30", owner="town"
+        ),
     )
     assert answers == ("4,180",)
     assert conflict.kind == "outdated"
-    assert position(conflict, "5,930").cause.kind == "older"
-    assert position(conflict, "4,180").cause.kind == "newest"
+    assert position(conflict, "5,930").cause.kind == "superseded"
+    assert position(conflict, "4,180").cause.kind == "in_force"
     reason = position(conflict, "5,930").reason
-    assert "last dated 1998-06-01, older than 4,180 (2021-11-30)" in reason
+    assert "a later version says 4,180 (2021-11-30 after 1998-06-01)" in reason
 
 
 def test_a_year_is_neither_older_nor_newer_than_a_month_of_it() -> None:
@@ -414,7 +416,9 @@ def test_what_reads_badly_and_is_not_believed_contradicts_nothing() -> None:
 def test_nothing_is_in_doubt_where_accounts_sources_or_dates_decide() -> None:
     mumbles = side("9", log_odds=-3)
     known = side("7", independent_votes=[("a", 0.9), ("b", 0.3)])
-    for leader in (side("7", votes=3, log_odds=-1), side("7", votes=2), known, side("7", date="2020")):
+    mumbles_dated, newer = side("9", log_odds=-3, date="2019"), side("7", date="2020")
+    assert sides_in_doubt(QUESTION, resolve(QUESTION, [newer, mumbles_dated]), "one") == []
+    for leader in (side("7", votes=3, log_odds=-1), side("7", votes=2), known):
         assert sides_in_doubt(QUESTION, resolve(QUESTION, [leader, mumbles]), "one") == []
     assert len(sides_in_doubt(QUESTION, resolve(QUESTION, [side("7", votes=2), side("9")]), "one")) == 2
 
@@ -466,10 +470,15 @@ def test_clearly_better_odds_decide_and_the_reason_says_how_likely_each_was() ->
     )
 
 
-def test_an_undated_side_falls_to_a_dated_one_and_is_called_undated_not_outdated() -> None:
-    newer, undated = side("7", date="2021"), side("9", log_odds=3.0)
-    assert reason_of(by_answer(newer, undated)["9"]) == "stated in 1 passage, undated, while 7 is dated 2021"
-    assert kind(newer, undated) == "misinformation"
+def test_a_date_against_none_decides_nothing() -> None:
+    for dated in (side("7", date="1931"), side("7", date="2021", log_odds=3.0)):
+        resolved = by_answer(dated, side("9", owner="registry"))
+        assert {each.verdict for each in resolved.values()} == {"unresolved"}
+
+
+def test_a_later_date_of_another_publisher_decides_nothing() -> None:
+    honest, planted = side("7", date="2021", owner="town"), side("9", date="2031", owner="stranger")
+    assert {each.verdict for each in by_answer(honest, planted).values()} == {"unresolved"}
 
 
 def test_an_older_side_that_was_outvoted_is_misinformation_not_outdated() -> None:

@@ -14,7 +14,7 @@ from disputatio.errors import InputError
 from disputatio.store.ingesting.documents import Document, passage_metadata
 from disputatio.store.ingesting.readers import clean, domain, with_source
 from disputatio.store.ingesting.split import split
-from disputatio.store.ingesting.statements import stored_metadata
+from disputatio.store.ingesting.statements import stored_metadata, with_statements
 from disputatio.text import content_id
 from disputatio.types import Passage
 
@@ -52,6 +52,7 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
     >>> [(one.start, one.end, one.text, one.document == done.document.id) for one in done.passages]
     [(0, 8, 'A zebra.', True)]
     """
+    document = with_statements(document, "" if document.row else document.path)
     metadata = stored_metadata(document)
     identity = identity_of(document, metadata, passage_id)
     spans = split(document.text)

@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 from disputatio.errors import IngestError, InputError
 from disputatio.store.ingesting.documents import FIELDS, Document, place
+from disputatio.versions.families import UNVERIFIED
 
 STDIN = "-"
-UPLOADS = "uploads"  # the owner of all that came from strangers: together they have one vote
+UPLOADS = UNVERIFIED  # the owner of all that came from strangers: together they have one vote
 
 
 def domain(url: str) -> str:

@@ -8,15 +8,42 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from disputatio.types import Passage, Relation
+from disputatio.versions.families import stem_of
+from disputatio.versions.stating import Statements, read_statements
 
 if TYPE_CHECKING:
     from disputatio.store.ingesting.documents import Document
 
+NounT = TypeVar("NounT", "Document", Passage)
 KEPT = "\x1e"  # a control, which names of fields are cleaned of
 _TEXTS = ("date_quote", "version", "family", "authority")
+
+
+def with_statements(noun: NounT, path: str = "") -> NounT:
+    """Return a document or passage with what it states of itself: its date, its version, its relations.
+
+    A date from a record or a person stays; the text and the name of the file at `path` come before the
+    properties of the file.
+
+    >>> made = with_statements(Passage(text="Updated 3 May 2024. Rain.", date="2013", date_origin="file"))
+    >>> made.date, made.date_origin, made.date_quote
+    ('2024-05-03', 'text', 'Updated 3 May 2024.')
+    """
+    stem = stem_of(path, noun.url)
+    version = noun.version or noun.metadata.get("version", "")
+    stated: Statements = read_statements(noun.text, title=noun.title, stem=stem, version=version)
+    about: dict[str, Any] = {
+        "version": noun.version or stated.version,
+        "family": noun.family or stated.family,
+        "relations": tuple(dict.fromkeys((*noun.relations, *stated.relations))),
+    }
+    if stated.date and noun.date_origin != "stated":
+        about |= {"date": stated.date, "date_origin": stated.date_origin, "date_quote": stated.date_quote}
+    return replace(noun, **about)
 
 
 def stored_metadata(noun: Document | Passage) -> str:

@@ -120,11 +120,12 @@ def _certificate(part: PartResult, reliabilities: Mapping[str, float]) -> Certif
     """Return how many liars the one answer survives against those that contradict it.
 
     Passages that could not be read count against it. None where votes did not decide: several answers or none,
-    passages without a source, or equal votes.
+    passages without a source, equal votes, or a version that is in force.
     """
     unread = [reading.passage for reading in part.readings if reading.reply.fault]
     accepted = [each for each in part.resolved if each.verdict == "accepted"]
-    if len(accepted) != 1 or any(map(is_open, part.resolved)):
+    superseded = any(each.side.is_superseded for each in part.resolved)
+    if len(accepted) != 1 or superseded or any(map(is_open, part.resolved)):
         return None
     winner, rivals = accepted[0].side, accepted[0].rivals
     named = all(passage.source for side in (winner, *rivals) for passage in side.passages)

@@ -2,7 +2,8 @@
 
 No model decides here. A side stands if its own log-odds are even or better (`sides`). Of two that stand, are about the
 same thing and differ in the answer, the one with more independent sources wins (near copies of a text are one; Dong et
-al. 2009), then the newer, then the one with the better contest score; different things keep their own answers.
+al. 2009), then the newer of one publisher, then the one with the better contest score; different things keep their own
+answers. Before all that, a side whose documents are superseded by those of another one falls to it, whatever votes it has.
 
 A planted text often reads better than a true one, so a short lead is open to doubt (`sides_in_doubt`): the sides that it
 is about, those that read too badly to stand among them, are put to the model's belief, and the contest score decides.
@@ -13,20 +14,22 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
 from disputatio.attribution.compared_votes import lost_vote, won_vote
 from disputatio.causes import Cause, Rival, Support
-from disputatio.dates import is_later, stated_day
+from disputatio.dates import known_day
+from disputatio.reliability.succession import is_later_published
 from disputatio.strategies.disputation.reading import PassageReading
-from disputatio.strategies.disputation.sides import Feature, Side, unfit, weakest
+from disputatio.strategies.disputation.sides import Feature, Side, successor_of, unfit, weakest
 from disputatio.text import bare_words
 from disputatio.types import Conflict, ConflictKind, Position, PositionVerdict
+from disputatio.versions.families import family_names
 
 # The steps that move a side after it is weighed, and the cause if it falls by one.
-MOVED: Mapping[str, str] = MappingProxyType({"belief": "disbelieved", "debate": "yielded"})
+MOVED: Mapping[str, str] = MappingProxyType({"belief": "disbelieved", "debate": "yielded", "date": "older"})
 SIMILARITIES: tuple[Feature, ...] = ("kinship", "resemblance")
 ALIKE = 0.8  # similarity from which two passages are taken to be about the same thing
 TIED = 1e-9  # log-odds apart: the rounding of a tie
@@ -59,6 +62,8 @@ class ResolvedSide:
     @property
     def probability(self) -> float:
         """The probability that the answer is right: that it is what is asked for, times its share among its rivals."""
+        if self.side.is_superseded and self.rivals:
+            return min(chance(self.side, ()), 1 - max(chance(rival, ()) for rival in self.rivals)) / 2
         return chance(self.side, self.rivals)
 
 
@@ -80,7 +85,10 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
     Sides that are likely enough to answer stand; if none is, the best one, unless it is hopeless. `expect` is how
     many answers the question has: `one`, `several` where things of one name have their own, or `auto`.
     """
-    standing = _standing(sides)
+    fallen = {
+        number: heir for number, side in enumerate(sides) if (heir := successor_of(side, sides)) is not None
+    }
+    standing = [number for number in _standing(sides) if number not in fallen]
     rivals = {
         number: [
             other
@@ -96,6 +104,12 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
     best = max((sides[number].log_odds for number in standing), default=0.0)
     resolved = []
     for number, side in enumerate(sides):
+        if number in fallen:
+            newer = sides[fallen[number]]
+            resolved.append(
+                ResolvedSide(side=side, verdict="rejected", cause=_superseded(side, newer), rivals=(newer,))
+            )
+            continue
         if number not in rivals:
             resolved.append(ResolvedSide(side=side, verdict="rejected", cause=_weakness(side)))
             continue
@@ -108,6 +122,9 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
             cause = _weakness(side)  # belief did not make up for how badly it reads
         else:
             cause = _cause(side, verdict, opponents, left, alone=len(sides) == 1)
+            older = [sides[other] for other, heir in fallen.items() if heir == number]
+            if cause.kind == "unopposed" and older:
+                cause = replace(cause, kind="in_force", rivals=_rivals(side, older, older))
         resolved.append(ResolvedSide(side=side, verdict=verdict, cause=cause, rivals=tuple(opponents)))
     return resolved
 
@@ -138,7 +155,7 @@ def sides_in_doubt(question: str, resolved: Sequence[ResolvedSide], expect: Expe
     plausible = [
         number
         for number, side in enumerate(sides)
-        if side.log_odds >= PLAUSIBLE and unfit(side.features) is None
+        if side.log_odds >= PLAUSIBLE and unfit(side.features) is None and successor_of(side, sides) is None
     ]
     rivals = {
         number: [
@@ -188,11 +205,11 @@ def subject_of(side: Side) -> str:
 def same_thing(question: str, first: Side, second: Side, expect: Expectation = "auto") -> bool:
     """Return whether two sides are about the same thing, as far as their passages show.
 
-    Those with similar texts are. Else titles decide, if both sides have one: of different things each has a
+    Versions of one document are, and those with similar texts. Else titles decide, if both sides have one: of different things each has a
     name that the other lacks. Without titles, subjects decide in the same way. If neither does, sides are about
     the same thing, unless several answers are expected.
     """
-    if expect == "one":
+    if expect == "one" or _of_one_family(first, second):
         return True
     if any(
         side.most_similar
@@ -208,6 +225,17 @@ def same_thing(question: str, first: Side, second: Side, expect: Expectation = "
     return not (first_names - second_names and second_names - first_names)
 
 
+def _of_one_family(first: Side, second: Side) -> bool:
+    """Return whether two sides have versions of one document: no namesakes, though their titles differ."""
+    return any(
+        (mine.version or theirs.version)
+        and mine.title != theirs.title
+        and family_names(mine) & family_names(theirs)
+        for mine in first.passages
+        for theirs in second.passages
+    )
+
+
 def expectation_of(question: str, expect: Expectation) -> Expectation:
     """Return how many answers to expect of a question: one that asks for a list has several.
 
@@ -217,14 +245,23 @@ def expectation_of(question: str, expect: Expectation) -> Expectation:
     return "several" if expect == "auto" and _ASKS_LIST.search(question) else expect
 
 
-def strength(side: Side) -> tuple[float, str, float]:
-    """Return the key that decides a contradiction: independent accounts, then date, then contest score."""
-    return round(side.accounts, 2), newest(side), side.contest_score
+def strength(side: Side) -> tuple[float, float]:
+    """Return the key by which sides are ordered: independent accounts, then contest score."""
+    return round(side.accounts, 2), side.contest_score
 
 
 def newest(side: Side) -> str:
-    """Return the latest date that a side's passages state, empty where none does."""
-    return max(map(stated_day, side.passages), default="")
+    """Return the latest date of a side's passages, empty where none has one."""
+    return max(map(known_day, side.passages), default="")
+
+
+def is_newer(side: Side, rival: Side) -> bool:
+    """Return whether a publisher says one thing later than another; never by an undated document."""
+    return _has_later(side, rival) and not _has_later(rival, side)
+
+
+def _has_later(side: Side, rival: Side) -> bool:
+    return any(is_later_published(mine, theirs) for mine in side.passages for theirs in rival.passages)
 
 
 def support_of(side: Side, rivals: Sequence[Side] = ()) -> Support:
@@ -285,12 +322,23 @@ def _shuts_out(rival: Side, side: Side) -> bool:
 
 def _settle(side: Side, rival: Side) -> int:
     """Return 1 or -1 if accounts or dates decide between two sides, whatever the model believes; else 0."""
-    (accounts, date, _), (rival_accounts, rival_date, _) = strength(side), strength(rival)
-    newer = is_later(date, rival_date) - is_later(rival_date, date)
-    lead = accounts - rival_accounts
+    newer = is_newer(side, rival) - is_newer(rival, side)
+    lead = round(side.accounts, 2) - round(rival.accounts, 2)
     if lead and (newer or abs(lead) >= CLEAR_LEAD or side.is_weighed or rival.is_weighed):
         return 1 if lead > 0 else -1
     return newer
+
+
+def _superseded(side: Side, heir: Side) -> Cause:
+    """Return why a side is superseded: the words of either document that say so."""
+    claims = sorted(side.superseded.values(), key=lambda claim: bool(claim.quote), reverse=True)
+    return Cause(
+        kind="superseded",
+        support=support_of(side),
+        rivals=(Rival(answer=heir.answer, support=support_of(heir)),),
+        succession=claims[0].kind,
+        quote=claims[0].quote,
+    )
 
 
 def _weakness(side: Side) -> Cause:
@@ -333,14 +381,14 @@ def _won(side: Side, rival: Side) -> str:
     """Return why a side beat its strongest rival: votes, then date, then odds."""
     if round(side.accounts, 2) > round(rival.accounts, 2):
         return won_vote(support_of(side), support_of(rival))
-    return "newest" if is_later(newest(side), newest(rival)) else "likeliest"
+    return "newest" if is_newer(side, rival) else "likeliest"
 
 
 def _lost(side: Side, winner: Side) -> str:
     """Return why a side lost to the strongest that stands: votes, then date, belief or debate, then odds."""
     if round(winner.accounts, 2) > round(side.accounts, 2):
         return lost_vote(support_of(side), support_of(winner))
-    if is_later(newest(winner), newest(side)):
+    if is_newer(winner, side):
         return "older"
     moved_by = min(side.moved, key=lambda name: side.moved[name], default="")
     return MOVED[moved_by] if moved_by and side.moved[moved_by] < 0 else "less_likely"
@@ -406,13 +454,6 @@ def _kind(resolved: Sequence[ResolvedSide]) -> ConflictKind:
         return "unresolved"
     beaten = [each for each in resolved if _is_beaten(each)]
     if beaten:
-        older = all(
-            newest(each.side)
-            and any(
-                is_later(newest(rival), newest(each.side)) and rival.accounts <= each.side.accounts
-                for rival in each.rivals
-            )
-            for each in beaten
-        )
+        older = all(each.cause.kind in ("superseded", "older") for each in beaten)
         return "outdated" if older else "misinformation"
     return "ambiguity" if sum(each.verdict == "accepted" for each in resolved) > 1 else "none"

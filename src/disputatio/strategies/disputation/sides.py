@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
+from disputatio.dates import is_later, iso_day, stated_date
 from disputatio.reliability.similarity import (
     content_similarity,
     content_stems,
@@ -21,6 +22,7 @@ from disputatio.reliability.similarity import (
     is_account,
     linked,
 )
+from disputatio.reliability.succession import Succession, best_claim
 from disputatio.strategies.disputation.kinds import is_of_the_kind
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.things import speaks_of_asked
@@ -53,6 +55,7 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
 UNFIT: tuple[Feature, ...] = ("thing", "kind")  # by which a side may be no answer at all
 # The contest score: a second account weighs as much as a clear belief (debate.py).
 ACCOUNTS = 2.5
+NEWER = 0.3  # by which an earlier stated date lowers it: less than settles anything
 READING = 0.2  # of the log-odds below even that its passages answer at all
 
 
@@ -63,7 +66,8 @@ class Side:
     `votes` is their weight, `independent_votes` each vote by name and weight, where one story retold by unknown
     sources has one. `log_odds` is that its passages answer the question, computed from `features`.
     `most_similar` is the reading with another answer that one of its own is most similar to; `moved` is by how
-    much belief and debate moved its contest score.
+    much date, belief and debate moved its contest score. `superseded` has the passages, by id, whose place a
+    document with another answer takes, `claimed` those of which one only says so.
     """
 
     answer: str
@@ -74,6 +78,13 @@ class Side:
     log_odds: float = 0.0
     moved: Mapping[str, float] = field(default_factory=dict)
     most_similar: PassageReading | None = None
+    superseded: Mapping[str, Succession] = field(default_factory=dict)
+    claimed: Mapping[str, Succession] = field(default_factory=dict)
+
+    @property
+    def is_superseded(self) -> bool:
+        """True if documents of other answers take the place of all of its own."""
+        return bool(self.superseded) and all(passage.id in self.superseded for passage in self.passages)
 
     @property
     def is_doubted(self) -> bool:
@@ -175,18 +186,22 @@ def weigh(
     without: Collection[str] = (),
     ranked: bool = True,
     alike: Alike | None = None,
+    day: str = "",
 ) -> list[Side]:
     """Return the sides with their votes, features and log-odds; the features of `without` count as usual.
+
+    What is superseded on a `day` by a document with another answer has no vote beside what is in force.
 
     `reliabilities` are the weights of sources' votes (`vote_weights`), empty if no reliability is known.
     With `ranked`, of two similar passages that differ in the answer the better-ranked is taken for the
     original; else a side is compared with every other. `alike` gives the similarity of passages.
     """
-    sides = sides_of(readings)
+    sides = _with_successions(sides_of(readings), day)
     ranks = {id(reading): rank for rank, reading in enumerate(readings)} if ranked else None
     weighed = []
     for side in sides:
-        votes = total_votes(side.passages, reliabilities)
+        voting = [passage for passage in side.passages if passage.id not in side.superseded] or side.passages
+        votes = total_votes(voting, reliabilities)
         similarity, most_similar = _most_similar(question, side, sides, ranks)
         features = _features(question, side) | {
             "votes": math.log(max(votes * (2 if reliabilities else 1), 0.05)),
@@ -197,13 +212,80 @@ def weigh(
             replace(
                 side,
                 votes=votes,
-                independent_votes=tuple(independent_votes(side.passages, reliabilities, alike)),
+                independent_votes=tuple(independent_votes(voting, reliabilities, alike)),
                 features=kept,
                 log_odds=log_odds(kept),
                 most_similar=most_similar,
             )
         )
-    return weighed
+    return _dated(_lifted(weighed))
+
+
+def _with_successions(sides: Sequence[Side], day: str) -> list[Side]:
+    """Return the sides with the passages whose place documents of other answers take."""
+    with_claims = []
+    for side in sides:
+        rivals = [passage for other in sides if other is not side for passage in other.passages]
+        claims = {passage.id: best_claim(passage, rivals, day) for passage in side.passages}
+        known = {name: claim for name, claim in claims.items() if claim is not None}
+        believed = {name: claim for name, claim in known.items() if claim.believed}
+        others = {name: claim for name, claim in known.items() if not claim.believed}
+        with_claims.append(replace(side, superseded=believed, claimed=others))
+    return with_claims
+
+
+def successor_of(side: Side, sides: Sequence[Side]) -> int | None:
+    """Return the number of the side that is in force in the place of a superseded one; None without one."""
+    seen: set[int] = set()
+    while side.is_superseded:
+        newer = {claim.newer.id for claim in side.superseded.values()}
+        found = next(
+            (
+                n
+                for n, other in enumerate(sides)
+                if other is not side and newer & {p.id for p in other.passages}
+            ),
+            None,
+        )
+        if found is None or found in seen:
+            return None
+        seen.add(found)
+        side, number = sides[found], found
+        if not side.is_superseded:
+            return number
+    return None
+
+
+def _lifted(sides: Sequence[Side]) -> list[Side]:
+    """Return the sides, each that supersedes another at least as likely to answer as that one.
+
+    They are versions of one document: how well the newer one reads tells nothing more. What is no answer at all
+    supersedes none.
+    """
+    out = {passage.id for side in sides if unfit(side.features) is not None for passage in side.passages}
+    sides = [
+        replace(side, superseded={name: c for name, c in side.superseded.items() if c.newer.id not in out})
+        for side in sides
+    ]
+    odds = [side.log_odds for side in sides]
+    for side in sides:
+        if (number := successor_of(side, sides)) is not None:
+            odds[number] = max(odds[number], side.log_odds)
+    return [replace(side, log_odds=value) for side, value in zip(sides, odds, strict=True)]
+
+
+def _dated(sides: Sequence[Side]) -> list[Side]:
+    """Return the sides, those moved a little that state an earlier date than a document of another publisher.
+
+    That alone settles nothing: anybody can write a date.
+    """
+    days = [max((iso_day(stated_date(passage)) for passage in side.passages), default="") for side in sides]
+    return [
+        replace(side, moved={**side.moved, "date": -NEWER})
+        if any(is_later(d, days[n]) for d in days)
+        else side
+        for n, side in enumerate(sides)
+    ]
 
 
 def _features(question: str, side: Side) -> dict[Feature, float]:
@@ -356,6 +438,10 @@ def _most_similar(
             for theirs in other.readings:
                 if ranks is not None and ranks[id(theirs)] >= ranks[id(mine)]:
                     continue
+                if mine.passage.id in side.superseded or theirs.passage.id in other.superseded:
+                    continue  # versions of one document are alike, and neither is an altered copy
+                if (claim := side.claimed.get(mine.passage.id)) and claim.newer.id == theirs.passage.id:
+                    continue  # what claims the place of another text is the alteration, if one is
                 ignored = (question, mine.answer, theirs.answer)
                 similarity = content_similarity(mine.passage.text, theirs.passage.text, ignored)
                 if similarity > best:

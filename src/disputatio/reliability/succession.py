@@ -1,0 +1,207 @@
+"""Succession of documents: which of two takes the place of the other, by what they state.
+
+A document may say that it replaces, amends or corrects another one, or that it is withdrawn or a draft;
+versions of one document have numbers and dates. Anybody can write such words. So a succession is believed
+where both documents are of one publisher (source or owner, if that is no stranger's upload), or where a
+person stated it; else it is shown and decides nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Literal, cast
+
+from disputatio.dates import is_later, known_day
+from disputatio.reliability.similarity import likeness
+from disputatio.text import bare_words
+from disputatio.types import Passage
+from disputatio.versions.days import days_in
+from disputatio.versions.families import UNVERIFIED, family_names, family_of, is_higher, version_in
+from disputatio.versions.phrases import EARLIER
+
+SuccessionKind = Literal[
+    "replaces", "amends", "corrects", "withdrawn", "draft", "version", "date", "expired", "not_in_force"
+]
+VERSIONS_ALIKE = 0.5  # share of word triples from which two texts of one publisher are versions of one text
+_FILE = re.compile(r".{1,200}\.(?:pdf|docx?|md|txt|html?|pptx?|xlsx?|csv|odt|rtf|eml)", re.IGNORECASE)
+_ACTS = ("replaces", "amends", "corrects")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Succession:
+    """One document, by a passage of it, takes the place of another one.
+
+    `quote` has the words that say so, of either document; empty where their numbers or dates tell. `believed`
+    is false for documents of different publishers: then it is shown and not used.
+    """
+
+    kind: SuccessionKind
+    newer: Passage
+    older: Passage
+    quote: str = ""
+    believed: bool = True
+
+
+def succession(newer: Passage, older: Passage, day: str = "") -> Succession | None:
+    """Return how the document of one passage takes the place of another's on a day; None if it does not.
+
+    Without a `day` everything that is stated is in force. Two that claim to replace each other do not.
+
+    >>> old = Passage(text="The fee is 5.", source="port", family="harbour fees", version="1")
+    >>> new = Passage(text="The fee is 7.", source="port", family="harbour fees", version="2")
+    >>> made = succession(new, old)
+    >>> (made.kind, made.believed) if made else None, succession(old, new)
+    (('version', True), None)
+    """
+    forward, back = _claimed(newer, older, day), _claimed(older, newer, day)
+    if forward is None or (back is not None and back.believed >= forward.believed):
+        return None
+    return forward
+
+
+def one_publisher(first: Passage, second: Passage) -> bool:
+    """Return whether two passages are of one source or owner; uploads of strangers are of none.
+
+    A file of a folder without a publisher is its own source, by its name: two of them are of one where they
+    are named as versions of one document.
+
+    >>> one, two = (Passage(text="x", source=f"fees-v{n}", family="fees") for n in (1, 2))
+    >>> one_publisher(one, two), one_publisher(one, Passage(text="x", source="note", family="note"))
+    (True, False)
+    """
+    if UNVERIFIED in (first.owner, second.owner):
+        return False
+    for mine, other in ((first.owner, second.owner), (first.source, second.source)):
+        if mine and mine == other:
+            return True
+    file, other_file = _file_family(first), _file_family(second)
+    return bool(file) and file == other_file
+
+
+def _file_family(passage: Passage) -> str:
+    """Return the family by the file's name, where that is all that is known of a passage's source."""
+    if passage.owner or passage.url:
+        return ""
+    if _FILE.fullmatch(passage.source):
+        return family_of(PurePath(passage.source).stem)
+    return passage.family if passage.family == family_of(passage.source) else ""
+
+
+def are_versions(first: Passage, second: Passage) -> bool:
+    """Return whether two documents are versions of one: by their names, or if one has none by their texts."""
+    names, others = family_names(first), family_names(second)
+    if names and others:
+        return bool(names & others)
+    return one_publisher(first, second) and likeness(first.text, second.text) >= VERSIONS_ALIKE
+
+
+def in_force(passage: Passage, day: str = "") -> bool:
+    """Return whether a passage's document is in force on a day, by what it says of itself."""
+    return not _why_not_in_force(passage, day)
+
+
+def _why_not_in_force(passage: Passage, day: str) -> tuple[SuccessionKind, str] | None:
+    """Return why a document is not in force on a day, and the words that say so; None if it is."""
+    for relation in passage.relations:
+        if relation.kind == "draft":
+            return "draft", relation.quote
+        if relation.kind == "withdrawn" and not day:
+            return "withdrawn", relation.quote
+        if relation.kind == "effective" and day and is_later(relation.target, day):
+            return "not_in_force", relation.quote
+        if relation.kind == "expires" and day and is_later(day, relation.target):
+            return "expired", relation.quote
+    return None
+
+
+def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
+    """Return what makes one document take the place of another, as far as its own side goes."""
+    if newer.document and newer.document == older.document:
+        return None
+    stated = next(
+        (
+            relation
+            for relation in newer.relations
+            if relation.by_person and relation.kind in _ACTS and is_named(relation.target, older)
+        ),
+        None,
+    )
+    if stated is not None:
+        return Succession(kind=cast("SuccessionKind", stated.kind), newer=newer, older=older)
+    if not in_force(newer, day):
+        return None
+    believed, related = one_publisher(newer, older), are_versions(newer, older)
+    later = is_later(known_day(newer), known_day(older))
+    earlier = is_later(known_day(older), known_day(newer))
+
+    def made(kind: SuccessionKind, quote: str) -> Succession:
+        return Succession(kind=kind, newer=newer, older=older, quote=quote, believed=believed)
+
+    for relation in newer.relations:
+        if relation.kind not in _ACTS:
+            continue
+        corrects = (
+            relation.kind == "corrects" and believed and not is_later(known_day(older), known_day(newer))
+        )
+        if corrects or is_named(relation.target, older, related=related):
+            return made(cast("SuccessionKind", relation.kind), relation.quote)
+    if (reason := _why_not_in_force(older, day)) is not None and related:
+        return made(*reason)
+    if not related or not believed:
+        return None  # a date or a number alone claims nothing of another publisher's document
+    if is_higher(newer.version, older.version) and not earlier:
+        return made("version", _words_of(newer))
+    if later and not is_higher(older.version, newer.version):
+        return made("date", newer.date_quote)
+    return None
+
+
+def is_named(target: str, passage: Passage, *, related: bool = False) -> bool:
+    """Return whether words such as "version 1", "the travel policy of 2019" stand for a passage's document.
+
+    Numbers, dates and "the previous version" stand for documents that are `related` only.
+
+    >>> policy = Passage(text="x", title="Travel policy", version="1", date="2019-03", date_origin="stated")
+    >>> is_named("the travel policy of 2019", policy), is_named("version 1", policy, related=True)
+    (True, True)
+    >>> is_named("version 3", policy, related=True), is_named("the leave policy", policy, related=True)
+    (False, False)
+    """
+    if target and target in (passage.id, passage.document, passage.title, passage.url):
+        return True
+    if _FILE.fullmatch(target):
+        target = PurePath(target).stem
+    number, _, _ = version_in(target)
+    day = next((day.iso for day in days_in(target) if day.iso != number), "")
+    if number and passage.version and number != passage.version:
+        return False
+    own_day = known_day(passage)
+    if day and own_day and not (own_day.startswith(day) or day.startswith(own_day)):
+        return False
+    named = set(bare_words(target))
+    names = [set(name.split()) for name in family_names(passage)]
+    if any(len(name) > 1 and name <= named for name in names) or family_of(target) in family_names(passage):
+        return True
+    if not related:
+        return False
+    matches = bool((number and passage.version) or (day and own_day))
+    return matches or not target or EARLIER.search(target) is not None
+
+
+def _words_of(passage: Passage) -> str:
+    """Return the words that give a document's version: its title, if that is it."""
+    return passage.title if version_in(passage.title)[0] == passage.version else ""
+
+
+def is_later_published(first: Passage, second: Passage) -> bool:
+    """Return whether the later of two documents of one publisher is the first, where both have a date."""
+    return one_publisher(first, second) and is_later(known_day(first), known_day(second))
+
+
+def best_claim(passage: Passage, rivals: Sequence[Passage], day: str = "") -> Succession | None:
+    """Return the best succession of a rival over a passage, a believed one first; None without any."""
+    claims = [claim for rival in rivals if (claim := succession(rival, passage, day)) is not None]
+    return max(claims, key=lambda claim: (claim.believed, bool(claim.quote)), default=None)

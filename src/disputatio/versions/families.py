@@ -1,0 +1,121 @@
+"""Families of documents: the name that versions of one document share, and the order of their versions."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import PurePath
+
+from disputatio.types import Passage
+from disputatio.versions.days import days_in
+
+UNVERIFIED = "uploads"  # the owner of what strangers uploaded
+LONGEST = 200  # characters of a name that are looked at
+_LABEL = (
+    "version|vers|ver|v|revision|révision|rev|release|edition|édition|issue|fassung|ausgabe|auflage|版本|版"
+)
+_NUMBER = r"(\d{1,4}(?:\.\d{1,4}){0,3})"
+_VERSION = re.compile(
+    rf"(?<![^\W_])(?:{_LABEL})[ _.:#-]{{0,3}}(?:n[or][ .]{{1,2}}|n°[ ]?)?{_NUMBER}(?![^\W_])"
+    rf"|第[ ]?{_NUMBER}[ ]?版"
+    rf"|(?<![\w.]){_NUMBER}(?:st|nd|rd|th|\.|e|ère|ème)?"
+    r"[ ](?:version|revision|edition|édition|fassung|ausgabe|auflage)(?![^\W_])",
+    re.IGNORECASE,
+)
+_FILE_DAY = re.compile(r"(?<!\d)([12]\d{3})[-_.]?(\d{2})[-_.]?(\d{2})(?!\d)")
+_FILE_MONTH = re.compile(r"(?<!\d)([12]\d{3})[-_.](\d{2})(?!\d)")
+_FILE_YEAR = re.compile(r"(?<![^\W_])((?:19|20)\d{2})(?![^\W_])")
+# Words that tell versions apart, and name nothing.
+_STATES = frozenset({
+    *("final", "draft", "entwurf", "brouillon", "projet", "old", "new", "neu", "alt", "ancien", "nouveau"),
+    *("nouvelle", "copy", "kopie", "copie", "signed", "latest", "current", "aktuell", "actuel", "superseded"),
+    *("withdrawn", "archived", "revised", "corrected", "correction", "updated", "update", "the", "a", "an"),
+    *("der", "die", "das", "le", "la", "les", "l", "of", "for", "und", "and", "et", "de", "des", "du"),
+})  # fmt: skip
+_GENERIC = frozenset({
+    *("document", "doc", "file", "index", "page", "untitled", "scan", "readme", "stdin", "text", "note"),
+    *("notes", "dokument", "seite"),
+})  # fmt: skip
+_WORD = re.compile(r"[^\W_]+")
+
+
+def family_of(name: str) -> str:
+    """Return the name that a title, or a file's name without its ending, shares with other versions.
+
+    >>> family_of("Travel policy, version 2 (March 2025)"), family_of("travel_policy-v1-2022-03-01")
+    ('travel policy', 'travel policy')
+    >>> family_of("Reisekosten_Fassung 3_final"), family_of("2025-01-28"), family_of("document (2)")
+    ('reisekosten', '', '')
+    """
+    text = unicodedata.normalize("NFKC", name[:LONGEST]).casefold()
+    for form in (_FILE_DAY, _FILE_MONTH):
+        text = form.sub(" ", text)
+    for day in reversed(list(days_in(text))):
+        text = f"{text[: day.start]} {text[day.end :]}"
+    text = _FILE_YEAR.sub(" ", _VERSION.sub(" ", text))
+    words = [word for word in _WORD.findall(text) if word not in _STATES]
+    letters = [word for word in words if not word.isdigit()]
+    if not letters or set(letters) <= _GENERIC or (len(letters) == 1 and len(letters[0]) < 2):
+        return ""
+    return " ".join(words)
+
+
+def version_in(text: str) -> tuple[str, int, int]:
+    """Return the first version that a text names and where it stands; empty if there is none.
+
+    >>> version_in("Travel policy, version 2.1"), version_in("travel-policy-v2"), version_in("2nd edition")[0]
+    (('2.1', 15, 26), ('2', 14, 16), '2')
+    >>> version_in("an overview of 3 things")[0]
+    ''
+    """
+    match = _VERSION.search(text)
+    if match is None:
+        return "", 0, 0
+    return next(part for part in match.groups() if part), match.start(), match.end()
+
+
+def is_higher(first: str, second: str) -> bool:
+    """Return whether a version is higher than another; False where one is not known.
+
+    >>> is_higher("2", "1.9"), is_higher("2.0", "2"), is_higher("10", "9"), is_higher("2", "")
+    (True, False, True, False)
+    """
+    return bool(first and second) and _parts(first) > _parts(second)
+
+
+def day_of_name(stem: str) -> str:
+    """Return the date in the name of a file without its ending, in ISO form; empty if there is none.
+
+    >>> day_of_name("minutes-2025-01-28"), day_of_name("20250128 report"), day_of_name("report_2025-01")
+    ('2025-01-28', '2025-01-28', '2025-01')
+    >>> day_of_name("budget 2024"), day_of_name("policy March 2025"), day_of_name("form-120045")
+    ('2024', '2025-03', '')
+    """
+    stem = stem[:LONGEST]
+    for form in (_FILE_DAY, _FILE_MONTH):
+        for match in form.finditer(stem):
+            if day := next(days_in("-".join(match.groups())), None):
+                return day.iso
+    named = next(days_in(stem.replace("_", " ").replace("-", " ")), None)
+    if named is not None and len(named.iso) > 4:
+        return named.iso
+    years = _FILE_YEAR.findall(stem)
+    return str(years[0]) if len(set(years)) == 1 else ""
+
+
+def stem_of(path: str, url: str = "") -> str:
+    """Return the name of a document's file without its ending, or the last part of its address."""
+    name = path or url.partition("?")[0].partition("#")[0].rstrip("/")
+    return PurePath(name).stem if name and not name.startswith("passage:") else ""
+
+
+def family_names(passage: Passage) -> frozenset[str]:
+    """Return the names of the families that a passage's document may belong to: by its file, by its title."""
+    return frozenset({passage.family, family_of(passage.title)} - {""})
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    parts = [int(part) for part in version.split(".")]
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return tuple(parts)

@@ -1,0 +1,240 @@
+"""Statements of a document on itself: its date, its version, and what it does to other documents.
+
+They are looked for where documents state such things: the first and the last characters of the text, the
+title and the name of the file; in English, German, French and, for the commonest, Chinese. What is read is
+data with the words that say so, and decides nothing by itself (`succession`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from disputatio.types import DateOrigin, Relation
+from disputatio.versions.days import Day, day_at, days_in
+from disputatio.versions.families import day_of_name, family_of, version_in
+from disputatio.versions.phrases import (
+    ACTS,
+    BY,
+    DATED,
+    DRAFT,
+    DRAFT_LINE,
+    EARLIER,
+    EFFECTIVE,
+    EXPIRES,
+    GOES_ON,
+    GONE,
+    IS_DRAFT,
+    ITSELF,
+    NEEDED,
+    OF_THIS,
+    SENTENCE_END,
+    STATE_LINE,
+    STEMS,
+    THIS,
+)  # fmt: skip
+
+HEAD, FOOT = 3_000, 1_000  # characters of a text in which it speaks of itself
+AT_HEAD = 1_500  # characters in which its date stands
+SHORT = 80  # characters of a line that may be a date or a version
+LINES = 12  # lines at the head of which one may be a date alone
+LONGEST = 400  # characters of a sentence that is looked at
+MOST = 8  # relations of one document
+MOST_WORDS = 8  # beside the date in a sentence that does no more than state it
+AS_OF = ("as of", "as at", "stand")  # said of what is told, in a sentence of any length
+_NEAR = 24  # characters between words such as "in force from" and their date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statements:
+    """The statements of a document on itself: `date` in ISO form with its origin and the words around it."""
+
+    date: str = ""
+    date_origin: DateOrigin = ""
+    date_quote: str = ""
+    version: str = ""
+    family: str = ""
+    relations: tuple[Relation, ...] = ()
+
+
+def read_statements(text: str, *, title: str = "", stem: str = "", version: str = "") -> Statements:
+    """Return what a document states of itself; `stem` is its file's name, `version` what its record gives.
+
+    >>> made = read_statements("Version 2\\nIn force from 1 March 2025. This policy replaces version 1.")
+    >>> made.date, made.date_quote, made.version
+    ('2025-03-01', 'In force from 1 March 2025.', '2')
+    >>> [(relation.kind, relation.target) for relation in made.relations]
+    [('effective', '2025-03-01'), ('replaces', 'version 1')]
+    >>> read_statements("The ferry is withdrawn in winter.", stem="minutes-2025-01-28").date
+    '2025-01-28'
+    """
+    pieces = list(_pieces(text))
+    version = _own_version(text, title, stem, version)
+    relations: list[Relation] = []
+    for piece in pieces:
+        relations += (relation for relation in _relations(piece, version) if relation not in relations)
+    if (DRAFT.search(title) or DRAFT.search(stem)) and all(each.kind != "draft" for each in relations):
+        relations.append(Relation(kind="draft", quote=title if DRAFT.search(title) else stem))
+    date, quote = _date_of(text, pieces, relations)
+    origin: DateOrigin = "text" if date else ""
+    if not date and (date := day_of_name(stem) or _day_of_title(title)):
+        origin, quote = "name", stem if day_of_name(stem) else title
+    return Statements(
+        date=date,
+        date_origin=origin,
+        date_quote=quote,
+        version=version,
+        family=family_of(stem),
+        relations=tuple(relations[:MOST]),
+    )
+
+
+def _day_of_title(title: str) -> str:
+    """Return the month or day that a title ends with: "Minutes, 28 January 2025"; no bare year."""
+    days = [day for day in days_in(title[:LONGEST]) if len(day.iso) > 4]
+    return days[0].iso if len(days) == 1 else ""
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield the sentences and lines at the head and the foot of a text that may state something."""
+    parts = [text] if len(text) <= HEAD + FOOT else [text[:HEAD], text[-FOOT:]]
+    for part in parts:
+        lower = part.lower()
+        stems = [stem for stem in STEMS if stem in lower]
+        for piece in SENTENCE_END.split(part) if stems else ():
+            short = (piece or "").strip()[:LONGEST]
+            if short and any(stem in short.lower() for stem in stems):
+                yield short
+
+
+def _own_version(text: str, title: str, stem: str, version: str) -> str:
+    """Return the version that a record, the title, the file's name or a short line at the head gives."""
+    for words in (f"version {version}" if version else "", title, stem):
+        if found := version_in(words[:LONGEST])[0]:
+            return found
+    for line in _head_lines(text):
+        found, start, _ = version_in(line)
+        before = line[:start]
+        names_another = any(form.search(before) for form in (BY, EARLIER, *(form for _, form in ACTS)))
+        if found and not names_another and not GONE.search(line):
+            return found
+    return ""
+
+
+def _head_lines(text: str) -> list[str]:
+    """Return the short ones of the first lines."""
+    lines = (line.strip() for line in text[:AT_HEAD].split("\n"))
+    return [line for line in [line for line in lines if line][:LINES] if len(line) <= SHORT]
+
+
+# --- relations ------------------------------------------------------------------------------------
+def _relations(piece: str, version: str) -> Iterator[Relation]:
+    """Yield what a sentence of a document says of others, or of the document itself."""
+    for kind, form in (("effective", EFFECTIVE), ("expires", EXPIRES)):
+        if (day := _day_after(piece, form)) is not None:
+            yield Relation(kind=kind, target=day.iso, quote=piece)  # type: ignore[arg-type]  # two of the kinds
+    if (DRAFT_LINE.match(piece) and len(piece) <= 80) or (IS_DRAFT.search(piece) and THIS.search(piece)):
+        yield Relation(kind="draft", quote=piece)
+    if (by := BY.search(piece)) is not None and _speaks_of_itself(piece[: by.start()], version):
+        yield Relation(kind="withdrawn", target=_target(piece[by.end() :]), quote=piece)
+        return
+    acted = False
+    if (earlier := OF_THIS.search(piece)) and not ACTS[0][1].search(piece) and not GONE.search(piece):
+        acted = True
+        yield Relation(kind="corrects", target=earlier[0], quote=piece)
+    for kind, form in ACTS:
+        match = form.search(piece)
+        if match is None or acted:
+            continue
+        target = _target(piece[match.end() :])
+        acts = _speaks_of_itself(piece[: match.start()], version)
+        if kind == "corrects":
+            acts = acts or EARLIER.search(piece[: match.start()]) is not None
+        if acts and (target or kind == "corrects"):
+            acted = True
+            yield Relation(kind=kind, target=target, quote=piece)
+    gone = None if acted else GONE.search(piece)
+    if gone is None:
+        return
+    subject = piece[: gone.start()]
+    named = version_in(subject)[0]
+    if (named and named != version) or (EARLIER.search(subject) and not THIS.match(subject.strip())):
+        yield Relation(kind="replaces", target=_target(subject), quote=piece)
+    elif STATE_LINE.match(piece) or THIS.search(subject) or (named and named == version):
+        yield Relation(kind="withdrawn", quote=piece)
+
+
+def _speaks_of_itself(before: str, version: str) -> bool:
+    """Return whether the words before a verb stand for the document: "this policy", "version 2", nothing."""
+    if len(before) > 120:
+        return False
+    named = version_in(before)[0]
+    is_named = ITSELF.match(before) is not None or bool(named and named == version)
+    return is_named or bool(THIS.search(before) or GOES_ON.match(before))
+
+
+def _target(words: str) -> str:
+    """Return the other document as a sentence names it."""
+    return SENTENCE_END.split(words, maxsplit=1)[0].strip(" \t:：,.。-–—").partition("\n")[0][:120].strip()
+
+
+# --- dates ----------------------------------------------------------------------------------------
+def _day_after(piece: str, form: re.Pattern[str]) -> Day | None:
+    """Return the date that follows words such as "in force from"; None where they or it are missing."""
+    for match in form.finditer(piece):
+        if (day := day_at(piece, match.end(), _NEAR)) is None or EARLIER.search(piece[: match.start()]):
+            continue
+        between, after = piece[match.end() : day.start], piece[day.end :].casefold()
+        starts = match[0].casefold().startswith
+        ends = next((ends for start, ends in NEEDED.items() if starts(start)), ("",))
+        is_near = not any(mark in between for mark in ".;(") and len(between.split()) <= 3
+        if is_near and any(end in after for end in ends):
+            return day
+    return None
+
+
+def _date_of(text: str, pieces: list[str], relations: list[Relation]) -> tuple[str, str]:
+    """Return the date that a text states of itself, and the words that state it.
+
+    From when it is in force comes first, then a line at its head that is a date or a version with one, then
+    words such as "updated".
+    """
+    for relation in relations:
+        if relation.kind == "effective":
+            return relation.target, relation.quote
+    for line in _head_lines(text):
+        if (day := _date_line(line)) is not None:
+            return day.iso, line
+    head = text[:AT_HEAD]
+    for piece in pieces:
+        day = _day_after(piece, DATED) if piece in head else None
+        if day is None:
+            continue
+        label = DATED.search(piece)
+        words = f"{piece[: day.start]} {piece[day.end :]}".split()
+        if (label and label[0].casefold() in AS_OF) or (len(day.iso) > 4 and len(words) <= MOST_WORDS):
+            return day.iso, piece
+    return "", ""
+
+
+def _date_line(line: str) -> Day | None:
+    """Return the date of a line that is one, after a place, a version or words such as "dated"."""
+    if not any(map(str.isdigit, line)):
+        return None
+    days = list(days_in(line))
+    if len(days) != 1:
+        return None
+    [day] = days
+    before, after = line[: day.start].strip(" ,(–—-"), line[day.end :].strip(" .)")
+    has_version = bool(version_in(line)[0])
+    if len(day.iso) == 4 and not has_version:
+        return None
+    labelled = not before or has_version or DATED.search(before) or _place(before, line[: day.start])
+    follows = not after or (not before and after[0] in ",:–—|-") or has_version
+    return day if labelled and follows and len(f"{before} {after}".split()) <= 6 else None
+
+
+def _place(before: str, whole: str) -> bool:
+    """Return whether the words before a date are a place, as in a letter: "Tarnwick, 12 March"."""
+    return whole.rstrip().endswith((",", ", le", ", den")) and before[:1].isupper() and ":" not in before

@@ -1,0 +1,93 @@
+"""Statements of documents on themselves: dates in words, versions, what they do to other documents."""
+
+from __future__ import annotations
+
+import pytest
+
+from disputatio.versions.stating import read_statements
+
+DATES = [
+    ("Ladder rules\n\nIn force from 1 May 2024. Ladders are checked weekly.", "2024-05-01"),
+    ("Leiterordnung\nGültig ab 1. Mai 2024\n\nLeitern werden geprüft.", "2024-05-01"),
+    ("Die Ordnung tritt am 1. Mai 2024 in Kraft.", "2024-05-01"),
+    ("Règlement des échelles\nEn vigueur à compter du 1er mai 2024", "2024-05-01"),
+    ("梯子管理规定\n本规定自2024年5月1日起施行。", "2024-05-01"),
+    ("Effective: 2024-05-01\nLadders.", "2024-05-01"),
+    ("Ladder rules\nVersion 2, May 2024\nText.", "2024-05"),
+    ("Ladder rules\nStand: Mai 2024\nText.", "2024-05"),
+    ("Corle, 3 May 2024\n\nDear neighbours,", "2024-05-03"),
+    ("Fait à Lyon, le 3 mai 2024\n\nChers voisins,", "2024-05-03"),
+    ("Last updated on May 3, 2024. The wall is old.", "2024-05-03"),
+    ("Minutes\nDate: 03.05.2024\nPresent: all", "2024-05-03"),
+    ("As of 2021 the wall had nine gates.", "2021"),
+    ("The wall was built in 1205 and burnt on 3 May 1641.", ""),
+    ("Born: 3 May 1931\nAnn Doyle was a singer.", ""),
+    ("Published in 1981 by Corle Press, it sold well.", ""),
+    ("He trat am 3. Mai 2024 zurück.", ""),
+    ("The previous rules were in force from 1 May 2019.", ""),
+    ("Issued on 03/05/2024", ""),  # nobody can tell the month, and a bare year is too little here
+]
+
+
+@pytest.mark.parametrize(("text", "date"), DATES)
+def test_a_date_is_read_where_a_document_states_it(text: str, date: str) -> None:
+    stated = read_statements(text)
+    assert stated.date == date
+    assert stated.date_quote in text
+    assert bool(stated.date_quote) == bool(date)
+
+
+RELATIONS = [
+    ("This version replaces version 1.", "replaces", "version 1"),
+    ("Supersedes: the ladder rules of 2019", "replaces", "the ladder rules of 2019"),
+    ("Diese Fassung ersetzt die Fassung vom 1. März 2019.", "replaces", "die Fassung vom 1. März 2019"),
+    ("Elle annule et remplace la version 1.", "replaces", "la version 1"),
+    ("本规定取代版本1。", "replaces", "版本1"),
+    ("All earlier versions are void.", "replaces", "All earlier versions are"),
+    ("Version 1 is no longer valid.", "replaces", "Version 1 is"),
+    ("This order amends section 3 of the ladder rules.", "amends", "section 3 of the ladder rules"),
+    ("Diese Satzung ändert § 3 der Leiterordnung.", "amends", "§ 3 der Leiterordnung"),
+    ("Correction: the wall has nine gates, not eight.", "corrects", "the wall has nine gates, not eight"),
+    ("An earlier version of this page gave another year.", "corrects", "earlier version of this"),
+    ("Status: withdrawn", "withdrawn", ""),
+    ("This notice was superseded by notice 12.", "withdrawn", "notice 12"),
+    ("DRAFT for comment", "draft", ""),
+    ("Dies ist noch nicht beschlossen.", "draft", ""),
+    ("Valid until 31 December 2024", "expires", "2024-12-31"),
+]
+
+
+@pytest.mark.parametrize(("sentence", "kind", "target"), RELATIONS)
+def test_a_relation_is_read_with_its_target_and_its_words(sentence: str, kind: str, target: str) -> None:
+    [relation] = read_statements(f"Ladder rules\n\n{sentence}\n\nLadders are checked.").relations
+    assert (relation.kind, relation.target, relation.quote) == (kind, target, sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The new ferry replaces the old ferry.",
+        "He corrects the proofs of the book.",
+        "They drink draft beer in Corle.",
+        "The team withdrew, and its shirt was retired.",
+        "Tickets are void without a stamp.",
+    ],
+)
+def test_what_a_text_tells_of_the_world_is_no_relation(sentence: str) -> None:
+    assert read_statements(f"Ladder rules\n\n{sentence}").relations == ()
+
+
+def test_a_version_is_read_in_title_name_or_head_and_not_where_another_is_named() -> None:
+    assert read_statements("x", title="Ladder rules, version 3").version == "3"
+    assert read_statements("x", stem="ladder-rules_v2.1").version == "2.1"
+    assert read_statements("Ladder rules\nFassung 4\nText").version == "4"
+    assert read_statements("Ladder rules\nReplaces version 1").version == ""
+    assert read_statements("x", stem="ladder-rules", version="7").version == "7"
+
+
+def test_only_the_head_and_the_foot_of_a_long_text_are_read() -> None:
+    filler = "The wall is long and old. " * 400
+    assert read_statements(f"{filler}This order replaces version 1.{filler}").relations == ()
+    assert read_statements(f"{filler}\nThis order replaces version 1.").relations[0].kind == "replaces"
+    crowd = "\n".join(f"This order replaces version {n}." for n in range(1, 100))
+    assert len(read_statements(crowd).relations) <= 8
