@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from disputatio.dates import is_later, stated_day
+from disputatio.dates import is_later, known_day
 from disputatio.types import Passage, Relation, Side, Source
 
 _SIDES: tuple[Side, Side] = ("first", "second")
@@ -42,8 +42,8 @@ def side_of(first: bool, second: bool) -> Side:
 
 
 def newer(first: Passage, second: Passage) -> Side:
-    """Return the side whose stated date is later."""
-    ours, theirs = stated_day(first), stated_day(second)
+    """Return the side whose date is later, by what it states or the name of its file."""
+    ours, theirs = known_day(first), known_day(second)
     if not ours or not theirs:
         return ""
     return side_of(is_later(ours, theirs), is_later(theirs, ours))
