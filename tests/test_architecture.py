@@ -18,7 +18,7 @@ ROOMS, ARROWS, PUBLIC_NAMES = 39, 285, 68  # the most there may be, as scripts/s
 MODULES, LINES_OF_SRC, LINES_OF_BENCH = 460, 82_000, 12_500
 
 GROUND = (
-    *("authority", "calling", "cancel", "causes", "databases", "dates", "errors", "events", "protocols"),
+    *("authority", "calling", "cancel", "causes", "databases", "errors", "events", "protocols"),
     *("serialisation", "text", "trace", "types", "values", "versions"),
 )
 _BELOW = frozenset({"ground", "kit"})

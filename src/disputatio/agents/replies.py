@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from disputatio.dates import stated_date
 from disputatio.errors import ReplyError
 from disputatio.text import fence
 from disputatio.types import Abstention, Completion, Passage, Reply
 from disputatio.values import bears, states
+from disputatio.versions.dates import stated_date
 
 MOST_CHARACTERS = 8_000  # a longer reply is unusable
 

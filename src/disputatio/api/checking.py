@@ -13,7 +13,6 @@ from disputatio.api.asking import kit_with
 from disputatio.contradictions.baseline import read_baseline
 from disputatio.contradictions.check import SEVERITIES, Progress, find
 from disputatio.contradictions.standing import Text
-from disputatio.dates import as_stated
 from disputatio.errors import ConfigError, IngestError, InputError, UnknownName
 from disputatio.protocols import MinimalLLM
 from disputatio.store import contract
@@ -25,6 +24,7 @@ from disputatio.store.ingesting.source import with_source
 from disputatio.store.own_passages import PassageLike, as_passages
 from disputatio.store.passage_files import read_passages
 from disputatio.types import Check, Contradiction, Passage, Severity, Source, Statement
+from disputatio.versions.dates import as_stated
 
 _ROWS = (".jsonl", ".ndjson")
 CALLS = 200  # of a model, at most, unless another number is given

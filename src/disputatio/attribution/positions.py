@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from disputatio.attribution.citations import escape_marks, quote_span
 from disputatio.causes import Cause, Rival, Support
-from disputatio.dates import is_later, known_day
 from disputatio.text import sentences
 from disputatio.types import Answer, Conflict, ConflictKind, Passage, Position, PositionVerdict, Reply
 from disputatio.values import contradicts, matches, same_answer, states
+from disputatio.versions.dates import is_later, known_day
 
 
 @dataclass(slots=True)

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from disputatio.dates import is_later, known_day
 from disputatio.types import Passage, Relation, Side, Source
+from disputatio.versions.dates import is_later, known_day
 
 _SIDES: tuple[Side, Side] = ("first", "second")
 _MEETING = re.compile(

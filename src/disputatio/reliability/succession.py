@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal, cast
 
-from disputatio.dates import is_later, known_day
 from disputatio.reliability.similarity import likeness
 from disputatio.text import bare_words
 from disputatio.types import Passage
+from disputatio.versions.dates import is_later, known_day
 from disputatio.versions.days import days_in
 from disputatio.versions.families import UNVERIFIED, family_names, family_of, is_higher, version_in
 from disputatio.versions.phrases import EARLIER

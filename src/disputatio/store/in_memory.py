@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from disputatio.dates import as_stated
 from disputatio.errors import IngestError, InputError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store.ingesting.readers import clean, domain
@@ -17,6 +16,7 @@ from disputatio.store.options import check_search, search_of
 from disputatio.store.reliabilities import reliable
 from disputatio.text import content_id
 from disputatio.types import Hit, Passage
+from disputatio.versions.dates import as_stated
 
 if TYPE_CHECKING:
     from disputatio.store.segments.searcher import Searcher

@@ -1,5 +1,5 @@
-"""Time in documents: the dates that they state, their versions, and which of them replaces which.
+"""Time in documents: the dates that they state, their versions, and what they do to each other.
 
-`days` reads dates in words, `stating` what the head of a document states, `families` which documents are
-versions of one, `succession` which of two takes the place of the other.
+`dates` compares dates, `days` reads them in words; `stating` reads what a document states of itself, by
+`phrases`; `families` tells which documents are versions of one.
 """

@@ -20,7 +20,6 @@ from types import MappingProxyType
 from typing import Any
 
 from disputatio.agents.replies import parse_object
-from disputatio.dates import stated_date
 from disputatio.errors import InputError, ReplyError, UnknownName
 from disputatio.kit import Kit, chat
 from disputatio.protocols import Retriever
@@ -34,6 +33,7 @@ from disputatio.text import (
     squad_normalise,
 )
 from disputatio.types import Passage, Prompt, Sampling
+from disputatio.versions.dates import stated_date
 
 FACT_SYSTEM = """\
 You write one question of fact that a passage answers, to be put to people who have not read it. The passage \

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from disputatio.dates import as_stated
 from disputatio.errors import InputError
 from disputatio.store.ingesting.documents import Document, passage_metadata
 from disputatio.store.ingesting.readers import clean, domain, with_source
@@ -17,6 +16,7 @@ from disputatio.store.ingesting.split import split
 from disputatio.store.ingesting.statements import stored_metadata, with_statements
 from disputatio.text import content_id
 from disputatio.types import Passage
+from disputatio.versions.dates import as_stated
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,12 +20,12 @@ from typing import Literal
 
 from disputatio.attribution.compared_votes import lost_vote, won_vote
 from disputatio.causes import Cause, Rival, Support
-from disputatio.dates import known_day
 from disputatio.reliability.succession import is_later_published
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.sides import Feature, Side, successor_of, unfit, weakest
 from disputatio.text import bare_words
 from disputatio.types import Conflict, ConflictKind, Position, PositionVerdict
+from disputatio.versions.dates import known_day
 from disputatio.versions.families import family_names
 
 # The steps that move a side after it is weighed, and the cause if it falls by one.

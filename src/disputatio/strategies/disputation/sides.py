@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
-from disputatio.dates import is_later, iso_day, stated_date
 from disputatio.reliability.similarity import (
     content_similarity,
     content_stems,
@@ -29,6 +28,7 @@ from disputatio.strategies.disputation.things import speaks_of_asked
 from disputatio.text import bare_words, stem
 from disputatio.types import Passage
 from disputatio.values import canonical, contradicts, groups, matches
+from disputatio.versions.dates import is_later, iso_day, stated_date
 
 Feature = Literal[
     "votes", "lead", "certainty", "prose", "answered", "kind", "thing", "kinship", "resemblance"
