@@ -20,8 +20,8 @@ help: ## this list
 setup: ## make or refresh the environment in .venv from requirements.lock
 	@bash scripts/setup.sh
 
-demo: setup ## ingest examples/, estimate reliabilities, ask three questions of a model on this machine
-	@$(BIN)/python examples/demo.py
+demo: setup ## ingest examples/, ask a model on this machine about them, estimate reliabilities
+	@$(BIN)/disputatio demo
 
 test: check ## everything: check, the tests that need no model, then those that run one (under 12 minutes)
 	$(BIN)/pytest -m "not slow" -n $(JOBS) --dist loadfile

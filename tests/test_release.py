@@ -21,8 +21,13 @@ QUESTION = "When was the Elm Bridge opened?"
 
 
 def tracked(folder: Path) -> Path:
-    """Copy what git has, as it is now, to a folder of its own."""
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    """Copy what git has or would have, as it is now, to a folder of its own."""
+    names = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    ).stdout
     for name in filter(None, names.decode().split("\0")):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -56,6 +61,7 @@ def test_the_archive_of_the_sources_holds_the_package_and_nothing_of_others(tmp_
     assert {"scripts/page_hook.py", "scripts/build_page.py", "src/disputatio/__init__.py"} <= names
     tops = {name.partition("/")[0] for name in names}
     assert not tops & {"page", "bench", "tests", "train", "docs"}
+    assert "examples/disagreement/sources/quillhaven-museum.example/lighthouse.md" in names
     assert {
         name for name in names if name.startswith("src/") and not name.startswith("src/disputatio/")
     } == set()
@@ -73,6 +79,7 @@ def test_the_wheel_of_the_archive_is_the_wheel_of_the_checkout_and_answers(tmp_p
     with zipfile.ZipFile(wheel) as ours, zipfile.ZipFile(second) as theirs:
         assert sorted(ours.namelist()) == sorted(theirs.namelist())
         assert "disputatio/encoder/MODEL_CARD.md" in ours.namelist()
+        assert "disputatio/examples/questions.json" in ours.namelist()
         installed = tmp_path / "installed"
         ours.extractall(installed)
     passages = tmp_path / "passages.jsonl"

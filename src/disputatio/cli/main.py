@@ -17,6 +17,7 @@ from typer.exceptions import TyperException
 from disputatio.cli.ask import ask
 from disputatio.cli.check import check
 from disputatio.cli.config import config
+from disputatio.cli.demo import demo
 from disputatio.cli.doctor import doctor
 from disputatio.cli.eval_run import app as eval_app
 from disputatio.cli.index import app as index_app
@@ -47,6 +48,7 @@ app.command()(sources)
 app.command()(check)
 app.command()(simulate)
 app.command()(strategies)
+app.command()(demo)
 app.command()(doctor)
 app.command()(config)
 app.add_typer(index_app, name="index")
