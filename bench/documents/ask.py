@@ -298,6 +298,9 @@ def main() -> None:
     parser.add_argument("--metadata", choices=get_args(Metadata), default="found")
     parser.add_argument("--sample", type=int, metavar="N", help="only so many questions")
     parser.add_argument(
+        "--minutes", type=float, default=1e6, metavar="N", help="begin no question after so many"
+    )
+    parser.add_argument(
         "--journal", default="none", metavar="FILE", help="where calls are kept, to be repeated free"
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")

@@ -9,6 +9,7 @@ from typing import get_args
 
 import pytest
 
+from bench.documents import ask
 from bench.documents.ask import Given, Run, by_kind, core_seconds, in_turns, read_run
 from bench.documents.build import SIDECAR, build, documents, read_text
 from bench.documents.page import Condition, page
@@ -197,3 +198,28 @@ def test_a_page_compares_conditions_by_kind_and_lists_what_was_not_right() -> No
     assert f"| unanswerable | 0 / 0 / {unanswerable} / 0 | {unanswerable} / 0 / 0 / 0 |" in text
     assert "| default - concat | " in text
     assert "Wanted no answer; got 34." in text
+
+
+def test_a_run_goes_on_where_it_was_stopped_and_stops_after_faults_in_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+
+    def answer(question: Question, strategy: str, **parts: object) -> Given:
+        asked.append(question.id)
+        fault = "" if len(asked) in (1, 2) else "Timeout"
+        return Given(question=question.id, strategy=strategy, answers=["34"], fault=fault)
+
+    monkeypatch.setattr(ask, "ingest", lambda *_: (tmp_path, "0"))
+    monkeypatch.setattr(ask, "ask_one", answer)
+    monkeypatch.setenv("DISPUTATIO_JOURNAL", "none")
+    words = ["ask", "--part", "development", "--model", "none", "--out", str(tmp_path)]
+    monkeypatch.setattr("sys.argv", words)
+    ask.main()
+    assert len(asked) == 5
+    assert "stopped: 3 faults in a row" in capsys.readouterr().err
+    ask.main()
+    assert asked[5:8] == asked[2:5]
+    monkeypatch.setattr("sys.argv", [*words[:4], "other", *words[5:]])
+    with pytest.raises(SystemExit, match="name another folder"):
+        ask.main()
