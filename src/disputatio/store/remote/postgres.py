@@ -30,8 +30,14 @@ from disputatio.store.remote.postgres_search import (
     weigh_terms,
 )
 from disputatio.store.remote.postgres_writer import PostgresWriter, remove, vector_text
-from disputatio.store.remote.served import rank_rows
-from disputatio.store.remote.served_index import ServedIndex, ServerQuery, stemming
+from disputatio.store.remote.served import check_texts, rank_rows
+from disputatio.store.remote.served_index import (
+    ServedIndex,
+    ServerQuery,
+    check_settings,
+    reads_rows,
+    stemming,
+)
 from disputatio.types import Hit, Passage
 
 GRAPH = 20_000  # passages from which the vectors have a graph; fewer are compared one by one
@@ -96,6 +102,7 @@ class PostgresIndex(ServedIndex):
         _close_all(self._open)
 
     # --- writing ------------------------------------------------------------------------------------
+    @reads_rows
     def delete(
         self,
         *,
@@ -110,6 +117,7 @@ class PostgresIndex(ServedIndex):
             tables.lock(self._connection(), self._address)
             return remove(self._connection(), sources, map(str, paths), documents)
 
+    @reads_rows
     def compact(self, *, keep: float = 300.0) -> None:  # noqa: ARG002 - the server keeps nothing
         """Purge deleted rows, build indexes that an interrupted ingest did not, and count anew."""
         if self._settings() is None:
@@ -119,6 +127,7 @@ class PostgresIndex(ServedIndex):
             for table in ("passages", "postings", "documents", "entries"):
                 self._connection().execute(f"VACUUM ANALYZE {table}")
 
+    @reads_rows
     def check(self) -> list[str]:
         """Find rows that do not fit together, such as terms without a passage; return a line a kind."""
         if self._settings() is None:
@@ -127,6 +136,7 @@ class PostgresIndex(ServedIndex):
             return _misfits(self._connection())
 
     # --- reading ------------------------------------------------------------------------------------
+    @reads_rows
     def documents(self, *, text: bool = True) -> list[Document]:
         """Return every document, by path and row; `text=False` leaves the texts in the database."""
         if self._settings() is None:
@@ -158,7 +168,8 @@ class PostgresIndex(ServedIndex):
         return connection
 
     def _settings(self) -> dict[str, Any] | None:
-        return tables.settings_of(self._address, self._connection())
+        settings = tables.settings_of(self._address, self._connection())
+        return None if settings is None else check_settings(settings)
 
     def _migrate(self) -> None:
         tables.migrate(self._address, self._connection())
@@ -219,6 +230,7 @@ class PostgresIndex(ServedIndex):
             connection.execute("DELETE FROM estimates")
             connection.cursor().executemany("INSERT INTO estimates VALUES (%s, %s, %s)", rows)
 
+    @reads_rows
     def draw(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
         """Draw the passages whose ids have the least hashes with this salt."""
         chosen = self._query(
@@ -325,7 +337,9 @@ def _close_all(connections: list[Any]) -> None:
 def _passages_of(connection: Any, where: str, value: Any) -> dict[int, Passage]:
     """Return the passages that meet a condition, by their row."""
     return {
-        row: Passage(**{**dict(zip(_OF_A_PASSAGE, fields, strict=True)), **read_metadata(fields[-1])})
+        row: check_texts(
+            Passage(**{**dict(zip(_OF_A_PASSAGE, fields, strict=True)), **read_metadata(fields[-1])})
+        )
         for row, *fields in connection.execute(f"{_PASSAGES} WHERE {where}", (value,))
     }
 
@@ -343,7 +357,7 @@ def _documents_of(
     documents = []
     for row in rows:
         fields = dict(zip(_OF_A_DOCUMENT, row, strict=True))
-        documents.append(Document(**{**fields, **read_metadata(fields["metadata"])}))
+        documents.append(check_texts(Document(**{**fields, **read_metadata(fields["metadata"])})))
     return documents
 
 

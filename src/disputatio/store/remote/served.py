@@ -10,7 +10,7 @@ import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from disputatio.protocols import Reranker, Search
 from disputatio.store.options import DEFAULT_K
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from disputatio.store.ingesting.documents import Document
 
 _SKETCHED = 4096  # passages whose sketches are made at a time
 _FIELDS = ("owner", "title", "url", "document")
+_TEXTS = ("id", "text", "source", "owner", "title", "url", "date", "date_origin", "document", "path")
+_Noun = TypeVar("_Noun", "Passage", "Document")
 
 
 @dataclass(slots=True)
@@ -147,6 +150,14 @@ def sketches_of(
         rows.append(np.stack(kept))
         of_rows += [column[name] for name, _, _ in batch]
     return np.concatenate(rows), np.array(of_rows, dtype=np.int64)
+
+
+def check_texts(noun: _Noun) -> _Noun:
+    """Return a passage or a document of a server, whose texts are texts; raises `TypeError` for others."""
+    for name in _TEXTS:
+        if not isinstance(getattr(noun, name, ""), str):
+            raise TypeError(f"{name} is no text")
+    return noun
 
 
 def fact(name: str, value: str) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, Unpack
 
-from disputatio.errors import InputError, StoreError
+from disputatio.errors import UNREADABLE, IndexServerFault, InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store.calibration_log import CalibrationLog, Outcomes, outcomes_of
 from disputatio.store.contract import (
@@ -34,6 +35,33 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NOT_KEPT = ("name", "stale")
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+
+@contextmanager
+def reading_rows(shown: str) -> Iterator[None]:
+    """Raise `IndexServerFault` where the rows of a server are none that this program writes."""
+    try:
+        yield
+    except (*UNREADABLE, IndexError, ArithmeticError) as error:
+        raise IndexServerFault(
+            f"{shown}: the server gave rows that this program does not write ({type(error).__name__}); they "
+            "were changed, or are another program's: ingest into a new index"
+        ) from error
+
+
+def reads_rows(
+    method: Callable[Concatenate[Any, _Given], _Result],
+) -> Callable[Concatenate[Any, _Given], _Result]:
+    """Raise what `reading_rows` does where a method of an index meets such rows."""
+
+    @functools.wraps(method)
+    def reading(index: Any, /, *given: _Given.args, **options: _Given.kwargs) -> _Result:
+        with reading_rows(index.shown):
+            return method(index, *given, **options)
+
+    return reading
 
 
 class ServerQuery(NamedTuple):
@@ -78,7 +106,7 @@ class ServedIndex(Index, ABC):
         if language not in (None, "none"):
             stemmer(language or "")
         index = cls.at(path, embedder, language)
-        settings = index._settings()
+        settings = index.note()
         if settings is None and not create:
             raise StoreError(f"{index.shown}: there is no index here; make one by: disputatio ingest PATH")
         if settings is not None:
@@ -96,6 +124,7 @@ class ServedIndex(Index, ABC):
     def close(self) -> None:
         """Close the connections; the next call opens one anew."""
 
+    @reads_rows
     def note(self) -> dict[str, Any] | None:
         """Return the settings of the index, embedder and dimension among them, None where there is none."""
         return self._settings()
@@ -126,9 +155,10 @@ class ServedIndex(Index, ABC):
 
         search = search_of(search, options)
         check_search(query, search)
-        settings = self._settings()
+        settings = self.note()
         if search.min_reliability is not None:
-            names = reliable(self.reliabilities(), search.min_reliability, search.sources)
+            with reading_rows(self.shown):
+                names = reliable(self.reliabilities(), search.min_reliability, search.sources)
             search = replace(search, sources=names)
         if settings is None or (search.sources is not None and not search.sources):
             return []
@@ -141,18 +171,20 @@ class ServedIndex(Index, ABC):
         vector = None
         if self._embedder is not None and settings["dimension"]:
             vector = self._embedder.embed([query], query=True)[0]
-        hits = self._hits(
-            ServerQuery(query_terms(query, language), vector, pool, max(pool.k or k, CANDIDATES))
-        )
+        asked = ServerQuery(query_terms(query, language), vector, pool, max(pool.k or k, CANDIDATES))
+        with reading_rows(self.shown):
+            hits = self._hits(asked)
         if reranker is not None and hits:
             hits = rerank_best(reranker, query, hits, replace(search, k=k))
-        return mark_duplicates(hits, language, self._sketches(hits) if len(hits) > 1 else {})
+        with reading_rows(self.shown):
+            return mark_duplicates(hits, language, self._sketches(hits) if len(hits) > 1 else {})
 
     def _sketches(self, hits: Sequence[Hit]) -> Mapping[str, bytes | None]:
         """Return the sketches of these passages that the engine has, by id; the others are made anew."""
         del hits
         return {}
 
+    @reads_rows
     def passage(self, passage_id: str) -> Passage:
         """Return the passage of an id; raises `InputError` when there is none."""
         passage = None if self._settings() is None else self._passage(passage_id)
@@ -160,17 +192,20 @@ class ServedIndex(Index, ABC):
             raise InputError(f"{self.shown}: there is no passage {passage_id!r}")
         return passage
 
+    @reads_rows
     def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
         """Return up to `count` passages before and after one, in the order of its document."""
         if not passage.document or not count or self._settings() is None:
             return [], []
         return nearest(self._passages_of(passage.document), passage, count)
 
+    @reads_rows
     def sources(self) -> list[SourceCount]:
         """Return every source with its owner and what it holds, by name."""
         sources = [] if self._settings() is None else self._sources()
         return sorted(sources, key=lambda each: each.name)
 
+    @reads_rows
     def info(self) -> IndexInfo:
         """Return the index in figures."""
         settings = self._settings()
@@ -190,6 +225,7 @@ class ServedIndex(Index, ABC):
             commit=0,
         )
 
+    @reads_rows
     def estimates(self) -> dict[str, Source]:
         """Return the estimates of each source, as every index does (`Index.estimates`)."""
         estimates = [] if self._settings() is None else self._estimates()
@@ -217,6 +253,7 @@ class ServedIndex(Index, ABC):
             new.append((name, json.dumps(fields), states.get(name)))
         self._keep_estimates(new)
 
+    @reads_rows
     def reliabilities(self) -> dict[str, float]:
         """Return the probability of being right of each source that has an estimate."""
         estimates = [] if self._settings() is None else self._estimates()
@@ -224,6 +261,7 @@ class ServedIndex(Index, ABC):
         return {name: value for name, value in reliabilities.items() if value is not None}
 
     # --- what a calibration reads and keeps -----------------------------------------------------------
+    @reads_rows
     def estimated_states(self) -> dict[str, str]:
         """Return the state of each source when it was estimated, where that is on record."""
         estimates = [] if self._settings() is None else self._estimates()
@@ -233,10 +271,12 @@ class ServedIndex(Index, ABC):
         """Return the index itself, asked anew at each call; None where there is none yet."""
         return None if self._settings() is None else self
 
+    @reads_rows
     def counts(self) -> dict[str, int]:
         """Count the passages of each source."""
         return {each.name: each.passages for each in self._sources()}
 
+    @reads_rows
     def states(self) -> dict[str, str]:
         """Return one word a source that changes whenever one of its passages is added, changed or removed."""
         return self._states()
@@ -245,11 +285,13 @@ class ServedIndex(Index, ABC):
     def draw(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
         """Draw up to `per_source` passages of each source at random, source by source; a salt fixes them."""
 
+    @reads_rows
     def sketches(self, sources: Sequence[str]) -> Sketches:
         """Return the sketches of all passages of some sources, made anew where the server has none."""
         language = stemming(self._settings() or self._wanted())
         return Sketches(*sketches_of(self._sketched(), sources, language))
 
+    @reads_rows
     def records(self) -> list[Outcomes]:
         """Replay the log of calibrations; raises `StoreError` for a damaged entry."""
         lines = [] if self._settings() is None else self._logged()
@@ -342,6 +384,21 @@ class ServedIndex(Index, ABC):
         if settings["embedder"] != ("" if self._embedder is None else self._embedder.name):
             made_with = settings["embedder"] or "none"
             raise StoreError(f"{self.shown}: open it with its embedder {made_with} to write to it")
+
+
+def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that an index was made with; raises `TypeError`, `ValueError` for none of ours."""
+    if not all(
+        isinstance(settings[name], str) and len(settings[name]) < 1_000 for name in ("embedder", "language")
+    ):
+        raise TypeError("a name is none")
+    if not all(
+        type(settings[name]) is int and 0 <= settings[name] < 1 << 20 for name in ("version", "dimension")
+    ):
+        raise TypeError("a version or a dimension is no number")
+    if not settings["version"]:
+        raise ValueError("there is no version 0")
+    return settings
 
 
 def stemming(settings: Mapping[str, Any]) -> str:

@@ -44,7 +44,13 @@ from disputatio.store.remote.engine import (
     row_id,
 )
 from disputatio.store.remote.served import Candidate, fact, ranked
-from disputatio.store.remote.served_index import ServedIndex, ServerQuery, stemming
+from disputatio.store.remote.served_index import (
+    ServedIndex,
+    ServerQuery,
+    check_settings,
+    reads_rows,
+    stemming,
+)
 from disputatio.store.remote.vector_rows import ENTRY, Entry
 from disputatio.store.remote.vector_writer import (
     VectorWriter,
@@ -94,6 +100,7 @@ class VectorIndex(ServedIndex):
         self._engine.close()
 
     # --- writing ------------------------------------------------------------------------------------
+    @reads_rows
     def delete(
         self,
         *,
@@ -112,6 +119,7 @@ class VectorIndex(ServedIndex):
         take_out(self._engine, entries)
         return len(entries)
 
+    @reads_rows
     def compact(self, *, keep: float = 300.0) -> None:
         """Delete rows that an interrupted writer left `keep` seconds ago, and let the server clear up."""
         if self._settings() is None:
@@ -124,6 +132,7 @@ class VectorIndex(ServedIndex):
         drop(self._engine, {name for name in left if name not in listed})
         self._engine.tidy()
 
+    @reads_rows
     def check(self) -> list[str]:
         """Compare the rows of each document with its marks; return a line for each kind of difference."""
         if self._settings() is None:
@@ -154,6 +163,7 @@ class VectorIndex(ServedIndex):
         return [f"{count} {what}" for what, count in wrong.items() if count]
 
     # --- reading ------------------------------------------------------------------------------------
+    @reads_rows
     def documents(self, *, text: bool = True) -> list[Document]:
         """Return every document, by path and row; `text=False` leaves the texts on the server."""
         if self._settings() is None:
@@ -169,7 +179,8 @@ class VectorIndex(ServedIndex):
         """Return the settings, which never change: a search need not ask for them."""
         if self._known is not None:
             return self._known
-        settings = self._known = self._engine.settings()
+        settings = self._engine.settings()
+        self._known = settings = None if settings is None else check_settings(settings)
         if settings is not None and settings["version"] > FORMAT:
             raise StoreError(
                 f"{self.shown}: is of version {settings['version']}, this program reads version {FORMAT}"
@@ -314,6 +325,7 @@ class VectorIndex(ServedIndex):
         if old is not None:
             self._engine.erase(DOCUMENTS, facts=[fact("estimates", json.loads(old)["run"])])
 
+    @reads_rows
     def draw(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
         """Draw that many passages of that many documents drawn at random."""
         by_source = self._by_source()

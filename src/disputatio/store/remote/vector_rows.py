@@ -18,7 +18,7 @@ from disputatio.store.ingesting.prepare import Prepared, entry_of
 from disputatio.store.ingesting.statements import with_relations
 from disputatio.store.remote.batched_writer import count_and_embed
 from disputatio.store.remote.engine import Row, StoredRow, row_id
-from disputatio.store.remote.served import fact, facts_of
+from disputatio.store.remote.served import check_texts, fact, facts_of
 from disputatio.store.segments.days import first_day
 from disputatio.types import Passage
 
@@ -61,7 +61,7 @@ def entry_in(row: str, body: str) -> Entry:
     return Entry(
         id=row,
         file=about["file"],
-        document=Document(**with_relations(about["document"])),
+        document=check_texts(Document(**with_relations(about["document"]))),
         passages=about["passages"],
         mark=about["mark"],
     )
@@ -114,7 +114,7 @@ def passage_rows(prepared: Sequence[Prepared], embedder: Embedder | None, langua
 
 def passage_in(body: str) -> Passage:
     """Return the passage that a row holds."""
-    return Passage(**with_relations(json.loads(body)))
+    return check_texts(Passage(**with_relations(json.loads(body))))
 
 
 def mark(passage: Passage) -> int:
