@@ -8,18 +8,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from disputatio import __version__
 from disputatio.errors import DisputatioError
+from disputatio.serialisation import json_text
 from disputatio.server.chat import router as completions
 from disputatio.server.faults import Fault
 from disputatio.server.guard import Guard
 from disputatio.server.mcp.tools import agents_door, http_routes
 from disputatio.server.page_files import PageFiles
-from disputatio.server.replies import error_response, fault_response
+from disputatio.server.replies import client_of, error_response, fault_response, text_of_json
 from disputatio.server.routers import asking, documents, health, jobs, runs, searching, sources
 from disputatio.server.service import Service
 from disputatio.server.shapes import event_schemas
@@ -45,7 +46,7 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
         title="Disputatio",
         version=__version__,
         description="Answers questions over sources that disagree: cited claims, every position, the cost.",
-        openapi_url="/api/openapi.json",
+        openapi_url=None,  # ours is built once, in a thread
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,
         lifespan=lifespan,
@@ -57,6 +58,7 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
     app.include_router(completions.router(service))
     app.include_router(searching.passage_router(service))
     app.router.routes.extend(http_routes(agents, service.access, body=service.limits.body))
+    app.include_router(_description(app, service))
     _mount_page(app, page)
     app.add_exception_handler(DisputatioError, _own_error)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -66,6 +68,21 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
     )
     _describe_events(app)
     return app
+
+
+def _description(app: FastAPI, service: Service) -> APIRouter:
+    """Return the route of the API description, which is built once."""
+    routes = APIRouter()
+
+    @cache
+    def text() -> str:
+        return json_text(app.openapi())
+
+    @routes.get("/api/openapi.json", include_in_schema=False)
+    async def described(request: Request) -> Response:
+        return text_of_json(await service.read(text, client=client_of(request)))
+
+    return routes
 
 
 def _describe_events(app: FastAPI) -> None:

@@ -36,6 +36,7 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
         _taking: asyncio.TimerHandle | None = None
         _untaken = 0  # bytes that waited for the client when it was last looked at
         _looks = 0
+        _piped = 0  # requests in a row that came before the reply to the one before was sent
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -53,6 +54,14 @@ def protocol(limits: Limits) -> type[asyncio.Protocol]:
                 self._head = None
             elif self._head is None:  # the beginning of another head
                 self._head = self.loop.call_later(limits.header_seconds, self.transport.abort)
+
+        def on_response_complete(self) -> None:
+            """Close a connection that sends requests on and on without waiting for replies."""
+            waits = bool(self.conn.trailing_data[0])
+            self._piped = self._piped + 1 if waits else 0
+            if self._piped >= limits.pipelined:
+                self.transport.close()
+            super().on_response_complete()
 
         def pause_writing(self) -> None:
             super().pause_writing()

@@ -13,15 +13,18 @@ from disputatio.spending import Budget, Meter
 class Limits:
     """The limits of requests, so that no client can use up the server.
 
-    `in_flight` questions are answered at a time, `waiting` more may wait, `waiting_each` of one client. A
+    `in_flight` questions are answered at a time, `waiting` more may wait, `waiting_each` of one client; of
+    searches, lists and what else reads much these are `reading`, and the same numbers that wait. A
     question may cost `calls`, `tokens` and `seconds`; it goes on for `abandoned` seconds without a follower,
     and its events stay for `linger` seconds after the end. `body` and `upload` are bytes, and
     `uploads` are received at a time. A client has `header_seconds` for a request's head, `body_seconds` and a
     second for each 16 kB for its body, which may rest for `rest_seconds`, `write_seconds` to take some of a
-    reply, and 20 times that to take what waits. There are `connections` at a time.
+    reply, and 20 times that to take what waits. There are `connections` at a time, of which each may send
+    `pipelined` requests before it has taken the replies to those before.
     """
 
     in_flight: int = 16
+    reading: int = 4
     waiting: int = 64
     waiting_each: int = 16
     calls: int = 2_000
@@ -37,6 +40,7 @@ class Limits:
     rest_seconds: float = 60.0
     write_seconds: float = 30.0
     connections: int = 1_000
+    pipelined: int = 16
     grace: float = 30.0
 
     def within(self, calls: int | None, tokens: int | None, seconds: float | None) -> Limits:

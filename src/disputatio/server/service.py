@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from disputatio.api.indexing import Index
 from disputatio.api.request import Prepared, Request, prepare
@@ -38,6 +38,7 @@ from disputatio.types import Answer
 
 _RAISE = "raise the budget of this question, or read fewer passages"
 LOG = logging.getLogger("disputatio.server")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +85,13 @@ class Service:
         self.answers = AnswerStore(self.keeping.answers, days=self.keeping.days, most=self.keeping.most)
         self.turns = Turns(
             at_once=self.limits.in_flight,
+            waiting=self.limits.waiting,
+            waiting_each=self.limits.waiting_each,
+        )
+        self.readings = Turns(
+            "searches and lists",
+            guess=1.0,
+            at_once=self.limits.reading,
             waiting=self.limits.waiting,
             waiting_each=self.limits.waiting_each,
         )
@@ -146,6 +154,11 @@ class Service:
         if not self.access.writing:
             raise NotAllowed("this server does not write to its index: start it with --allow-writing")
 
+    async def read(self, work: Callable[[], _Result], *, client: str = "") -> _Result:
+        """Do in a thread what takes long, such as a search, when it is its turn; raises `Full`."""
+        async with self.readings.turn(client):
+            return await asyncio.to_thread(work)
+
     async def sweep_uploads(self) -> None:
         """End the uploads that a kill cut off; on an error of the index the next start tries again."""
         if self.uploads is None or self.index is None:
@@ -156,12 +169,12 @@ class Service:
             LOG.error("uploads that were cut off stay for the next start: %s", shown(str(error)))
 
     # --- asking ---------------------------------------------------------------------------------
-    def ask(self, request: AskRequest, *, client: str = "") -> Running:
+    async def ask(self, request: AskRequest, *, client: str = "") -> Running:
         """Start to answer a question; see `Running.follow` and `Running.result`.
 
         Questions of one `client` share turns. Raises `DisputatioError` for an unfit question, and `Full`.
         """
-        prepared = self.prepare(request)
+        prepared = await self.prepare_apart(request, client=client)
         if self.closing:
             raise Full("the server is being stopped: ask again in a moment", 5.0)
         self.turns.check(client)
@@ -200,6 +213,13 @@ class Service:
         """Return the parts that answer a question; raises what is wrong with it, before anything is asked."""
         request = replace(request, strategy=self.strategy(request.strategy))
         return prepare(request, self.settings, lambda: self.kit_of(request.model), search=lambda: self.index)
+
+    async def prepare_apart(self, request: AskRequest, *, client: str = "") -> Prepared:
+        """Prepare in a thread, when it is its turn, where there is much to read for it; raises `Full`."""
+        if request.passages is None and request.sources is None:
+            return self.prepare(request)
+        self.turns.check(client)
+        return await self.read(lambda: self.prepare(request), client=client)
 
     def strategy(self, name: str | None) -> str:
         """Return a strategy that a client may choose: of the package, or the server's own. Raises

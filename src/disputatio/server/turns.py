@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 
 from disputatio.server.faults import Full
 
-_FIRST_GUESS = 10.0  # seconds that a question takes, while none has been timed
 _MOST_WAIT = 600.0
 
 
@@ -21,11 +20,15 @@ class Turns:
     has waited longest for a turn. It belongs to one event loop.
     """
 
-    def __init__(self, *, at_once: int, waiting: int, waiting_each: int) -> None:
+    def __init__(
+        self, what: str = "questions", guess: float = 10.0, *, at_once: int, waiting: int, waiting_each: int
+    ) -> None:
+        """Make turns for `what`; `guess` is how many seconds one takes, while none has been timed."""
+        self._what = what
         self._at_once, self._most, self._most_each = at_once, waiting, waiting_each
         self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
         self._running: Counter[str] = Counter()
-        self._seconds = _FIRST_GUESS
+        self._seconds = guess
         self._timed = 0
 
     @property
@@ -43,10 +46,14 @@ class Turns:
         if self.running < self._at_once and not self.waiting:
             return
         if self.waiting >= self._most:
-            raise Full(f"{self.waiting} questions are waiting already: try again later", self.retry_after())
+            raise Full(
+                f"{self.waiting} {self._what} are waiting already: try again later", self.retry_after()
+            )
         if len(self._queues.get(client, ())) >= self._most_each:
             mine = len(self._queues[client])
-            raise Full(f"{mine} of your questions are waiting already: try again later", self.retry_after())
+            raise Full(
+                f"{mine} of your {self._what} are waiting already: try again later", self.retry_after()
+            )
 
     def retry_after(self) -> float:
         """Estimate the seconds until there is room."""

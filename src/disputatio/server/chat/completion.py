@@ -47,12 +47,13 @@ class Chat:
         """Make the question stand alone and ask it; raises `DisputatioError` for an unfit one, and `Full`."""
         options = self.body.disputatio or AskOptions()  # type: ignore[call-arg]  # all fields have defaults
         # Unfit options are refused before the model is asked to rewrite the question.
-        self.service.prepare(options.to_request(self.conversation.question, self.strategy))
+        unfit = options.to_request(self.conversation.question, self.strategy)
+        await self.service.prepare_apart(unfit, client=self.client)
         self.asked = await standalone(
             self.conversation, self.service, model=options.model, client=self.client
         )
         request = options.to_request(self.asked.question, self.strategy)
-        self.running = self.service.ask(request, client=self.client)
+        self.running = await self.service.ask(request, client=self.client)
         return self.running
 
     def end(self) -> None:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
@@ -93,7 +92,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
             before=before,
         )
         with _tool_errors():
-            running = service.ask(request, client=_client(context))
+            running = await service.ask(request, client=_client(context))
             try:
                 await _report_progress(running, context)
             finally:
@@ -108,28 +107,32 @@ def agents_door(service: Service) -> MCPServer[Any]:
         sources: Names = None,
         after: Day = None,
         before: Day = None,
+        *,
+        context: Context[Any, Any],
     ) -> SearchResult:
         """Find passages by keyword and by meaning, the best first; no model is called."""
         wanted = Search(k=k, sources=sources, after=after, before=before)
         with _tool_errors():
             opened = service.opened_index()
-            hits = await asyncio.to_thread(found, opened, query, wanted)
+            hits = await service.read(lambda: found(opened, query, wanted), client=_client(context))
         left_out = [PurePath(index.index).name for index in opened.unsearched()]
         return SearchResult(results=[result_of(hit) for hit in hits], unsearched=left_out)
 
     @door.tool(annotations=_READS, title="Fetch a passage")
     async def fetch(
         id: Annotated[str, Field(min_length=1, max_length=500, description="of a result or a quote")],  # noqa: A002
+        context: Context[Any, Any],
     ) -> Document:
         """Read one passage whole, with what stands before and after it."""
         with _tool_errors():
-            return await asyncio.to_thread(_fetched, service, id_of(id))
+            return await service.read(lambda: _fetched(service, id_of(id)), client=_client(context))
 
     @door.tool(annotations=_READS, title="List the sources")
-    async def sources() -> SourcesResult:
+    async def sources(context: Context[Any, Any]) -> SourcesResult:
         """List every source of the index with its estimated reliability."""
         with _tool_errors():
-            rows = await asyncio.to_thread(rows_of, service.opened_index())
+            index = service.opened_index()
+            rows = await service.read(lambda: rows_of(index), client=_client(context))
         names = SourceRow.model_fields
         return SourcesResult(sources=[SourceRow(**{name: row[name] for name in names}) for row in rows])
 
@@ -137,7 +140,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
     async def passage(name: str) -> str:
         """Return a passage with its source, as text."""
         try:
-            return text_of(await asyncio.to_thread(passage_of, service, name))
+            return await service.read(lambda: text_of(passage_of(service, name)))
         except DisputatioError as error:
             raise ResourceError(fault_of(error).message) from error
 

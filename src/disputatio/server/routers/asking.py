@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Request, Response
@@ -37,7 +36,7 @@ def router(service: Service) -> APIRouter:
         },
     )
     async def ask(body: AskBody, request: Request) -> Response:
-        running = service.ask(body.to_request(body.question, body.strategy), client=client_of(request))
+        running = await service.ask(body.to_request(body.question, body.strategy), client=client_of(request))
         if STREAM in request.headers.get("accept", ""):
             return event_stream(running)
         answer = await unless_gone(request, running)
@@ -78,8 +77,8 @@ def answers_router(service: Service) -> APIRouter:
     @answers.get(
         "/{name}", operation_id="answer", summary="An answer that was given", response_model=AnswerShape
     )
-    async def answer(name: str) -> Response:
-        return text_of_json(await asyncio.to_thread(service.answers.json, name))
+    async def answer(name: str, request: Request) -> Response:
+        return text_of_json(await service.read(lambda: service.answers.json(name), client=client_of(request)))
 
     @answers.post(
         "/{name}/without",
@@ -87,12 +86,12 @@ def answers_router(service: Service) -> APIRouter:
         summary="The answer without some sources, owners or passages; no model is called",
         response_model=AnswerShape,
     )
-    async def without(name: str, body: WithoutBody) -> Response:
-        decided = await asyncio.to_thread(
-            lambda: service.answers.answer(name).without(
-                sources=body.sources, owners=body.owners, passages=body.passages
-            )
-        )
-        return json_response(decided.to_dict())
+    async def without(name: str, body: WithoutBody, request: Request) -> Response:
+        def decide() -> Response:
+            answer = service.answers.answer(name)
+            decided = answer.without(sources=body.sources, owners=body.owners, passages=body.passages)
+            return json_response(decided.to_dict())
+
+        return await service.read(decide, client=client_of(request))
 
     return answers

@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from disputatio.server.faults import Conflicting, Full, NotAllowed
-from disputatio.server.replies import json_response
+from disputatio.server.replies import client_of, json_response
 from disputatio.server.routers.jobs import JobShape
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, Name
@@ -64,19 +64,19 @@ def router(service: Service) -> APIRouter:
         "/documents", operation_id="documents", summary="What is in the index", response_model=Documents
     )
     async def documents(
+        request: Request,
         offset: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
         limit: Annotated[int, Query(ge=1, le=_MOST)] = 100,
         source: Annotated[str | None, Query(max_length=500)] = None,
     ) -> Response:
-        listed = service.opened_index().list_documents
-        page = await asyncio.to_thread(listed, offset=offset, limit=limit, source=source)
-        return json_response(
-            {
-                "total": page.total,
-                "documents": [_fields(row) for row in page.documents],
-                "refused": _refused(service),
-            }
-        )
+        index, refused = service.opened_index(), _refused(service)
+
+        def read() -> Response:
+            page = index.list_documents(offset=offset, limit=limit, source=source)
+            rows = [_fields(row) for row in page.documents]
+            return json_response({"total": page.total, "documents": rows, "refused": refused})
+
+        return await service.read(read, client=client_of(request))
 
     @uploading.post(
         "/ingest",

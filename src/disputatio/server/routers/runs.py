@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 
 from disputatio.server.faults import NotAllowed, NotFound, shown
 from disputatio.server.options import Runs
-from disputatio.server.replies import json_response
+from disputatio.server.replies import client_of, json_response
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, AnswerShape
 
@@ -31,9 +31,12 @@ def router(service: Service) -> APIRouter:
     """Return the router over a service."""
     routes = APIRouter(prefix="/api/runs", tags=["runs"], responses=FAULTS)
 
+    async def _read(request: Request, work: Callable[[], object]) -> Response:
+        return await service.read(lambda: json_response(work()), client=client_of(request))
+
     @routes.get("", operation_id="runs", summary="Evaluations", response_model=list[RunRow])
-    async def runs() -> Response:
-        return json_response(await asyncio.to_thread(_rows, service))
+    async def runs(request: Request) -> Response:
+        return await _read(request, lambda: _rows(service))
 
     @routes.get(
         "/{name}",
@@ -41,8 +44,8 @@ def router(service: Service) -> APIRouter:
         summary="The report of an evaluation, as `eval report --json` prints it",
         response_model=dict[str, Any],
     )
-    async def run(name: str) -> Response:
-        return json_response(await asyncio.to_thread(lambda: _found(_runs(service).report(name), name)))
+    async def run(name: str, request: Request) -> Response:
+        return await _read(request, lambda: _found(_runs(service).report(name), name))
 
     @routes.get(
         "/{name}/differences",
@@ -52,12 +55,14 @@ def router(service: Service) -> APIRouter:
     )
     async def differences(
         name: str,
+        request: Request,
         first: Annotated[str, Query(max_length=500)],
         second: Annotated[str, Query(max_length=500)],
         metric: Annotated[str | None, Query(max_length=100)] = None,
     ) -> Response:
-        differences = await asyncio.to_thread(_runs(service).differences, name, first, second, metric)
-        return json_response(_found(differences, name))
+        return await _read(
+            request, lambda: _found(_runs(service).differences(name, first, second, metric), name)
+        )
 
     @routes.get(
         "/{name}/answers/{example}",
@@ -65,9 +70,13 @@ def router(service: Service) -> APIRouter:
         summary="What a strategy answered to a question of an evaluation, with the passages that it read",
         response_model=AnswerShape,
     )
-    async def answer(name: str, example: str, strategy: Annotated[str, Query(max_length=500)]) -> Response:
-        answer = await asyncio.to_thread(_runs(service).answer, name, strategy, example)
-        return json_response(_found(answer, name, f" with an answer of {strategy!r} to {example!r}"))
+    async def answer(
+        name: str, example: str, strategy: Annotated[str, Query(max_length=500)], request: Request
+    ) -> Response:
+        what = f" with an answer of {strategy!r} to {example!r}"
+        return await _read(
+            request, lambda: _found(_runs(service).answer(name, strategy, example), name, what)
+        )
 
     return routes
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
@@ -15,7 +14,7 @@ from disputatio.api.indexing import Index
 from disputatio.errors import InputError
 from disputatio.protocols import Search
 from disputatio.server.faults import NotFound
-from disputatio.server.replies import json_response
+from disputatio.server.replies import client_of, json_response
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, Name, PassageShape
 from disputatio.store.filtered import check_sources
@@ -62,6 +61,7 @@ def router(service: Service) -> APIRouter:
         response_model=list[HitRow],
     )
     async def search(
+        request: Request,
         q: Annotated[str, Query(max_length=4_000, description="words or a question")],
         k: Annotated[int, Query(ge=1, le=_MOST)] = 8,
         per_source: Annotated[int | None, Query(ge=1, le=_MOST)] = None,
@@ -85,8 +85,12 @@ def router(service: Service) -> APIRouter:
             min_reliability=min_reliability,
         )
         opened = service.opened_index()
-        hits = await asyncio.to_thread(found, opened, q, wanted)
-        reply = json_response([hit_fields(hit) for hit in hits[: _MOST * 10]])
+
+        def read() -> Response:
+            hits = found(opened, q, wanted)
+            return json_response([hit_fields(hit) for hit in hits[: _MOST * 10]])
+
+        reply = await service.read(read, client=client_of(request))
         for left_out in opened.unsearched():  # in a header: the body is a list of hits
             reply.headers.append("Disputatio-Unsearched", quote(PurePath(left_out.index).name))
         return reply
@@ -98,10 +102,13 @@ def router(service: Service) -> APIRouter:
         response_model=Around,
     )
     async def passage(
+        request: Request,
         name: Annotated[str, Path(max_length=500)],
         around: Annotated[int, Query(ge=0, le=20, description="passages before and after")] = _AROUND,
     ) -> Response:
-        return json_response(await asyncio.to_thread(_around, service, name, around))
+        return await service.read(
+            lambda: json_response(_around(service, name, around)), client=client_of(request)
+        )
 
     return routes
 
@@ -117,11 +124,14 @@ def passage_router(service: Service) -> APIRouter:
         response_class=PlainTextResponse,
     )
     async def passage(
+        request: Request,
         name: Annotated[str, Path(max_length=500)],
         answer: Annotated[str, Query(max_length=100)] = "",
     ) -> Response:
-        read = await asyncio.to_thread(passage_of, service, name, answer)
-        return PlainTextResponse(text_of(read), headers=_HEADERS)
+        text = await service.read(
+            lambda: text_of(passage_of(service, name, answer)), client=client_of(request)
+        )
+        return PlainTextResponse(text, headers=_HEADERS)
 
     return routes
 

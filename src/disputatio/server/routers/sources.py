@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from disputatio.api.indexing import Index
 from disputatio.calibration.learn import set_owner
 from disputatio.server.faults import NotFound
-from disputatio.server.replies import json_response
+from disputatio.server.replies import client_of, json_response
 from disputatio.server.service import Service
-from disputatio.server.shapes import FAULTS, Request
+from disputatio.server.shapes import FAULTS
+from disputatio.server.shapes import Request as Body
 from disputatio.store.calibration_log import NOBODY, UNKNOWN, Outcomes
 from disputatio.types import Source
 
@@ -62,7 +62,7 @@ class SourceRecord(BaseModel):
     said: list[Said]
 
 
-class OwnerBody(Request):
+class OwnerBody(Body):
     """The owner of a source; sources of one owner have one vote together."""
 
     owner: str = Field(min_length=1, max_length=500)
@@ -75,8 +75,9 @@ def router(service: Service) -> APIRouter:
     @routes.get(
         "", operation_id="sources", summary="Every source with its estimate", response_model=list[SourceRow]
     )
-    async def sources() -> Response:
-        return json_response(await asyncio.to_thread(rows_of, service.opened_index()))
+    async def sources(request: Request) -> Response:
+        index = service.opened_index()
+        return await service.read(lambda: json_response(rows_of(index)), client=client_of(request))
 
     @routes.get(
         "/{name:path}",
@@ -84,19 +85,24 @@ def router(service: Service) -> APIRouter:
         summary="A source, and on which questions it was right",
         response_model=SourceRecord,
     )
-    async def source(name: SourceName) -> Response:
-        return json_response(await asyncio.to_thread(_record, service.opened_index(), name))
+    async def source(name: SourceName, request: Request) -> Response:
+        index = service.opened_index()
+        return await service.read(lambda: json_response(_record(index, name)), client=client_of(request))
 
     @routes.patch(
         "/{name:path}", operation_id="set_owner", summary="Say who owns a source", response_model=SourceRow
     )
-    async def owner(name: SourceName, body: OwnerBody) -> Response:
+    async def owner(name: SourceName, body: OwnerBody, request: Request) -> Response:
         service.check_writing()
         index = service.opened_index()
         today = datetime.now().astimezone().date().isoformat()
-        row_of(index, name)
-        await asyncio.to_thread(set_owner, index, name, body.owner, day=today)
-        return json_response(await asyncio.to_thread(row_of, index, name))
+
+        def change() -> Response:
+            row_of(index, name)
+            set_owner(index, name, body.owner, day=today)
+            return json_response(row_of(index, name))
+
+        return await service.read(change, client=client_of(request))
 
     return routes
 
