@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
 import signal
 import sqlite3
 import time
 import zlib
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,7 @@ from disputatio.errors import DamagedFile, StoreError
 from disputatio.server.answer_store import AnswerStore
 from disputatio.server.audit_log import AuditLog
 from disputatio.server.faults import NotFound, fault_of
-from disputatio.server.options import StorageOptions
+from disputatio.server.options import Access, StorageOptions
 from disputatio.types import Answer
 from tests.server.ferry import ferry, served
 
@@ -160,15 +163,100 @@ def test_a_question_that_cannot_be_logged_is_not_asked(
 
     def fail(what: str, **fields: object) -> None:
         if what in full:
-            raise StoreError("the audit log cannot be written (No space left on device)")
+            raise StoreError("the audit log cannot be written") from OSError(errno.ENOSPC, "No space left")
         write(what, **fields)
 
     monkeypatch.setattr(service.audit, "write", fail)
     with served(service) as server:
         refused = server.ask()
-        assert (refused.status_code, "audit log" in refused.text) == (503, True)
+        assert (refused.status_code, "audit log" in refused.text) == (507, True)
         time.sleep(0.2)
         assert service.kit.model.calls == []  # type: ignore[attr-defined]
         assert service.answers.count() == 0
         full[:] = ["ended"]
         assert server.ask().status_code == 200  # what was asked and paid for is given
+
+
+def test_an_audit_log_over_something_else_is_refused_and_leaves_it_alone(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("buy bread\n")
+    notes.chmod(0o644)
+    with pytest.raises(StoreError, match=r"notes\.txt: is no audit log"):
+        AuditLog(notes)
+    assert (notes.read_text(), notes.stat().st_mode & 0o777) == ("buy bread\n", 0o644)
+    log = AuditLog(tmp_path / "audit.log")
+    log.write("asked", question="Who?")
+    log.close()
+    (tmp_path / "audit.log").chmod(0o644)
+    AuditLog(tmp_path / "audit.log").close()
+    assert (tmp_path / "audit.log").stat().st_mode & 0o777 == 0o600
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError, match="pipe"):
+        AuditLog(tmp_path / "pipe")
+
+
+def test_a_store_of_answers_that_was_full_for_a_moment_holds_no_lock_and_goes_on(tmp_path: Path) -> None:
+    store = AnswerStore(tmp_path / "answers.sqlite")
+    store.keep("a1", ANSWER)
+    [pages] = store._db.execute("PRAGMA page_count").fetchone()
+    store._db.execute(f"PRAGMA max_page_count = {pages}")
+    large = replace(ANSWER, question="".join(chr(33 + (n * n) % 90) for n in range(200_000)))
+    with pytest.raises(StoreError, match="full") as caught:
+        store.keep("a2", large)
+    assert fault_of(caught.value).status == 507
+    with closing(
+        sqlite3.connect(tmp_path / "answers.sqlite", timeout=0)
+    ) as other:  # no transaction is left open
+        other.execute("DELETE FROM answers WHERE id = 'none'")
+        other.commit()
+    store._db.execute("PRAGMA max_page_count = 100000")
+    store.keep("a3", ANSWER)
+    assert (store.count(), store.answer("a1")) == (2, ANSWER)
+    store.close()
+
+
+def test_a_reply_whose_answer_was_not_kept_names_no_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = ferry(tmp_path)
+    with served(service) as server:
+        assert server.ask().headers["content-location"].startswith("/api/answers/a")
+
+        def fail(*_: object) -> None:
+            raise StoreError("cannot keep answers") from OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(service.answers, "keep", fail)
+        reply = server.ask()
+        assert (reply.status_code, "content-location" in reply.headers) == (200, False)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_507_in_words_in_every_route_that_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    keeping = StorageOptions(uploads=tmp_path / "uploads")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    class FullFile:
+        write = rollover = full
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr("starlette.formparsers.SpooledTemporaryFile", lambda **_: FullFile())
+    monkeypatch.setattr("disputatio.server.routers.sources.set_owner", full)
+    monkeypatch.setattr("disputatio.server.routers.jobs.calibrate_index", full)
+    with served(ferry(tmp_path, access=Access(writing=True), keeping=keeping)) as server:
+        upload = server.client.post("/api/ingest", files=[("files", ("a.txt", b"text"))])
+        owner = server.client.patch("/api/sources/buzz.example", json={"owner": "city"})
+        for response in (upload, owner):
+            assert response.status_code == 507
+            assert response.json()["error"]["kind"] == "NoRoom"
+            assert response.json()["error"]["message"].startswith("the disk of the server is full")
+        job = server.client.post("/api/calibrate", json={"questions": 1}).json()
+        until = time.monotonic() + 10
+        while job["state"] == "running" and time.monotonic() < until:
+            job = server.client.get(f"/api/jobs/{job['id']}").json()
+        assert job["error"]["message"].startswith("the disk of the server is full")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import threading
@@ -130,6 +131,8 @@ class AnswerStore:
             try:
                 yield self._db
             except sqlite3.Error as error:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.rollback()
                 kind = DamagedFile if error_code(error) == sqlite3.SQLITE_CORRUPT else StoreError
                 raise kind(f"{self._path}: cannot keep answers: {error}") from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,15 +14,22 @@ from typing import Any
 from disputatio.errors import StoreError
 from disputatio.serialisation import json_text
 
+_HOW = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_BEGIN = b'{"at": "'  # of each line
+
 
 class AuditLog:
-    """A file of JSON lines, for the user alone; it never holds a token."""
+    """A file of JSON lines, for the user alone; it never holds a token. A link to it is not followed."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file for appending; raises `StoreError` if that fails."""
+        """Open the file for appending; raises `StoreError` if that fails, or if it holds anything else."""
         try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-            path.chmod(0o600)
+            handle = os.open(path, _HOW, 0o600)
+            try:
+                _check(path, handle)
+            except BaseException:
+                os.close(handle)
+                raise
         except OSError as error:
             raise StoreError(f"{path}: the audit log cannot be written: {error.strerror}") from error
         self._out = os.fdopen(handle, "ab", buffering=0)
@@ -46,3 +54,14 @@ class AuditLog:
     def close(self) -> None:
         """Close the file."""
         self._out.close()
+
+
+def _check(path: Path, handle: int) -> None:
+    """Give a file to the user alone if it is a log of ours, or empty; raises `StoreError` for another."""
+    about = os.fstat(handle)
+    if not stat.S_ISREG(about.st_mode):
+        raise StoreError(f"{path}: is no regular file, and so no audit log")
+    if about.st_size and not os.pread(handle, len(_BEGIN), 0).startswith(_BEGIN):
+        raise StoreError(f"{path}: is no audit log: name another file")
+    if stat.S_IMODE(about.st_mode) != 0o600:
+        os.fchmod(handle, 0o600)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import re
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from disputatio import errors
+from disputatio.databases import error_code
 from disputatio.errors import DisputatioError
 from disputatio.text import one_line
 
@@ -82,6 +85,9 @@ class Fault:
 
 def fault_of(error: BaseException) -> Fault:
     """Return an error as a client sees it; the details of an unexpected one stay in the log."""
+    if is_of_full_disk(error):
+        words = str(error) if isinstance(error, DisputatioError) else "nothing was kept of this request"
+        return Fault(status=507, kind="NoRoom", message=shown(f"the disk of the server is full: {words}"))
     if not isinstance(error, DisputatioError):
         return Fault(status=500, kind="Internal", message="the server failed; its log says why")
     status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
@@ -95,6 +101,17 @@ def fault_of(error: BaseException) -> Fault:
     return Fault(
         status=status, kind=type(error).__name__, message=shown(str(error)), more=more, headers=headers
     )
+
+
+def is_of_full_disk(error: BaseException | None) -> bool:
+    """Return True if an error, or one that it came of, is that of a disk without room."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        if error_code(error) == sqlite3.SQLITE_FULL:
+            return True
+        error = error.__cause__
+    return False
 
 
 def nearest(error: errors.UnknownName) -> str | None:

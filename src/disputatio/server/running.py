@@ -36,8 +36,8 @@ class Frame:
 class Running:
     """One question in progress, in one event loop: its frames so far, and its answer or error at the end.
 
-    `waited` is the number of seconds before its turn. The question is stopped `abandoned` seconds after its
-    last follower left.
+    `waited` is the number of seconds before its turn, `kept` is true once the answer is stored. The question
+    is stopped `abandoned` seconds after its last follower left.
     """
 
     id: str
@@ -49,6 +49,7 @@ class Running:
     state: State = "waiting"
     answer: Answer | None = None
     error: BaseException | None = None
+    kept: bool = False
     waited: float = 0.0
     began: float = field(default_factory=time.perf_counter)
     frames: list[Frame] = field(default_factory=list)

@@ -300,6 +300,7 @@ class Service:
         """Store an answer; if that fails, clients get it all the same, and a frame that says so."""
         try:
             await asyncio.to_thread(self.answers.keep, running.id, answer)
+            running.kept = True
         except StoreError as error:
             LOG.error("an answer could not be kept: %s", shown(str(error)))
             running.add("unkept", {"message": shown(str(error))})

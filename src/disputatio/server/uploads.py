@@ -7,7 +7,6 @@ job, a kill too, leaves every name with the file whose documents the index has.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import os
@@ -22,7 +21,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, BinaryIO
 
 from disputatio.errors import IndexBusy, InputError, StoreError
-from disputatio.server.faults import NoRoom, shown
+from disputatio.server.faults import NoRoom, is_of_full_disk, shown
 from disputatio.store.contract import Index
 from disputatio.store.ingesting.fingerprint import Fingerprint, look
 from disputatio.store.ingesting.ingest import IngestSummary, file_key
@@ -110,8 +109,8 @@ class Uploads:
                 shutil.rmtree(batch, ignore_errors=True)
                 raise
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise NoRoom("the disk of the server is full: nothing of this upload was kept") from error
+            if is_of_full_disk(error):
+                raise NoRoom("nothing of this upload was kept") from error
             raise
         return batch, staged
 

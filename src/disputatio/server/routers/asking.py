@@ -42,7 +42,8 @@ def router(service: Service) -> APIRouter:
         answer = await unless_gone(request, running)
         if answer is None:
             return Response(status_code=CLIENT_GONE)
-        return json_response(answer.to_dict(), headers={"Content-Location": f"/api/answers/{running.id}"})
+        kept = {"Content-Location": f"/api/answers/{running.id}"} if running.kept else {}
+        return json_response(answer.to_dict(), headers=kept)
 
     @routes.get(
         "/{name}",

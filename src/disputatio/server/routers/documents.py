@@ -11,8 +11,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, File, Form, Query, Request, Response, UploadFile
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 
-from disputatio.server.faults import Conflicting, Full, NotAllowed
+from disputatio.server.faults import Conflicting, Full, NoRoom, NotAllowed, is_of_full_disk
 from disputatio.server.replies import client_of, json_response
 from disputatio.server.routers.jobs import JobShape
 from disputatio.server.service import Service
@@ -139,6 +140,10 @@ def _upload_route(service: Service) -> type[APIRoute]:
                 under_way += 1
                 try:
                     return await handle(_UploadRequest(request.scope, request.receive))
+                except HTTPException as error:
+                    if is_of_full_disk(error):  # where bodies are spooled
+                        raise NoRoom("nothing of this upload was kept") from error
+                    raise
                 finally:
                     under_way -= 1
 
