@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import queue
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,6 +47,36 @@ for line in sys.stdin:
     if "too long" in str(message["prompts"]):
         send({"id": message["id"], "fault": "ContextTooLong", "message": "it does not fit"})
 """
+
+
+# Starts an engine that is within one long step, and waits.
+PARENT = """
+import subprocess, sys
+engine = subprocess.Popen([sys.executable, "-c", sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+engine.stdout.readline()
+print(engine.pid, flush=True)
+engine.wait()
+"""
+STEP = """
+from disputatio.llm.embedded import end_with_parent
+end_with_parent()
+print("ready", flush=True)
+sum(range(10**12))  # holds Python's lock, as a step does
+"""
+
+
+def test_the_engine_ends_with_a_parent_that_is_killed_in_the_midst_of_a_step() -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT, STEP], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        engine = Path("/proc") / parent.stdout.readline().strip()
+        time.sleep(0.3)
+        assert engine.exists()
+        parent.kill()
+        until = time.monotonic() + 2
+        with suppress(FileNotFoundError, ProcessLookupError):
+            while "State:\tZ" not in (engine / "status").read_text():
+                assert time.monotonic() < until, "the engine computes on"
+                time.sleep(0.02)
 
 
 @pytest.fixture
@@ -231,3 +263,21 @@ def test_a_choice_is_sent_with_the_log_probability_of_each_option(
     engine.step(inbox)  # the second option follows the first, whose prefix it shares
     assert sent[0]["reply"]["logprobs"] == [-0.5, -0.5]
     assert sent[-1] == {"id": 1, "done": True}
+
+
+@pytest.mark.parametrize("ending", ["done", "fault"])
+def test_the_end_of_loading_is_told_as_its_begin_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    script = tmp_path / "engine.py"
+    loaded = '"done": True' if ending == "done" else '"fault": "ContextTooLong", "message": "no"'
+    script.write_text(ENGINE.replace('"id": 0, "done": True', f'"id": 0, {loaded}'))
+    monkeypatch.setattr(local, "_COMMAND", (str(script),))
+    monkeypatch.setattr(local, "_ENGINES", {})
+    said: list[str] = []
+    model = Local("fake", lambda: tmp_path / "requests", cache=tmp_path, say=said.append)
+    with suppress(ContextTooLong):
+        model.complete(PROMPTS[:1], Sampling())
+    assert said == ["loading", ""]
+    for process in local._ENGINES.values():
+        process.end()

@@ -178,3 +178,20 @@ def test_strategies_have_typed_options(server: Served) -> None:
     assert strategies["disputation"]["default"]
     options = {each["name"]: each for each in strategies["disputation"]["options"]}
     assert options["expect"]["choices"] == ["auto", "one", "several"]
+
+
+def test_a_notice_ends_with_what_it_was_about(tmp_path: Path) -> None:
+    service = ferry(tmp_path)
+    with served(service) as server:
+
+        def notice() -> Any:
+            return server.client.get("/api/ready").json()["notice"]
+
+        service.note("loading a model")
+        assert notice()["message"] == "loading a model"
+        service.note("")
+        assert notice() is None
+        service.note("the model", 5, 10)
+        assert (notice()["done"], notice()["total"]) == (5, 10)
+        service.note("the model", 10, 10)
+        assert notice() is None

@@ -386,4 +386,5 @@ def _end(summary: Mapping[str, Any], out: Path, *, as_json: bool) -> None:
 
 
 def _say(line: str) -> None:
-    typer.echo(line, err=True)
+    if line:
+        typer.echo(line, err=True)

@@ -221,7 +221,8 @@ def _estimator(name: str) -> Estimator:
 
 # --- what is said on stderr ---------------------------------------------------------------------
 def _say(line: str) -> None:
-    typer.echo(line, err=True)
+    if line:
+        typer.echo(line, err=True)
 
 
 def _verdict(results: Results, budget: Budget) -> int:

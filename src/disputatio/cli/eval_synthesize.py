@@ -91,4 +91,5 @@ class _Line:
 
 
 def _say(line: str) -> None:
-    typer.echo(line, err=True)
+    if line:
+        typer.echo(line, err=True)

@@ -228,7 +228,9 @@ class Waiting:
             self._status.start()
 
     def say(self, message: str) -> None:
-        """Print a notice."""
+        """Print a notice, unless it is empty."""
+        if not message:
+            return
         self._console.print(plain(one_line(message), "dim"))
 
     def show_download(self, done: int, total: int, what: str) -> None:

@@ -40,7 +40,7 @@ class Local:
     """A model in a child process, by the path of a GGUF file or of a converted folder.
 
     It is loaded at the first call, once for all models of the same name. `cache_gb` bounds the key-value
-    cache; `say` is called with messages for the user who waits.
+    cache; `say` is called with messages for the user who waits, and with an empty one once it is loaded.
     """
 
     def __init__(
@@ -199,6 +199,8 @@ class _Process:
         except BaseException:
             self.end()
             raise
+        finally:
+            self._say("")
 
     def replies(self, request: Mapping[str, Any], cancel: Cancel) -> Generator[tuple[int, Reply], None, None]:
         """Send a request and yield (index of the prompt, reply) as the replies come.

@@ -140,8 +140,12 @@ class Service:
         return service
 
     def note(self, message: str, done: int | None = None, total: int | None = None) -> None:
-        """Record a notice for clients that wait, such as the progress of a download."""
-        self.notice = {"message": shown(message), "done": done, "total": total}
+        """Record a notice for clients that wait, such as the progress of a download.
+
+        An empty message, and the last byte of a download, end it.
+        """
+        over = not message or (total is not None and done is not None and done >= total)
+        self.notice = None if over else {"message": shown(message), "done": done, "total": total}
 
     def opened_index(self) -> Index:
         """Return the index; raises `StoreError` if the server has none."""
