@@ -24,7 +24,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 
 import httpx
@@ -109,10 +111,8 @@ def _requests(
     return "ask with 0.9 MB of passages", lambda client: client.post(f"{url}/api/ask", json=body)
 
 
-def readers(
-    process_id: int, url: str, seconds: float
-) -> tuple[list[float], dict[str, list[float]], Counter[str], float]:
-    """Let twelve clients read; return times of health, times by kind, ends, and the most memory in MB."""
+def _read(url: str, seconds: float) -> tuple[dict[str, list[float]], Counter[str]]:
+    """Let twelve clients read; return the times by kind, and how many requests ended how."""
     times: dict[str, list[float]] = {}
     ends: Counter[str] = Counter()
     until = time.monotonic() + seconds
@@ -131,15 +131,14 @@ def readers(
     threads = [threading.Thread(target=read, args=(number,)) for number in range(12)]
     for thread in threads:
         thread.start()
-    health, most = _watch(process_id, url, until)
     for thread in threads:
         thread.join()
-    return health, times, ends, most
+    return times, ends
 
 
-def _watch(process_id: int, url: str, until: float) -> tuple[list[float], float]:
+def _watch(process_id: int, url: str, seconds: float) -> tuple[list[float], float]:
     """Ask for health twenty times a second; return the times, and the most memory in MB."""
-    health, most = [], 0.0
+    health, most, until = [], 0.0, time.monotonic() + seconds
     with httpx.Client(timeout=120) as client:
         while time.monotonic() < until:
             began = time.perf_counter()
@@ -202,26 +201,23 @@ HOSTILE = {
 }
 
 
-def besieged(process_id: int, url: str, connections: int, seconds: float) -> tuple[list[float], float, float]:
-    """Hold hostile connections; return times of health, and memory before and at most in MB."""
-    before = resident(process_id)
+def _attack(url: str, connections: int, seconds: float) -> None:
+    """Hold hostile connections, in equal parts; what is cut off comes again."""
     address = httpx.URL(url)
     until = time.monotonic() + seconds
 
     def attack(way: Callable[[socket.socket, str], None]) -> None:
-        while time.monotonic() < until:  # what is cut off comes again
-            with (
-                contextlib.suppress(OSError),
-                socket.create_connection((address.host, address.port or 0), 60) as client,
-            ):
-                way(client, f"{address.host}:{address.port}")
+        while time.monotonic() < until:
+            with contextlib.suppress(OSError):
+                client = socket.create_connection((address.host, address.port or 0), 60)
+                with client:
+                    way(client, f"{address.host}:{address.port}")
             time.sleep(0.2)
 
     for number in range(connections):
         way = list(HOSTILE.values())[number % len(HOSTILE)]
         threading.Thread(target=attack, args=(way,), daemon=True).start()
-    health, most = _watch(process_id, url, until)
-    return health, before, most
+    time.sleep(seconds)
 
 
 # --- the page ----------------------------------------------------------------------------------------
@@ -232,17 +228,27 @@ def measure(source: Path, folder: Path, table: Path, options: argparse.Namespace
     if not index.exists() and os.system(f'PYTHONPATH="{source}" {command} > /dev/null 2>&1'):
         raise SystemExit(f"no index could be made with the code of {source}")
     figures: Figures = {}
-    with serving(source, index) as (process_id, url):
-        began = resident(process_id)
-        health, times, ends, most = readers(process_id, url, options.seconds)
+    clients = ProcessPoolExecutor(1, get_context("spawn"))
+    with serving(source, index) as (process_id, url), clients:
+        alone, began = _watch(process_id, url, 10)
+        figures |= {f"health alone: {name}": value for name, value in _spread(alone).items()}
+        reading = clients.submit(_read, url, options.seconds)
+        time.sleep(2)  # for its start
+        health, most = _watch(process_id, url, options.seconds - 1)
+        times, ends = reading.result()
         figures |= {f"health beside 12 readers: {name}": value for name, value in _spread(health).items()}
         for kind in sorted(times):
             figures[f"{kind}: requests"] = f"{len(times[kind]):,}"
             figures[f"{kind}: median / 95 %"] = " / ".join(list(_spread(times[kind]).values())[:2])
         figures["refused (429)"] = f"{sum(count for end, count in ends.items() if end.endswith('429')):,}"
         figures["memory: at first / at most, MB"] = f"{began:.0f} / {most:.0f}"
+    hostile = get_context("spawn").Process
     with serving(source, index) as (process_id, url):
-        health, before, most = besieged(process_id, url, options.connections, options.seconds)
+        before = resident(process_id)
+        attack = hostile(target=_attack, args=(url, options.connections, options.seconds), daemon=True)
+        attack.start()
+        health, most = _watch(process_id, url, options.seconds)
+        attack.kill()
         name = f"health beside {options.connections} hostile connections"
         figures |= {f"{name}: {what}": value for what, value in _spread(health).items()}
         figures["memory beside them: more than before, MB"] = f"{most - before:.0f}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 
 from disputatio.errors import InputError
 from disputatio.protocols import Retriever
+from disputatio.store.contract import SourceCount
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.readers import Document
+from disputatio.store.record.database import Record
 from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
 
@@ -343,3 +346,32 @@ def test_a_page_of_documents_is_read_by_an_index_and_not_sorted(tmp_path: Path) 
         plan = record._database.execute(f"EXPLAIN QUERY PLAN {asked[-1]}").fetchall()
     assert "USING INDEX entries_by_path" in str(plan)
     assert str(plan).count("TEMP B-TREE") == 1, "only the rows of the page are sorted, after the join"
+
+
+def test_sources_are_counted_once_for_each_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[Record] = []
+    count = Record.source_counts
+
+    def counting(self: Record) -> Iterator[tuple[str, str, int, int]]:
+        counted.append(self)
+        return count(self)
+
+    monkeypatch.setattr(Record, "source_counts", counting)
+    index = FolderIndex.open(tmp_path / "ix")
+    table = tmp_path / "t.csv"
+    table.write_text(
+        "text,source,owner\none fact,A,\ntwo facts,A,first\nthree facts,A,second\nfour facts,B,\n"
+    )
+    index.ingest(table)
+    assert [index.sources() for _ in range(3)] == [
+        [
+            SourceCount(name="A", owner="first", documents=3, passages=3),
+            SourceCount(name="B", owner="", documents=1, passages=1),
+        ]
+    ] * 3
+    assert len(counted) == 1
+    index.delete(sources=["B"])
+    assert [source.name for source in index.sources()] == ["A"]
+    shutil.rmtree(tmp_path / "ix")
+    index.ingest(table)
+    assert [source.name for source in index.sources()] == ["A", "B"]

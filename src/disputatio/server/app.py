@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import cache
@@ -27,6 +28,8 @@ from disputatio.server.shapes import event_schemas
 
 PAGE = Path(__file__).parent / "page"  # the built page, where there is one
 
+_SWITCH = 0.001  # seconds that a thread computes before the loop that answers all is let in
+
 
 def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
     """Create the application over a service, which it closes on shutdown."""
@@ -35,12 +38,15 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None, None]:
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH)
         async with agents.session_manager.run():
             await service.sweep_uploads()
             try:
                 yield
             finally:
                 await service.close()
+                sys.setswitchinterval(interval)
 
     app = FastAPI(
         title="Disputatio",

@@ -65,6 +65,7 @@ class FolderIndex(Index):
         self._language = language
         self._folders, self._merge_memory = Folders(self.paths), merge_memory
         self._muted_at: tuple[object, list[str]] | None = None  # a state, and the documents muted in it
+        self._sources: tuple[manifests.Manifest | None, list[SourceCount]] = None, []  # of a commit
 
     @classmethod
     def open(
@@ -292,6 +293,8 @@ class FolderIndex(Index):
 
     def sources(self) -> list[SourceCount]:
         """Return every source with its owner and what it holds, by name."""
+        if len(self.paths) == 1:
+            return self._counted_sources()
         owners: dict[str, str] = {}
         documents: dict[str, set[str]] = {}
         passages: dict[str, int] = {}
@@ -304,6 +307,19 @@ class FolderIndex(Index):
             SourceCount(name=name, owner=owners[name], documents=len(ids), passages=passages[name])
             for name, ids in sorted(documents.items())
         ]
+
+    def _counted_sources(self) -> list[SourceCount]:
+        """Return the sources of the one folder, counted once for each commit."""
+        for record in self._folders.records():
+            state = record.manifest()
+            if self._sources[0] != state:
+                counted = [
+                    SourceCount(name=name, owner=owner, documents=documents, passages=passages)
+                    for name, owner, documents, passages in record.source_counts()
+                ]
+                self._sources = state, counted
+            return list(self._sources[1])
+        return []
 
     def info(self) -> IndexInfo:
         """Return the index in figures."""

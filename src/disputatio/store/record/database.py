@@ -436,6 +436,16 @@ class Record:
             "JOIN passages p ON p.document = d.key GROUP BY d.key"
         )
 
+    def source_counts(self) -> Iterator[tuple[str, str, int, int]]:
+        """Yield every source with its first owner, its documents and its passages, by name."""
+        documents = (
+            "SELECT source, owner, iif(owner = '', NULL, key) AS owned, "
+            "(SELECT count(*) FROM passages p WHERE p.document = d.key) AS passages FROM documents d"
+        )
+        counted = f"SELECT source, owner, count(*), sum(passages), min(owned) FROM ({documents})"
+        for row in self._rows(f"{counted} WHERE passages > 0 GROUP BY source ORDER BY source"):
+            yield row[:4]
+
     def passages(self, size: int = _BATCH) -> Iterator[Batch]:
         """Yield all passages in batches of at most `size`."""
         for rows in self.passage_rows(size):
