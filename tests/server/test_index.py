@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
+from disputatio.server.app import create_app
 from disputatio.server.options import Access, StorageOptions
 from disputatio.types import Passage
 from tests.server.ferry import PASSAGES, Served, ferry, ferry_index, served
@@ -195,3 +197,12 @@ def test_a_notice_ends_with_what_it_was_about(tmp_path: Path) -> None:
         assert (notice()["done"], notice()["total"]) == (5, 10)
         service.note("the model", 10, 10)
         assert notice() is None
+
+
+def test_a_checkout_without_the_page_says_so_and_how_to_build_it(tmp_path: Path) -> None:
+    client = TestClient(create_app(ferry(tmp_path), page=tmp_path), base_url="http://localhost")
+    reply = client.get("/")
+    assert (reply.status_code, reply.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+    assert "was not built" in reply.text
+    assert "make page" in reply.text
+    assert client.get("/elsewhere").status_code == 404

@@ -6,6 +6,7 @@ import errno
 import importlib
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -18,7 +19,7 @@ import pytest
 from disputatio.errors import IndexBusy, IndexVersion, StoreError
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.split import split
-from disputatio.store.record import writer
+from disputatio.store.record import database, writer
 from disputatio.store.record.check import check
 from disputatio.store.record.export import export
 from disputatio.store.record.manifest import NAME, RECORD, reported, writing
@@ -145,7 +146,7 @@ def test_a_replaced_file_changes_at_once_however_many_batches_it_takes(
 
 _INGEST = """
 import sys
-from disputatio.store.record import writer
+from disputatio.store.record import database, writer
 from disputatio.store.folder_index import FolderIndex
 writer._LARGEST = 6
 def tell(done, total, passages):
@@ -384,3 +385,20 @@ def test_importing_the_room_loads_no_engine() -> None:
 def test_a_limit_of_the_size_of_files_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="may be written"), reported(tmp_path, "writing"):
         raise OSError(errno.EFBIG, "File too large")
+
+
+def test_an_index_on_a_full_disk_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = FolderIndex.open(tmp_path / "ix")
+    index.ingest(_rows(tmp_path / "rows", 3))
+    connect = database._connect
+
+    def full(file: Path, mode: str = "rw") -> sqlite3.Connection:
+        if mode == "rw":  # the shared memory of a connection that may write takes room
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorcode = 4874  # SQLITE_IOERR_SHMSIZE
+            raise error
+        return connect(file, mode)
+
+    monkeypatch.setattr(database, "_connect", full)
+    assert len(index.list_documents().documents) == 3
+    assert [source.documents for source in index.sources()] == [1, 1, 1]

@@ -100,7 +100,7 @@ def serve(
         if importlib.util.find_spec(package) is None:
             raise MissingDependency(package, "serve")
     from disputatio.config import read_settings
-    from disputatio.server.app import create_app
+    from disputatio.server.app import UNBUILT, create_app, is_built
     from disputatio.server.connections import listening, port_of, server_of
     from disputatio.server.options import Limits
     from disputatio.server.service import Service
@@ -148,6 +148,8 @@ def serve(
         )
         shown = f"[{host}]" if ":" in host else host
         say(f"serving {mask_secrets(settings.index)} at http://{shown}:{port_of(listener)} (Ctrl-C stops)")
+        if not is_built():
+            say(UNBUILT)
         server_of(create_app(service), limits).run(sockets=[listener])
 
 

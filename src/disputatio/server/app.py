@@ -11,6 +11,7 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse
 from starlette.exceptions import HTTPException
 
 from disputatio import __version__
@@ -27,6 +28,10 @@ from disputatio.server.service import Service
 from disputatio.server.shapes import event_schemas
 
 PAGE = Path(__file__).parent / "page"  # the built page, where there is one
+UNBUILT = (
+    "the page at / was not built: a checkout has only its source; run `make page` there, and start again"
+)
+_ELSEWHERE = "What is served without it: the API at /api (described at /api/openapi.json), /v1 and /mcp."
 
 _SWITCH = 0.001  # seconds that a thread computes before the loop that answers all is let in
 
@@ -106,9 +111,19 @@ def _describe_events(app: FastAPI) -> None:
 
 
 def _mount_page(app: FastAPI, page: Path) -> None:
-    """Serve the page's files at `/`, if the page was built."""
-    if (page / "index.html").is_file():
+    """Serve the page's files at `/`, or say there why there is none."""
+    if is_built(page):
         app.mount("/", PageFiles(directory=page, html=True), name="page")
+        return
+
+    @app.get("/", include_in_schema=False)
+    async def unbuilt() -> Response:
+        return PlainTextResponse(f"{UNBUILT[0].upper()}{UNBUILT[1:]}.\n\n{_ELSEWHERE}\n")
+
+
+def is_built(page: Path = PAGE) -> bool:
+    """Return True if the page at `/` was built."""
+    return (page / "index.html").is_file()
 
 
 def _files(page: Path) -> set[str]:

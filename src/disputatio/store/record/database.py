@@ -20,6 +20,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from disputatio.databases import is_full
 from disputatio.errors import IndexVersion, StoreError
 from disputatio.store.ingesting.fingerprint import Fingerprint
 from disputatio.store.ingesting.prepare import Prepared
@@ -153,11 +154,12 @@ def _connect(file: Path, mode: str = "rw") -> sqlite3.Connection:
 def _connect_reader(file: Path) -> sqlite3.Connection:
     try:
         database = _connect(file)
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
         log = log_of(file)
-        if not file.is_file() or os.access(file.parent, os.W_OK) or (log.exists() and log.stat().st_size):
+        takes_log = os.access(file.parent, os.W_OK) and not is_full(error)
+        if not file.is_file() or takes_log or (log.exists() and log.stat().st_size):
             raise
-        # A folder that cannot be written to takes no log; without one the file is whole by itself.
+        # A folder that is full or cannot be written to takes no log; without one the file is whole by itself.
         database = _connect(file, "immutable")
     database.execute("PRAGMA query_only = ON")
     return database
