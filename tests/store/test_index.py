@@ -311,7 +311,8 @@ def test_a_page_of_documents_is_a_part_of_all_in_their_order(tmp_path: Path, *, 
     index.ingest(table, tmp_path / "a.txt")
     if not migrated:  # as a version without these indexes left it
         with closing(sqlite3.connect(tmp_path / "ix" / "record.sqlite")) as database:
-            database.executescript("DROP INDEX entries_by_path; DROP INDEX documents_by_source")
+            for part in ("INDEX entries_by_path", "INDEX documents_by_source", "TABLE descriptions"):
+                database.execute(f"DROP {part}")
             database.execute("PRAGMA user_version = 1")
     everything = index.documents(text=False)
     assert [document.path.rpartition("/")[2] for document in everything] == ["a.txt"] + ["b.csv"] * 40

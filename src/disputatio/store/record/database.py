@@ -411,10 +411,7 @@ class Record:
         yield from self._documents("entries", "ORDER BY e.key", text=text)
 
     def page(self, offset: int, limit: int, source: str | None) -> tuple[int, list[dict[str, Any]]]:
-        """Return the number of documents (of one source), and some of them by path and row, without texts.
-
-        A file that was not written since it has indexes for this is sorted, which takes longer.
-        """
+        """Return the number of documents (of one source), and some of them by path and row, without texts."""
         if source is None:
             total = next(self._rows("SELECT count(*) FROM entries"))[0]
             some = "(SELECT * FROM entries ORDER BY path, row, key LIMIT ? OFFSET ?)"
@@ -440,12 +437,12 @@ class Record:
 
     def source_counts(self) -> Iterator[tuple[str, str, int, int]]:
         """Yield every source with its first owner, its documents and its passages, by name."""
+        count = "(SELECT count(*) FROM passages p WHERE p.document = d.key) AS count"
         documents = (
-            "SELECT source, owner, iif(owner = '', NULL, key) AS owned, "
-            "(SELECT count(*) FROM passages p WHERE p.document = d.key) AS passages FROM documents d"
+            f"(SELECT source, owner, nullif(key, key * (owner = '')) AS owned, {count} FROM documents d)"
         )
-        counted = f"SELECT source, owner, count(*), sum(passages), min(owned) FROM ({documents})"
-        for row in self._rows(f"{counted} WHERE passages > 0 GROUP BY source ORDER BY source"):
+        counted = f"SELECT source, owner, count(*), sum(count), min(owned) FROM {documents} WHERE count > 0"
+        for row in self._rows(f"{counted} GROUP BY source ORDER BY source"):
             yield row[:4]
 
     def passages(self, size: int = _BATCH) -> Iterator[Batch]:
