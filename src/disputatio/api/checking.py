@@ -72,7 +72,7 @@ def check(
         texts,
         sources=sources,
         tiers=_TIERS,
-        families=family_of,
+        families=families_of,
         severity=severity,
         accepted=accepted,
         kit=kit,
@@ -100,12 +100,17 @@ _NOISE = re.compile(
 )
 
 
-def family_of(text: Text) -> str:
-    """Return the name that versions of a document share; empty where it has none."""
+def families_of(text: Text) -> frozenset[str]:
+    """Return the names that versions of a document share: by its title and by its file's name."""
     passage = text.passage
-    if passage.family:
-        return passage.family
-    name = passage.title or (Path(text.path).stem if text.path else "")
+    names = {passage.family, _family(passage.title)}
+    if text.path and not text.row:
+        names.add(_family(Path(text.path).stem))
+    return frozenset(names - {""})
+
+
+def _family(name: str) -> str:
+    """Return a title without version and date; empty if nothing is left that names it."""
     words = re.findall(r"[^\W_]+", _NOISE.sub(" ", name.casefold()))
     return " ".join(words) if any(word.isalpha() and len(word) > 1 for word in words) else ""
 

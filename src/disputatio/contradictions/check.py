@@ -23,6 +23,7 @@ from disputatio.contradictions.standing import (
     newer,
     settled_by,
     side_of,
+    titles_of,
 )
 from disputatio.contradictions.statements import Fact, facts_of, is_report
 from disputatio.contradictions.units import is_row, style_of, units_of
@@ -66,7 +67,7 @@ def find(
     *,
     sources: Mapping[str, Source],
     tiers: Mapping[str, float],
-    families: Callable[[Text], str],
+    families: Callable[[Text], frozenset[str]],
     severity: Severity = "medium",
     accepted: Collection[str] = frozenset(),
     kit: Kit | None = None,
@@ -125,8 +126,9 @@ def _read(text: Text, corpus: _Corpus, group_numbers: dict[str, int]) -> None:
     style = style_of(text.passage.text)
     corpus.texts.append(text)
     corpus.styles.append(style)
-    same_file = text.row > 0 and text.path.casefold().endswith(_TABLES) and is_row(text.passage.text)
-    key = content_id("t", text.passage.title, text.passage.text)
+    table = any(f"{ending}/" in f"{text.path.casefold()}/" for ending in _TABLES)
+    same_file = text.row > 0 and table and is_row(text.passage.text)
+    key = content_id("t", titles_of(text), text.passage.text)
     corpus.copies.setdefault(key, []).append(number)
     before = (
         corpus.files[-1]
@@ -156,7 +158,8 @@ def _read(text: Text, corpus: _Corpus, group_numbers: dict[str, int]) -> None:
 def _facts(text: Text, style: tuple[str, bool | None]) -> list[list[Fact]]:
     passage = text.passage
     return [
-        facts_of(passage.text, unit, passage.title, *style) for unit in units_of(passage.text, passage.title)
+        facts_of(passage.text, unit, titles_of(text), *style)
+        for unit in units_of(passage.text, passage.title)
     ]
 
 
@@ -226,13 +229,15 @@ class _Kept:
             if len(self._words) > _CACHED:
                 self._words.clear()
             facts = self._facts.get(document, [])
-            known = frozenset(word for unit in facts for fact in unit for word in (*fact.words, *fact.near))
+            known = frozenset(
+                word for unit in facts for fact in unit for word in (*fact.words, *fact.near, *fact.codes)
+            )
             self._words[document] = known
         return known
 
 
 def _compared(
-    corpus: _Corpus, pairs: Any, names: Sequence[str], common: Collection[str], progress: Progress
+    corpus: _Corpus, pairs: Any, names: Sequence[frozenset[str]], common: Collection[str], progress: Progress
 ) -> list[_Pair]:
     kept = _Kept(corpus)
     seen: set[tuple[int, int, int, int]] = set()
@@ -250,14 +255,14 @@ def _compared(
         if (first, ours, second, theirs) in seen:
             continue
         seen.add((first, ours, second, theirs))
+        titles = titles_of(corpus.texts[first]), titles_of(corpus.texts[second])
+        reports = any(map(is_report, titles))
         family = (
-            bool(names[first])
-            and names[first] == names[second]
+            not names[first].isdisjoint(names[second])
             and corpus.files[first] != corpus.files[second]
+            and not reports
+            and not any(is_meeting(corpus.texts[number]) for number in (first, second))
         )
-        titles = (corpus.texts[first].passage.title, corpus.texts[second].passage.title)
-        reports = any(is_report(title) for title in titles)
-        family = family and not reports and not any(is_meeting(title) for title in titles)
         best: _Pair | None = None
         our_facts, their_facts = kept.unit(first, ours), kept.unit(second, theirs)
         bodies = kept.words(first), kept.words(second)

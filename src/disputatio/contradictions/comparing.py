@@ -65,7 +65,9 @@ def compare(
     if not _exclude(first, second):
         return None
     limits: set[str] = set()
-    if _other_codes(first, second, limits, family) or _other_periods(first, second, limits, family, reports):
+    if _other_codes(first, second, limits, family, bodies):
+        return None
+    if _other_periods(first, second, limits, family, reports):
         return None
     if _other_scopes(first, second, limits):
         return None
@@ -80,6 +82,10 @@ def compare(
     total = weight + max(own, other)
     likeness = weight / total if total else 0.0
     if _other_names(first, second, ours, theirs, limits, common):
+        return None
+    if _other_heads(first, second):
+        return None
+    if not _meets(first, second):
         return None
     if not _alike(first, second, weight, own, other, family=family):
         return None
@@ -149,18 +155,30 @@ def _other_meaning(first: Fact, second: Fact) -> bool:
 
 
 # --- are they about one thing --------------------------------------------------------------------
-def _other_codes(first: Fact, second: Fact, limits: set[str], family: bool) -> bool:
+def _other_codes(
+    first: Fact,
+    second: Fact,
+    limits: set[str],
+    family: bool,
+    bodies: tuple[Collection[str], Collection[str]],
+) -> bool:
+    """Return whether two facts are of two models, rooms, articles; a code that one alone has may limit it.
+
+    A code of a title that its own document never speaks of is the number of the document.
+    """
+
     def kept(codes: Iterable[str]) -> set[str]:
         return {code for code in codes if not (family and code.startswith("version"))}
 
     ours, theirs = kept(first.codes), kept(second.codes)
-    our_all, their_all = ours | kept(first.around_codes), theirs | kept(second.around_codes)
-    only, others = ours - their_all, theirs - our_all
-    if only and others:
+    our_around, their_around = kept(first.around_codes), kept(second.around_codes)
+    only, others = ours - theirs - their_around, theirs - ours - our_around
+    if (only and others) or (only and their_around) or (others and our_around):
         return True
-    if (only and kept(second.around_codes)) or (others and kept(first.around_codes)):
-        return True
-    if not ours and not theirs and our_all and their_all and not (our_all & their_all):
+    if not (first.weak or second.weak):
+        our_around, their_around = our_around & set(bodies[0]), their_around & set(bodies[1])
+    apart = our_around and their_around and not our_around & their_around
+    if apart and not family and not ours & their_around and not theirs & our_around:
         return True
     limits |= {code.replace("\x1f", " ") for code in only | others}
     return False
@@ -264,6 +282,23 @@ def _other_names(
         return True
     limits |= (only & ours.keys()) | (others & theirs.keys())
     return False
+
+
+def _other_heads(first: Fact, second: Fact) -> bool:
+    """Return whether two facts measure two things, such as a delivery and a warranty "from delivery"."""
+    if not first.head or not second.head or first.head == second.head:
+        return False
+    return first.head not in (*second.words, *second.near) or second.head not in (*first.words, *first.near)
+
+
+def _meets(first: Fact, second: Fact) -> bool:
+    """Return whether the own words of two facts meet, and not only those of their titles; codes do too."""
+    if first.codes & second.codes:
+        return True
+    ours, theirs = set(first.words) - GENERIC_ROOTS, set(second.words) - GENERIC_ROOTS
+    if not ours or not theirs:
+        return bool(ours or theirs or first.words)
+    return bool(ours & theirs)
 
 
 def _alike(first: Fact, second: Fact, weight: float, own: float, other: float, *, family: bool) -> bool:

@@ -45,7 +45,7 @@ _TOKEN = re.compile(
     rf"|\b(?P<month_alone>{_MONTHS})\b\.?\s(?:de\s)?(?P<year_alone>[12]\d{{3}})\b"
     rf"|\b(?:Q(?P<quarter>[1-4])|H(?P<half_year>[12]))(?:[\s/-]{{0,2}}(?P<quarter_year>(?:19|20)\d{{2}}))?\b"
     rf"|\b(?P<season>(?:19|20)\d{{2}})(?:/|-)(?P<season_end>(?:19|20)?\d{{2}})\b(?![-/.]\d)"
-    rf"|\b(?P<hour>[01]?\d|2[0-4])(?:[:.](?P<minute>[0-5]\d))?\s?(?:(?P<half>[ap])\.?m\b\.?|(?P<uhr>Uhr\b))"
+    rf"|\b(?P<hour>[01]?\d|2[0-4])(?:[:.](?P<minute>[0-5]\d))?\s?(?:(?P<half>[ap])\.?m\b\.?|(?P<uhr>Uhr\b|o['’]clock\b))"
     rf"|\b(?P<clock>[01]?\d|2[0-4])(?::|h)(?P<clock_minute>[0-5]\d)\b"
     rf"|\b[vV]?(?P<version>\d{{1,4}}(?:\.\d{{1,4}}){{2,3}})\b(?!,\d)"
     rf"|(?:(?P<before>{_CURRENCIES})\s?)?(?P<sign>(?<![\w)])[-−+])?(?<![\w.])(?P<number>{_NUMBER})"
@@ -170,7 +170,7 @@ def tokens_of(text: str, *, comma: bool | None = None) -> list[Token]:
 
 
 def _tokens(text: str, comma: bool | None) -> Iterator[Token]:
-    at, before = 0, ""
+    at, before, named = 0, "", False
     while match := _TOKEN.search(text, at):
         start, end = match.span()
         start += len(match[0]) - len(match[0].lstrip())
@@ -181,7 +181,7 @@ def _tokens(text: str, comma: bool | None) -> Iterator[Token]:
         elif groups["mark_alone"]:
             token = Token("mark", start, end, match[0])
         elif groups["number"]:
-            token = _number(text, match, start, before, comma)
+            token = _number(text, match, start, before, comma, named=named)
         else:
             value = _moment(groups, start, end, text)
             token = Token("value", start, end, text[start:end], value) if value else None
@@ -190,6 +190,8 @@ def _tokens(text: str, comma: bool | None) -> Iterator[Token]:
             continue
         yield token
         at, before = max(token.end, start + 1), token.text.casefold()
+        named = token.kind == "word" and token.text[0].isupper() and token.start > 0
+        named = named and text[token.end : token.end + 1] == " " and before not in STOP
 
 
 def _word(text: str, start: int, end: int, before: str) -> Token:
@@ -268,7 +270,9 @@ def _date(groups: dict[str, str | None]) -> Date | None:
     )
 
 
-def _number(text: str, match: re.Match[str], start: int, before: str, comma: bool | None) -> Token | None:
+def _number(
+    text: str, match: re.Match[str], start: int, before: str, comma: bool | None, *, named: bool
+) -> Token | None:
     digits, end = match["number"], match.end("number")
     if match["ordinal"]:
         return Token("word", start, match.end(), match[0].strip().casefold())
@@ -305,7 +309,7 @@ def _number(text: str, match: re.Match[str], start: int, before: str, comma: boo
             text, start, unit_end if unit else end, number, unit, working=working, before=before
         )
         if not unit and not scaled:
-            token = _year_or_label(token, digits, text, before)
+            token = _year_or_label(token, digits, text, before, named=named)
     if token.value is None:
         return token
     decimals = "." in digits or "," in digits
@@ -314,8 +318,11 @@ def _number(text: str, match: re.Match[str], start: int, before: str, comma: boo
     )
 
 
-def _year_or_label(token: Token, digits: str, text: str, before: str) -> Token:
-    """Return a bare number as a year, as the number of something ("Phase 2"), or as it is."""
+def _year_or_label(token: Token, digits: str, text: str, before: str, *, named: bool) -> Token:
+    """Return a bare number as a year, as the number of something ("Phase 2"), or as it is.
+
+    `named` says that a name stands before it: "Windows 11".
+    """
     word = _UNIT_WORD.match(text, token.end)
     following = word["name"] if word else ""
     year = len(digits) == 4 and digits.isdigit() and "1900" <= digits <= "2100"
@@ -324,7 +331,7 @@ def _year_or_label(token: Token, digits: str, text: str, before: str) -> Token:
     if year and (before in _YEAR_BEFORE or not counted):
         date = Date(int(digits), None)
         return replace(token, value=Measure(token.start, token.end, "year", date=date, text=digits))
-    if before in LABELS and not counted:
+    if (before in LABELS or (named and len(digits) <= 4 and digits.isdigit())) and not counted:
         return Token("code", token.start, token.end, f"{before}\x1f{digits}")
     return token
 

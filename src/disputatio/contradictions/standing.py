@@ -8,11 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from disputatio.types import Passage, Relation, Side, Source
 from disputatio.versions.dates import is_later, known_day
 
 _SIDES: tuple[Side, Side] = ("first", "second")
+_FIRST_LINE = 120  # characters of a first line that may be a title
+_STEM_CODE = re.compile(r"(?<![^\W_])([A-Za-z]{1,5})[-_ ]?(\d{1,5}[A-Za-z]?)(?![^\W_])")
+_STEM_YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?:-\d{2}){0,2}(?!\d)")
+_VERSIONS = ("v", "ver", "rev", "r", "no", "nr", "q", "h", "kw")
 _MEETING = re.compile(
     r"\b(?:minutes|meeting|log|diary|journal|weekly|monthly|protokoll|sitzung|compte rendu|acta)\b",
     re.IGNORECASE,
@@ -34,6 +39,27 @@ class Text:
         """Return how a message names it: file and row, else its title or source."""
         place = f"{self.path}:{self.row}" if self.row else self.path
         return place or self.passage.url or self.passage.title or self.passage.source
+
+
+def titles_of(text: Text) -> str:
+    """Return the title of a document, else its first line, with the codes and years in its file's name.
+
+    >>> titles_of(Text(passage=Passage(text="Radar gauge\n\nIt is grey."), path="x/rg-310-sheet-2024.pdf"))
+    'Radar gauge / rg310 2024'
+    """
+    title = text.passage.title
+    if not title:
+        line = text.passage.text.lstrip()[: _FIRST_LINE + 1].partition("\n")[0].strip()
+        title = line if len(line) <= _FIRST_LINE and not line.endswith(".") else ""
+    if not text.path or text.row:
+        return title
+    stem = PurePath(text.path).stem
+    if not title:
+        return stem.replace("_", " ").replace("-", " ")
+    codes = [
+        f"{name}{number}" for name, number in _STEM_CODE.findall(stem) if name.casefold() not in _VERSIONS
+    ]
+    return " / ".join(part for part in (title, " ".join([*codes, *_STEM_YEAR.findall(stem)])) if part)
 
 
 def side_of(first: bool, second: bool) -> Side:
@@ -84,9 +110,9 @@ def settled_by(newer: Side, higher: Side, reliable: Side, holds: Side, *, family
     return "neither is known to be newer or higher: date both, or ask the owner of the fact"
 
 
-def is_meeting(title: str) -> bool:
-    """Return whether a title is that of minutes or a log, each of which stands beside the others."""
-    return _MEETING.search(title) is not None
+def is_meeting(text: Text) -> bool:
+    """Return whether a document is minutes or a log, each of which stands beside the others."""
+    return _MEETING.search(f"{text.passage.title} {re.sub('[^a-z]+', ' ', text.path.casefold())}") is not None
 
 
 def draft(relations: tuple[Relation, ...]) -> bool:

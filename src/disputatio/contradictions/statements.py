@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Literal
 
 from disputatio.contradictions.measures import Measure, Token, tokens_of
-from disputatio.contradictions.units import BULLET, Unit, cells_of, label_of
+from disputatio.contradictions.units import BULLET, LEAD, Unit, cells_of, label_of
 from disputatio.contradictions.vocabulary import (
     ABOUT_DOCUMENT,
     ATTRIBUTES,
@@ -87,7 +87,8 @@ class Fact:
     them that limit it ("for
     apprentices"); `before` maps a word to the one after it; `near` has the words around: the rest of the
     sentence, heading and title. `codes` are model numbers and the like, `names` words with a capital,
-    `periods` years and quarters it is about. `weak` if its own words name no subject.
+    `periods` years and quarters it is about. `head` is the first word that names what is measured (a fee, a
+    length); `weak` says that its own words name no subject.
     """
 
     kind: FactKind
@@ -112,6 +113,7 @@ class Fact:
     around_periods: frozenset[str] = frozenset()
     others: tuple[str, ...] = ()
     rank: tuple[int, int] = (0, 1)
+    head: str = ""
     weak: bool = False
     conditional: bool = False
     late: bool = False
@@ -182,14 +184,16 @@ def _around(title: str, above: str, language: str) -> _Around:
     if known is None:
         if len(_AROUND) > 5_000:
             _AROUND.clear()
-        tokens = tokens_of(f"{_TITLE_NOISE.sub('', title)[:200]} / {above[:600]}")
+        headings, _, before = above.partition(LEAD)
+        parts = [tokens_of(part) for part in (_TITLE_NOISE.sub("", title)[:200], headings[:600], before)]
+        tokens = [token for part in parts for token in part]
         words = [token for token in tokens if token.kind == "word"]
         known = _AROUND[key] = _Around(
             language=language,
             comma=None,
             words=frozenset(_roots(words, language)),
-            codes=_codes(tokens),
-            periods=_periods(tokens),
+            codes=_codes(parts[1]) or _codes(parts[0]) or _codes(parts[2]),
+            periods=_periods([*parts[0], *parts[1]]),
             raw=frozenset(token.text.casefold() for token in words),
         )
     return known
@@ -275,7 +279,11 @@ def _values(body: str, tokens: list[Token], around: _Around, language: str) -> l
             own = clause if number == 0 or _content(clause) >= 2 else [*lead, *clause]
             fact = _fact(body, own, tokens, around, language, kind="value", at=token)
             same = [other for other in values if other.value and other.value.of == value.of]
-            others = tuple(other.value.key for other in same if other.value and other is not token)
+            others = tuple(
+                other.value.key
+                for other in tokens
+                if other.value and other is not token and other.value.of in (value.of, "listed")
+            )
             facts.append(replace(fact, value=value, others=others, rank=(same.index(token), len(same))))
     return facts
 
@@ -354,6 +362,7 @@ def _fact(
     if at is not None and at.value and at.value.noun and at.value.of == "count":
         words.setdefault(root(at.value.noun, language), at.value.noun)
     roots.sort()
+    head = next((form for _, form in roots if form in ATTRIBUTES), "")
     before = tuple((first, second) for (_, first), (_, second) in pairwise(roots))
     near = frozenset(_roots(tokens, language)) - set(words)
     capital = language == "german"
@@ -378,6 +387,7 @@ def _fact(
         value_end=end,
         words=tuple(words),
         written=tuple(words.values()),
+        head=head,
         scope=scope,
         before=before,
         raw=raw,
@@ -519,6 +529,9 @@ def _of_row(body: str, unit: Unit, around: _Around, language: str, comma: bool |
         return []
     key = body[slice(*cells[0])]
     subject = tokens_of(key)
+    if key.replace(" ", "").isdigit():
+        second = tokens_of(body[slice(*cells[1])]) if len(cells) > 2 else []
+        subject = [_number_of(unit.header[0] if unit.header else "", key), *second]
     facts: list[Fact] = []
     keyed = {number for number, name in enumerate(unit.header) if number and _is_key(name, language)}
     for number, (start, end) in enumerate(cells[1:], start=1):
@@ -542,11 +555,19 @@ def _is_key(column: str, language: str) -> bool:
     return bool(words) and words <= KEY_COLUMNS
 
 
+def _number_of(column: str, number: str) -> Token:
+    """Return the number in a first cell as the code of its row."""
+    return Token("code", 0, 0, f"{column.casefold()}\x1f{number}")
+
+
 def _of_record(body: str, around: _Around, language: str, comma: bool | None) -> list[Fact]:
     cells = cells_of(body)
     texts = [cell for cell in cells if not any(token.value for token in tokens_of(body[cell[1] : cell[2]]))]
-    (key, start, end) = texts[0] if texts else cells[0]
+    numbered = body[slice(*cells[0][1:])].replace(" ", "").isdigit()
+    (key, start, end) = cells[0] if numbered or not texts else texts[0]
     subject = [*tokens_of(body[start:end]), *(token for token in tokens_of(key) if token.kind == "code")]
+    if numbered:
+        subject = [_number_of(key, body[start:end]), *tokens_of(body[slice(*cells[1][1:])])]
     keyed = {name for name, _, _ in cells if name != key and _is_key(name, language)}
     for name, first, last in cells:
         subject += tokens_of(body[first:last]) if name in keyed else []
@@ -568,8 +589,7 @@ def _cell(
     *,
     extra: Sequence[Token],
 ) -> list[Fact]:
-    """Return the facts of a key and its value; `extra` are tokens of what the key is of, a row's "
-    "first cell."""
+    """Return the facts of a key and its value; `extra` are tokens of a row's first cell."""
     cell = body[start:end]
     if not cell or len(cell.split()) > 14 or UNREAL.search(cell):
         return []
@@ -579,7 +599,13 @@ def _cell(
     base = _fact(body, subject, [*subject], around, language, kind="name")
     codes = _codes(extra) | _codes(named) | _codes([t for t in tokens_of(cell) if not t.value])
     base = replace(
-        base, codes=codes, periods=_periods(subject), weak=not extra, value_start=start, value_end=end
+        base,
+        codes=codes,
+        periods=_periods(subject),
+        head=next((form for form in _roots(named, language) if form in ATTRIBUTES), ""),
+        weak=not extra,
+        value_start=start,
+        value_end=end,
     )
     words = set(_roots(named, language))
     if words <= FREE_KEYS or not base.words:

@@ -12,8 +12,10 @@ from disputatio.contradictions.vocabulary import MONTH_NAMES, PRONOUNS, STOP, la
 from disputatio.text import sentences
 from disputatio.values.numerals import decimal_comma
 
+LEAD = "\x1e"  # stands before a sentence that the next one goes on with
 LONGEST = 600  # characters of a statement; a longer stretch without an end of a sentence is not read
 _LABEL = re.compile(r"(?:[-*•–]\s+)?(?P<key>[^\W_][^:|\n.!?;]{0,58}?)\s?:\s+(?P<value>\S.*)", re.DOTALL)
+_VERB = re.compile(r"\b(?:is|are|was|were|ist|sind|war|est|sont|es|son)$", re.IGNORECASE)
 BULLET = re.compile(r"(?:[-*•–▪◦]|\(?\d{1,3}[.)]|\(?[a-z]\))\s+")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|cf|vs|No|Nr|Art|Abs|approx|ca|max|min|incl|excl|Dr|Mr|Mrs|Ms|St|Prof|z\.B|bzw|Ltd|Inc|Co|Fig)|\b[A-Z])\.$"
@@ -142,14 +144,16 @@ def _paragraph(text: str, lines: Sequence[tuple[int, int]], around: str) -> Iter
         match = label_of(line)
         if match and (len(match["key"].split()) <= 7) and end - start <= LONGEST:
             body = match["value"]
-            if len(body.split()) <= 12:
+            if len(body.split()) <= 12 and ". " not in body:
                 above = " / ".join(part for part in (around, lead, subject) if part)
                 yield Unit(start, end, "label", above)
                 if labels > 1 and not subject and not any(map(str.isdigit, body)):
                     subject = f"{match['key']} {body}"
                 continue
-            first = start + match.start("value")
-            yield from _of_text(text, first, end, " / ".join(part for part in (around, match["key"]) if part))
+            whole = ". " in body and label_of(body.partition(". ")[2]) is not None
+            first = start if whole else start + match.start("value")
+            parts = (around, "" if whole else match["key"])
+            yield from _of_text(text, first, end, " / ".join(part for part in parts if part))
             continue
         if line.endswith(":") and len(line) <= 200:
             lead = line.rstrip(":")
@@ -168,7 +172,7 @@ def _stretches(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, i
             before = text[joined[-1][0] : joined[-1][1]]
             if (
                 not before.endswith((".", "!", "?", ":", ";"))
-                and (len(before) > 45 or line[:1].islower() or before.split()[-1].casefold() in STOP)
+                and (len(before) > 70 or line[:1].islower() or before.split()[-1].casefold() in STOP)
                 and not label_of(before)
             ):
                 joined[-1] = (joined[-1][0], end)
@@ -179,7 +183,12 @@ def _stretches(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, i
 
 def label_of(line: str) -> re.Match[str] | None:
     match = _LABEL.match(line)
-    if match is None or len(match["key"].split()) > 8 or match["key"].casefold() in ("http", "https"):
+    if (
+        match is None
+        or len(match["key"].split()) > 8
+        or _VERB.search(match["key"])
+        or match["key"].casefold() in ("http", "https")
+    ):
         return None
     return match
 
@@ -202,8 +211,9 @@ def _of_text(text: str, start: int, end: int, around: str) -> Iterator[Unit]:
             continue
         if last - first <= LONGEST:
             pronoun = sentence.split(maxsplit=1)[0].casefold().strip(",") in PRONOUNS
-            parts = (around, question, before if pronoun and not question else "")
-            yield Unit(first, last, "sentence", " / ".join(part for part in parts if part))
+            parts = (around, question, LEAD + before if pronoun and before and not question else "")
+            form: Literal["sentence", "label"] = "label" if label_of(sentence) else "sentence"
+            yield Unit(first, last, form, " / ".join(part for part in parts if part))
         before = sentence[:200]
 
 

@@ -289,7 +289,7 @@ ABOUT_DOCUMENT = re.compile(
     r"number|id|owner)|replaces|supersedes|page|gültig (?:ab|seit)|stand|fassung|ausgabe|datum"
     r"|en vigueur|date d['’]effet|"
     r"mise à jour|vigente desde|en vigor|fecha|versión|next review|review date"
-    r"|prepared by|from|to|subject|sent|cc)\b\W",
+    r"|prepared by|minutes of|protokoll vom|from|to|subject|sent|cc)\b\W",
     re.IGNORECASE,
 )
 REPORTS = re.compile(
