@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
 from array import array
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 
 from disputatio.contradictions.comparing import Finding, compare
 from disputatio.contradictions.judging import judge
-from disputatio.contradictions.pairing import Table, pairs_of
+from disputatio.contradictions.pairing import AROUND, Table, pairs_of
 from disputatio.contradictions.standing import (
     Text,
     draft,
@@ -25,9 +28,9 @@ from disputatio.contradictions.standing import (
     side_of,
     titles_of,
 )
-from disputatio.contradictions.statements import Fact, facts_of, is_report
-from disputatio.contradictions.units import is_row, style_of, units_of
-from disputatio.contradictions.vocabulary import GENERIC_ROOTS
+from disputatio.contradictions.statements import Fact, facts_of, is_report, is_study
+from disputatio.contradictions.units import Unit, is_row, style_of, units_of
+from disputatio.contradictions.vocabulary import GENERIC_ROOTS, LABELS, root
 from disputatio.kit import Kit
 from disputatio.text import content_id
 from disputatio.types import Check, Contradiction, ContradictionKind, Severity, Side, Source, Statement
@@ -35,11 +38,14 @@ from disputatio.types import Check, Contradiction, ContradictionKind, Severity, 
 SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
 MOST = 2_000  # contradictions of one check that are returned
 MOST_FACTS = 4_000_000
-_CACHED = 4_000  # documents whose statements are kept while pairs are compared
+_CACHED = 20_000  # statements and documents that are kept while pairs are compared
+_LONGEST_BODY = 200_000  # characters of a document in which its subject is looked for
 _COMMON = 0.5  # share of the documents from which a word says nothing
 _SENTENCE = 5  # words from which a quote says by itself what it is about
 _FEW = 8  # documents below which no word is common
 _TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".ods")
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 Progress = Callable[[str, int, int], None]
 
 
@@ -57,6 +63,8 @@ class _Corpus:
     said: array[int] = field(default_factory=lambda: array("q"))
     documents: array[int] = field(default_factory=lambda: array("i"))
     numbers: array[int] = field(default_factory=lambda: array("i"))
+    alone: array[int] = field(default_factory=lambda: array("b"))
+    places: dict[str, int] = field(default_factory=dict)
     of_documents: Counter[int] = field(default_factory=Counter)
     copies: dict[str, list[int]] = field(default_factory=dict)
     units: int = 0
@@ -123,55 +131,55 @@ def find(
 def _read(text: Text, corpus: _Corpus, group_numbers: dict[str, int]) -> None:
     """Read one document; a copy of one that was read is only noted."""
     number = len(corpus.texts)
-    style = style_of(text.passage.text)
+    passage, titles = text.passage, titles_of(text)
+    style = style_of(passage.text)
     corpus.texts.append(text)
     corpus.styles.append(style)
-    table = any(f"{ending}/" in f"{text.path.casefold()}/" for ending in _TABLES)
-    same_file = text.row > 0 and table and is_row(text.passage.text)
-    key = content_id("t", titles_of(text), text.passage.text)
+    corpus.files.append(corpus.places.setdefault(_place(text, number), number))
+    key = content_id("t", titles, passage.text)
     corpus.copies.setdefault(key, []).append(number)
-    before = (
-        corpus.files[-1]
-        if corpus.files and same_file and corpus.texts[number - 1].path == text.path
-        else number
-    )
-    corpus.files.append(before)
     if len(corpus.copies[key]) > 1 or len(corpus.said) > MOST_FACTS:
         return
+    study = is_study(passage.text)
     seen: set[int] = set()
-    for place, facts in enumerate(_facts(text, style)):
+    for place, unit in enumerate(units_of(passage.text, passage.title)):
         corpus.units += 1
-        for fact in facts:
-            words = [corpus.words.setdefault(word, len(corpus.words)) for word in _keys(fact)]
+        for fact in facts_of(passage.text, unit, titles, *style):
+            own, around = _keys(fact)
+            words = [corpus.words.setdefault(word, len(corpus.words)) for word in own]
+            seen.update(words)
+            words += [corpus.words.setdefault(word, len(corpus.words)) | AROUND for word in around]
             if not words:
                 continue
-            seen.update(words)
             corpus.flat.extend(words)
             corpus.lengths.append(len(words))
             corpus.groups.append(group_numbers.setdefault(fact.group, len(group_numbers)))
             corpus.said.append(hash(fact.said))
             corpus.documents.append(number)
             corpus.numbers.append(place)
+            corpus.alone.append(study and fact.kind != "polarity")
     corpus.of_documents.update(seen)
 
 
-def _facts(text: Text, style: tuple[str, bool | None]) -> list[list[Fact]]:
+def _place(text: Text, number: int) -> str:
+    """Return what is equal in parts of one document: rows of a table, passages with one title and address."""
     passage = text.passage
-    return [
-        facts_of(passage.text, unit, titles_of(text), *style)
-        for unit in units_of(passage.text, passage.title)
-    ]
+    table = any(f"{ending}/" in f"{text.path.casefold()}/" for ending in _TABLES)
+    if text.row and table and is_row(passage.text):
+        return text.path
+    if passage.title and (text.row or not text.path or passage.id == text.path):
+        return "\x1f".join((passage.title, passage.source, passage.url, passage.date))
+    return f"\x1f{number}"
 
 
-def _keys(fact: Fact) -> list[str]:
-    """Return the words by which facts are paired: their own that say something, and what a weak one "
-    "is about."""
-    words = [word for word in fact.words if word not in GENERIC_ROOTS]
-    codes = sorted(fact.codes)
-    if fact.weak or len(words) < 2:
-        codes += sorted(fact.around_codes)[:3]
-        words += sorted(word for word in fact.around if word not in GENERIC_ROOTS and word not in words)[:6]
-    return list(dict.fromkeys([*words, *codes[:4]])) or list(fact.words)
+def _keys(fact: Fact) -> tuple[list[str], list[str]]:
+    """Return the words by which facts are paired: own ones, and those that a weak one is about."""
+    own = [word for word in fact.words if word not in GENERIC_ROOTS] or list(fact.words)
+    own += sorted(fact.codes)[:4]
+    if not fact.weak and len(own) > 1:
+        return list(dict.fromkeys(own)), []
+    around = sorted(word for word in fact.around if word not in GENERIC_ROOTS and word not in own)
+    return list(dict.fromkeys(own)), [*sorted(fact.around_codes)[:3], *around[:6]]
 
 
 def _table(corpus: _Corpus) -> Table:
@@ -181,6 +189,7 @@ def _table(corpus: _Corpus) -> Table:
         groups=np.array(corpus.groups, np.int64),
         said=np.array(corpus.said, np.int64),
         documents=np.array([corpus.files[number] for number in corpus.documents], np.int32),
+        alone=np.array(corpus.alone, bool),
     )
 
 
@@ -202,38 +211,49 @@ class _Pair:
 
 
 class _Kept:
-    """The facts of documents that were read again last, by document."""
+    """Statements that were read again last, and the words of documents."""
 
     def __init__(self, corpus: _Corpus) -> None:
         self._corpus = corpus
-        self._facts: OrderedDict[int, list[list[Fact]]] = OrderedDict()
-        self._words: dict[int, frozenset[str]] = {}
+        self._units: OrderedDict[int, list[Unit]] = OrderedDict()
+        self._facts: OrderedDict[tuple[int, int], list[Fact]] = OrderedDict()
+        self._words: OrderedDict[int, frozenset[str]] = OrderedDict()
 
-    def unit(self, document: int, place: int) -> list[Fact]:
+    def facts(self, document: int, place: int) -> list[Fact]:
         """Return the facts of a statement."""
-        facts = self._facts.get(document)
+        facts = self._facts.get((document, place))
         if facts is None:
-            facts = self._facts[document] = _facts(
-                self._corpus.texts[document], self._corpus.styles[document]
-            )
-            if len(self._facts) > _CACHED:
-                self._facts.popitem(last=False)
-        else:
-            self._facts.move_to_end(document)
-        return facts[place]
+            text, style = self._corpus.texts[document], self._corpus.styles[document]
+            units = self._units.get(document)
+            if units is None:
+                units = list(units_of(text.passage.text, text.passage.title))
+                _keep(self._units, document, units)
+            facts = facts_of(text.passage.text, units[place], titles_of(text), *style)
+            _keep(self._facts, (document, place), facts)
+        return facts
 
     def words(self, document: int) -> frozenset[str]:
-        """Return the words of all statements of a document that was asked for before."""
-        known = self._words.get(document)
-        if known is None:
-            if len(self._words) > _CACHED:
-                self._words.clear()
-            facts = self._facts.get(document, [])
-            known = frozenset(
-                word for unit in facts for fact in unit for word in (*fact.words, *fact.near, *fact.codes)
+        """Return the words and codes of a document's text, without its title."""
+        words = self._words.get(document)
+        if words is None:
+            text, (language, _) = self._corpus.texts[document], self._corpus.styles[document]
+            body = text.passage.text.removeprefix(text.passage.title)[:_LONGEST_BODY]
+            written = [word.casefold() for word in re.findall(r"[^\W_][\w-]{0,80}", body)]
+            words = frozenset(
+                {
+                    *(root(word, language) for word in written),
+                    *(word.replace("-", "") for word in written),
+                    *(f"{label}\x1f{of}" for label, of in pairwise(written) if label in LABELS),
+                }
             )
-            self._words[document] = known
-        return known
+            _keep(self._words, document, words)
+        return words
+
+
+def _keep(cache: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
+    cache[key] = value
+    if len(cache) > _CACHED:
+        cache.popitem(last=False)
 
 
 def _compared(
@@ -264,8 +284,8 @@ def _compared(
             and not any(is_meeting(corpus.texts[number]) for number in (first, second))
         )
         best: _Pair | None = None
-        our_facts, their_facts = kept.unit(first, ours), kept.unit(second, theirs)
-        bodies = kept.words(first), kept.words(second)
+        our_facts, their_facts = kept.facts(first, ours), kept.facts(second, theirs)
+        bodies = partial(kept.words, first), partial(kept.words, second)
         for fact in our_facts:
             for other in their_facts:
                 if fact.group != other.group:
@@ -366,8 +386,7 @@ def _id(first: Statement, second: Statement, facts: tuple[Fact, Fact]) -> str:
 
 
 def _merged(contradictions: list[Contradiction]) -> list[Contradiction]:
-    """Return each contradiction once: the gravest where two documents have it twice, or where copies "
-    "have it."""
+    """Return each contradiction once: the gravest where two documents or their copies have it twice."""
     order = sorted(
         contradictions, key=lambda each: (-SEVERITIES.index(each.severity), -each.likeness, each.id)
     )

@@ -8,7 +8,7 @@ be a limit of scope: such a pair is kept with low severity.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from disputatio.contradictions.measures import differ
@@ -33,6 +33,7 @@ neuer
 _KINDS_OF_DOCUMENT = frozenset(
     root(word, language) for language in ("english", "german", "french") for word in _TITLES.split()
 )
+Bodies = tuple[Callable[[], frozenset[str]], Callable[[], frozenset[str]]]
 _SCOPE_LESS = EVERYONE_ROOTS | GENERIC_ROOTS
 
 
@@ -53,7 +54,7 @@ def compare(
     family: bool = False,
     reports: bool = False,
     common: Collection[str] = frozenset(),
-    bodies: tuple[Collection[str], Collection[str]] = (frozenset(), frozenset()),
+    bodies: Bodies = (frozenset, frozenset),
 ) -> Finding | None:
     """Return how two facts of one group contradict each other, None where they do not or are of two things.
 
@@ -160,7 +161,7 @@ def _other_codes(
     second: Fact,
     limits: set[str],
     family: bool,
-    bodies: tuple[Collection[str], Collection[str]],
+    bodies: Bodies,
 ) -> bool:
     """Return whether two facts are of two models, rooms, articles; a code that one alone has may limit it.
 
@@ -175,8 +176,8 @@ def _other_codes(
     only, others = ours - theirs - their_around, theirs - ours - our_around
     if (only and others) or (only and their_around) or (others and our_around):
         return True
-    if not (first.weak or second.weak):
-        our_around, their_around = our_around & set(bodies[0]), their_around & set(bodies[1])
+    if our_around and their_around and not (first.weak or second.weak):
+        our_around, their_around = our_around & bodies[0](), their_around & bodies[1]()
     apart = our_around and their_around and not our_around & their_around
     if apart and not family and not ours & their_around and not theirs & our_around:
         return True
@@ -202,8 +203,7 @@ def _other_periods(first: Fact, second: Fact, limits: set[str], family: bool, re
 
 
 def _meet(first: Collection[str], second: Collection[str]) -> bool:
-    """Return whether two sets of periods have one in common: a year and a quarter of it do, two "
-    "quarters not."""
+    """Return whether two sets of periods have one in common: a year and a quarter of it do."""
     for our in first:
         for their in second:
             year, _, part = our.replace("-", "/").partition("/")
@@ -243,8 +243,7 @@ def _contrasts(fact: Fact) -> dict[int, set[str]]:
 
 
 def _words(first: Fact, second: Fact) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
-    """Return the words that both have, those of the first alone, and those of the second, with their "
-    "weights."""
+    """Return the words that both have, those of the first alone, those of the second, weighed."""
     shared: dict[str, float] = {}
     ours: dict[str, float] = {}
     theirs: dict[str, float] = {}
@@ -320,7 +319,7 @@ def _other_subject(
     weight: float,
     limits: set[str],
     common: Collection[str],
-    bodies: tuple[Collection[str], Collection[str]],
+    bodies: Bodies,
 ) -> bool:
     """Return whether titles and headings name two subjects, where the facts themselves do not name one.
 
@@ -335,8 +334,11 @@ def _other_subject(
         if ours and theirs and not met:
             return True
         return weight < 1.7 and not met
-    ours, theirs = ours & set(bodies[0]) - set(bodies[1]), theirs & set(bodies[1]) - set(bodies[0])
     if ours and theirs and not met and weight < 2.8:
+        ours, theirs = ours & bodies[0]() - bodies[1](), theirs & bodies[1]() - bodies[0]()
+    else:
+        return False
+    if ours and theirs:
         limits |= set(sorted(ours)[:2]) | set(sorted(theirs)[:2])
     return False
 
@@ -353,8 +355,7 @@ def _subject(fact: Fact, other: Fact, common: Collection[str]) -> set[str]:
 
 
 def _limits(fact: Fact, alone: dict[str, float], other: Fact) -> set[str]:
-    """Return the words of one side alone that limit what it says: after "for" or "in", or before a "
-    "shared word."""
+    """Return the words of one side alone that limit it: after "for" or "in", or before a shared word."""
     after = dict(fact.before)
     found = set()
     for word, weight in alone.items():

@@ -54,6 +54,28 @@ _TOKEN = re.compile(
     rf"|(?P<mark_alone>[;:()—–,…!?\"“”«»])",
     re.IGNORECASE,
 )
+_VISIBLE = re.compile(r"\S")
+_PLAIN_WORD = re.compile(r"[^\W\d_]{1,60}(?![^\W_])")
+_WITHIN = re.compile(r"[-'’./&$][\w]")  # a word that goes on: its form is looked at closely
+_SPECIAL = frozenset(
+    {
+        *MONTH_NAMES,
+        "eur",
+        "usd",
+        "gbp",
+        "chf",
+        "sek",
+        "nok",
+        "dkk",
+        "pln",
+        "czk",
+        "cad",
+        "aud",
+        "jpy",
+        "cny",
+        "inr",
+    }
+)
 _MAGNITUDE = re.compile(
     r"\s?(?:(?P<word>thousand|million|billion|trillion|hundred|mn|mln|bn|tsd\.?|mio\.?|mrd\.?|millionen|"
     r"milliarden|"
@@ -171,11 +193,21 @@ def tokens_of(text: str, *, comma: bool | None = None) -> list[Token]:
 
 def _tokens(text: str, comma: bool | None) -> Iterator[Token]:
     at, before, named = 0, "", False
-    while match := _TOKEN.search(text, at):
-        start, end = match.span()
-        start += len(match[0]) - len(match[0].lstrip())
-        groups = match.groupdict()
+    while seen := _VISIBLE.search(text, at):
+        start = seen.start()
         token: Token | None
+        plain = _PLAIN_WORD.match(text, start)
+        if plain and plain[0].casefold() not in _SPECIAL and not _WITHIN.match(text, plain.end()):
+            token = _word(text, start, plain.end(), before)
+            at, before, named = token.end, token.text.casefold(), _is_named(token, text)
+            yield token
+            continue
+        match = _TOKEN.match(text, start)
+        if match is None:
+            at = start + 1
+            continue
+        end = match.end()
+        groups = match.groupdict()
         if groups["word"]:
             token = _word(text, start, end, before)
         elif groups["mark_alone"]:
@@ -190,8 +222,13 @@ def _tokens(text: str, comma: bool | None) -> Iterator[Token]:
             continue
         yield token
         at, before = max(token.end, start + 1), token.text.casefold()
-        named = token.kind == "word" and token.text[0].isupper() and token.start > 0
-        named = named and text[token.end : token.end + 1] == " " and before not in STOP
+        named = _is_named(token, text)
+
+
+def _is_named(token: Token, text: str) -> bool:
+    """Return whether a number after a token may be part of a name, as in "Windows 11"."""
+    capital = token.kind == "word" and token.start > 0 and token.text[0].isupper()
+    return capital and text[token.end : token.end + 1] == " " and token.text.casefold() not in STOP
 
 
 def _word(text: str, start: int, end: int, before: str) -> Token:

@@ -21,19 +21,24 @@ RARE = 40  # facts that have a word, up to which it is a key by itself
 ALIKE = 4  # facts of one block that say the same, at most
 WINDOW = 24  # neighbours of a fact in its block
 MOST_PAIRS = 400_000
-_ALIKE_WORDS = 0.25  # share of the words of the shorter fact that both have
+AROUND = 1 << 30
+_ALIKE_WORDS = 0.5  # share of the own words of the shorter fact that both have
 
 
 @dataclass(slots=True)
 class Table:
-    """Facts as numbers: their words one after the other, how many each has, group, what they say, "
-    "document."""
+    """Facts as numbers: their words one after the other, how many each has, group, what they say, document.
+
+    A word above `AROUND` is one of title and headings: it pairs facts, and makes them no more alike. Facts
+    that stand `alone` are not paired with each other.
+    """
 
     flat: NDArray[np.int32]
     lengths: NDArray[np.int64]
     groups: NDArray[np.int64]
     said: NDArray[np.int64]
     documents: NDArray[np.int32]
+    alone: NDArray[np.bool_]
 
 
 def pairs_of(table: Table) -> tuple[NDArray[np.int64], int]:
@@ -41,28 +46,36 @@ def pairs_of(table: Table) -> tuple[NDArray[np.int64], int]:
     count = len(table.lengths)
     if count < 2:
         return np.empty((0, 2), np.int64), 0
-    frequency = np.bincount(table.flat, minlength=1)
-    matrix = _rarest(table.flat, table.lengths, frequency)
+    words = table.flat & (AROUND - 1)
+    frequency = np.bincount(words, minlength=1)
+    order = _order(words, table.lengths, frequency)
+    matrix = _filled(words[order], table.lengths)
+    own = _filled(np.where(table.flat[order] < AROUND, words[order], -1), table.lengths)
     found = _blocked(matrix, frequency, table)
     if not len(found):
         return found, 0
-    likeness = _likeness(matrix, found, frequency, count)
+    likeness = _likeness(matrix, own, found, frequency)
     kept = likeness >= _ALIKE_WORDS
     found, likeness = found[kept], likeness[kept]
     order = np.argsort(-likeness, kind="stable")
     return found[order[:MOST_PAIRS]], max(0, len(found) - MOST_PAIRS)
 
 
-def _rarest(
-    flat: NDArray[np.int32], lengths: NDArray[np.int64], frequency: NDArray[np.int64]
-) -> NDArray[np.int32]:
-    """Return the words of each fact in a row, the rarest first, -1 where there are no more."""
+def _order(
+    words: NDArray[np.int32], lengths: NDArray[np.int64], frequency: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the order that puts the rarest words of each fact first."""
     rows = np.repeat(np.arange(len(lengths)), lengths)
-    order = np.lexsort((flat, frequency[flat], rows))
-    places = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return np.lexsort((words, frequency[words], rows))
+
+
+def _filled(words: NDArray[np.int32], lengths: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the first words of each fact in a row, -1 where there are no more."""
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    places = np.arange(len(words)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     kept = places < WIDTH
     matrix = np.full((len(lengths), WIDTH), -1, np.int32)
-    matrix[rows[kept], places[kept]] = flat[order][kept]
+    matrix[rows[kept], places[kept]] = words[kept]
     return matrix
 
 
@@ -95,6 +108,7 @@ def _blocked(matrix: NDArray[np.int32], frequency: NDArray[np.int64], table: Tab
             break
         left, right = row[:-step][same], row[step:][same]
         differ = (said[left] != said[right]) & (documents[left] != documents[right])
+        differ &= ~(table.alone[left] & table.alone[right])
         low, high = np.minimum(left, right)[differ], np.maximum(left, right)[differ]
         found.append(np.unique(low.astype(np.int64) * len(matrix) + high))
     if not found:
@@ -120,19 +134,25 @@ def _thinned(
 
 
 def _likeness(
-    matrix: NDArray[np.int32], pairs: NDArray[np.int64], frequency: NDArray[np.int64], count: int
+    matrix: NDArray[np.int32], own: NDArray[np.int32], pairs: NDArray[np.int64], frequency: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Return, for each pair, the share of the weighed words of the one with less that both have."""
-    weights = np.log1p(count / np.maximum(frequency, 1)).astype(np.float32)
+    """Return, for each pair, the share of the own words of one that the other has, the larger of both."""
+    weights = np.log1p(len(matrix) / np.maximum(frequency, 1)).astype(np.float32)
     result = np.empty(len(pairs), np.float32)
     for start in range(0, len(pairs), 65_536):
-        ours, theirs = matrix[pairs[start : start + 65_536, 0]], matrix[pairs[start : start + 65_536, 1]]
-        met = (ours[:, :, None] == theirs[:, None, :]).any(axis=2) & (ours >= 0)
-        weight = np.where(ours >= 0, weights[np.maximum(ours, 0)], 0)
-        other = np.where(theirs >= 0, weights[np.maximum(theirs, 0)], 0)
-        least = np.minimum(weight.sum(axis=1), other.sum(axis=1))
-        result[start : start + 65_536] = (weight * met).sum(axis=1) / np.maximum(least, 1e-6)
+        rows = pairs[start : start + 65_536]
+        shares = [_share(own[rows[:, at]], matrix[rows[:, 1 - at]], weights) for at in (0, 1)]
+        result[start : start + 65_536] = np.maximum(*shares)
     return result
+
+
+def _share(
+    own: NDArray[np.int32], others: NDArray[np.int32], weights: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    met = (own[:, :, None] == others[:, None, :]).any(axis=2) & (own >= 0)
+    weight = np.where(own >= 0, weights[np.maximum(own, 0)], 0)
+    total = weight.sum(axis=1)
+    return np.where(total > 0, (weight * met).sum(axis=1) / np.maximum(total, 1e-6), 1.0).astype(np.float32)
 
 
 def _mix(value: NDArray[np.int64] | NDArray[np.uint64]) -> NDArray[np.uint64]:

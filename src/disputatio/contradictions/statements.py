@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from functools import lru_cache
+from itertools import islice, pairwise
 from typing import Literal
 
 from disputatio.contradictions.measures import Measure, Token, tokens_of
@@ -34,12 +35,16 @@ from disputatio.contradictions.vocabulary import (
     REPORTS,
     SCOPING,
     STOP,
+    STUDY,
     UNREAL,
     VALUE_COLUMNS,
     YES,
     root,
 )
 
+_STUDIES = 2  # words of statistics from which a text is a study
+MOST_TOKENS = 30  # of a sentence that is compared with one that denies it
+MOST_VALUES = 5  # of a sentence; one with more is statistics, and tells not what each is of
 MOST_WORDS = 14  # of a fact, those nearest to its value
 COMPOUND = 12  # letters of a word that says by itself what it is about
 _TITLE_NOISE = re.compile(r"\.(?:md|txt|html?|docx?|pdf|csv|xlsx|eml|json|pptx?)$", re.IGNORECASE)
@@ -201,19 +206,19 @@ def _around(title: str, above: str, language: str) -> _Around:
 
 def _roots(tokens: Sequence[Token], language: str, *, polarity: bool = False) -> Iterator[str]:
     for token in tokens:
-        folded = token.text.casefold()
-        folded = polar(folded) if polarity else folded
-        if (
-            token.kind != "word"
-            or (folded in STOP and not polarity)
-            or folded in NEGATIONS
-            or len(folded) < 2
-        ):
-            continue
-        if folded in STOP:
-            continue
-        for part in folded.split("/"):
-            yield root(part.removesuffix("'s").removesuffix("’s"), language)
+        if token.kind == "word":
+            yield from _forms(token.text, language, polarity)
+
+
+@lru_cache(maxsize=200_000)
+def _forms(text: str, language: str, polarity: bool) -> tuple[str, ...]:
+    """Return the roots of a word, none for one without content; `polarity` for what stays of a contrary."""
+    folded = text.casefold()
+    folded = polar(folded) if polarity else folded
+    if folded in STOP or folded in NEGATIONS or len(folded) < 2:
+        return ()
+    parts = (part.removesuffix("'s").removesuffix("’s") for part in folded.split("/"))
+    return tuple(root(part, language) for part in parts if part)
 
 
 def _codes(tokens: Sequence[Token]) -> frozenset[str]:
@@ -246,9 +251,12 @@ def _of_sentence(body: str, around: _Around, language: str, comma: bool | None) 
     tokens = tokens_of(body, comma=comma)
     if not 2 <= len(tokens) <= 120:
         return []
-    whole = _fact(body, tokens, tokens, around, language, kind="polarity")
-    facts = [replace(whole, kind="polarity", negated=_negated(tokens))] if len(whole.words) >= 2 else []
-    facts += _values(body, tokens, around, language)
+    facts: list[Fact] = []
+    if len(tokens) <= MOST_TOKENS:
+        whole = _fact(body, tokens, tokens, around, language, kind="polarity")
+        facts = [replace(whole, negated=_negated(tokens))] if len(whole.words) >= 2 else []
+    if sum(token.value is not None for token in tokens) <= MOST_VALUES:
+        facts += _values(body, tokens, around, language)
     facts += _named(body, tokens, around, language)
     return facts
 
@@ -652,6 +660,15 @@ def _cell(
     if len(cell.split()) <= 6 and not _codes(tokens) and cell[0].isalpha():
         return [replace(base, name=cell)]
     return []
+
+
+def is_study(text: str) -> bool:
+    """Return whether a text reports a study of its own: its figures are of its own data.
+
+    >>> is_study("We enrolled 90 adults. The odds ratio was 1.2 (95% CI 1.0-1.4), p<0.05.")
+    True
+    """
+    return len({match[0].casefold() for match in islice(STUDY.finditer(text), 12)}) >= _STUDIES
 
 
 def is_report(title: str) -> bool:

@@ -35,8 +35,7 @@ class Unit:
 
 
 def units_of(text: str, title: str) -> Iterator[Unit]:
-    """Yield the statements of a document, in order; each with the headings and the lead that it "
-    "stands under."""
+    """Yield the statements of a document, in order, each with the headings and the lead above it."""
     headings: list[str] = []
     after_heading = False
     blocks = list(_blocks(text))
@@ -218,8 +217,7 @@ def _of_text(text: str, start: int, end: int, around: str) -> Iterator[Unit]:
 
 
 def cells_of(line: str) -> list[tuple[str, int, int]]:
-    """Return the cells of a row that is written out, "Plan: Basic; Price: 9 EUR.", with where each "
-    "value stands."""
+    """Return the cells of a row that is written out ("Plan: Basic; Price: 9 EUR.") with their places."""
     cells: list[tuple[str, int, int]] = []
     at = 0
     for part in line.split("; "):

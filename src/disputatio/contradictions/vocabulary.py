@@ -289,13 +289,22 @@ ABOUT_DOCUMENT = re.compile(
     r"number|id|owner)|replaces|supersedes|page|gültig (?:ab|seit)|stand|fassung|ausgabe|datum"
     r"|en vigueur|date d['’]effet|"
     r"mise à jour|vigente desde|en vigor|fecha|versión|next review|review date"
-    r"|prepared by|minutes of|protokoll vom|from|to|subject|sent|cc)\b\W",
+    r"|prepared by|minutes of|copyright|©|all rights reserved|protokoll vom|from|to|subject|sent|cc)\b\W",
     re.IGNORECASE,
 )
 REPORTS = re.compile(
     r"\b(?:report|results?|accounts|statement|survey|statistics|figures|invoice|quarter|quarterly"
     r"|bulletin|newsletter|"
     r"timesheet|budget|forecast|census|bericht|jahresabschluss|rechnung|rapport|facture|informe|factura)\b",
+    re.IGNORECASE,
+)
+STUDY = re.compile(
+    r"\b(?:confidence interval|95 ?% ci|odds ratio|relative risk|hazard ratio|p ?[<=>] ?0?\.\d|"
+    r"mean follow-up|"
+    r"cohort|"
+    r"placebo|randomi[sz]ed|controlled trial|meta-analysis|"
+    r"we (?:studied|examined|investigated|measured|compared|enrolled)|"
+    r"participants|statistically significant|in this study|our (?:study|results|findings))\b",
     re.IGNORECASE,
 )
 LABELS = _words("""
