@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check page bench peers audit train release lock setup clean
+.PHONY: help demo test quick check page docs bench peers audit train release lock setup clean
 
 PYTHON ?= python3
 export PYTHON
@@ -38,6 +38,11 @@ check: setup ## lint, format and types
 page: setup ## build the page that `disputatio serve` shows at / (takes Node 20.19 or newer; wheels bring it built)
 	@$(BIN)/python scripts/build_page.py
 
+docs: setup ## build the documentation as a site in out/docs/site
+	@test -x .venv-docs/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venv-docs
+	@$(BIN)/uv pip sync --quiet --python .venv-docs/bin/python --only-binary :all: --require-hashes scripts/docs.lock
+	@$(BIN)/python scripts/build_docs.py
+
 bench: setup ## list the measurements; run one with RUN=its name and ARGS="its options"
 	@$(BIN)/python scripts/measurements.py $(RUN) $(ARGS)
 
@@ -59,11 +64,11 @@ lock: setup ## remake requirements.lock from pyproject.toml; UPGRADE=1 takes new
 	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-annotate \
 		--python-version 3.11 --python-platform x86_64-manylinux_2_28 --only-binary :all: \
 		--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) --quiet --output-file requirements.lock
-	@for tool in bench/search/peers.txt scripts/audit.in; do \
+	@for tool in bench/search/peers.txt scripts/audit.in scripts/docs.in; do \
 		$(BIN)/uv pip compile "$$tool" --generate-hashes --no-annotate \
 			--python-version 3.11 --python-platform x86_64-manylinux_2_28 --only-binary :all: \
 			--custom-compile-command "make lock" --quiet --output-file "$${tool%.*}.lock"; done
-	@if grep -nE '://|^-|@ ' requirements.lock bench/search/peers.lock scripts/audit.lock; then \
+	@if grep -nE '://|^-|@ ' requirements.lock bench/search/peers.lock scripts/audit.lock scripts/docs.lock; then \
 		echo "a lock names an address or a path: not fit to be committed" >&2; exit 1; fi
 
 clean: ## remove the environment, caches and what the demo wrote
