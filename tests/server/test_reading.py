@@ -13,10 +13,13 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
+from pydantic import BaseModel, ValidationError
 
 from disputatio.api.indexing import Index
+from disputatio.server.chat.requests import ChatBody
 from disputatio.server.options import Limits
 from disputatio.server.service import Service
+from disputatio.server.shapes import AskBody
 from tests.server.ferry import QUESTION, Served, ferry, served
 
 FEW = Limits(reading=1, waiting=2, waiting_each=1)
@@ -126,3 +129,17 @@ def test_a_connection_that_sends_requests_on_and_on_is_closed(tmp_path: Path) ->
         assert replies.count(b"HTTP/1.1 200") == 5
         with httpx.Client() as client:  # one after the other is as good as ever
             assert {client.get(f"{server.url}/api/health").status_code for _ in range(20)} == {200}
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (AskBody, {"question": "Who?", **{f"field{number}": 0 for number in range(5_000)}}),
+        (ChatBody, {"model": "disputatio", "messages": [{"role": "user", "content": [0] * 5_000}]}),
+    ],
+)
+def test_a_body_with_thousands_of_faults_is_told_a_few(kind: type[BaseModel], body: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError) as caught:
+        kind.model_validate(body)
+    assert caught.value.error_count() <= 102  # of a message: as many parts as it may have
+    assert kind is ChatBody or caught.value.errors()[0]["loc"] == ("field0",)

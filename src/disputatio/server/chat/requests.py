@@ -19,6 +19,7 @@ from disputatio.trace import Trace
 from disputatio.types import Usage
 
 _MOST_MESSAGES = 1_000
+_MOST_PARTS = 100  # of one message
 _TEXTS = ("text", "input_text", "output_text")
 
 
@@ -28,7 +29,7 @@ class Message(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     role: str = Field(max_length=40)
-    content: str | list[dict[str, Any]] | None = None
+    content: str | Annotated[list[dict[str, Any]], Field(max_length=_MOST_PARTS)] | None = None
 
 
 class StreamOptions(BaseModel):
