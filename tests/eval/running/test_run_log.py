@@ -322,6 +322,15 @@ def test_a_directory_has_one_writer(tmp_path: Path) -> None:
     _begin(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["records.lock", FILE])
+def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path, name: str) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="link"):
+        _begin(tmp_path / "out")
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_what_is_no_journal_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no evaluation here"):
         read_journal(tmp_path)

@@ -261,7 +261,7 @@ def open_run_log(
     _check_labels(entrants)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        lock_file = (out / LOCK).open("a", encoding="utf-8")
+        lock_file = os.fdopen(os.open(out / LOCK, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600), "a")
     except OSError as error:
         raise InputError(f"{out}: {error.strerror or error}") from error
     with lock_file:
