@@ -288,7 +288,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = [
         f"| {name} | {' | '.join(figures.get(name, '') for figures in columns.values())} |" for name in names
     ]
-    load = f"load {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores"
+    load = f"load {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores, niceness {os.nice(0)}"
     PAGE.write_text(
         "\n".join((
             "# Clients that read much, and hostile connections",
