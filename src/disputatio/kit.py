@@ -60,6 +60,7 @@ class Kit:
     `elsewhere` is a second place to search, as a function of a query and how many passages are wanted;
     without one that is `retriever` again. `recorded` is empty for a new question; for an answer that is
     decided again it has the details that its strategy left in `Basis.details`. `cancel` ends the question.
+    `today` is the day on which it is asked, in ISO form, empty where that is not to count.
     """
 
     model: LLM
@@ -74,6 +75,7 @@ class Kit:
     sources: Mapping[str, Source] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace)
     cancel: Cancel = field(default_factory=Cancel)
+    today: str = ""
 
     @property
     def reliabilities(self) -> dict[str, float]:

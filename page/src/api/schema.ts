@@ -498,6 +498,11 @@ export interface components {
              */
             after?: string | null;
             /**
+             * As Of
+             * @description the day whose answer is asked for, such as 2021-05
+             */
+            as_of?: string | null;
+            /**
              * Before
              * @description only passages dated on or before
              */
@@ -599,6 +604,11 @@ export interface components {
              * @description only passages dated on or after
              */
             after?: string | null;
+            /**
+             * As Of
+             * @description the day whose answer is asked for, such as 2021-05
+             */
+            as_of?: string | null;
             /**
              * Before
              * @description only passages dated on or before

@@ -34,7 +34,7 @@ const conflicts: Record<string, { name: string; means: string }> = {
   none: { name: "Agreement", means: "the passages agree" },
   ambiguity: { name: "Ambiguity", means: "several are right, about different things" },
   misinformation: { name: "Misinformation", means: "some passages contradict what was accepted" },
-  outdated: { name: "Outdated", means: "some passages are older than what was accepted" },
+  outdated: { name: "Outdated", means: "some passages are of another time than what was accepted" },
   opinion: { name: "Opinion", means: "the passages give opinions" },
   unresolved: { name: "Unsettled", means: "the passages disagree and nothing settles it" },
 };

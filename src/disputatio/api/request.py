@@ -33,6 +33,7 @@ from disputatio.store.own_passages import PassageLike, RetrieverLike, as_passage
 from disputatio.store.segments.days import bounds
 from disputatio.trace import Trace
 from disputatio.types import Answer
+from disputatio.versions.dates import iso_day, today
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +41,8 @@ class Request:
     """A question, what is read for it, and how it is answered; None is the value of the settings.
 
     `question` is None where many questions are prepared for at once. `index` or `passages` are what is read,
-    within `sources` and the ISO dates `after` and `before`. `options` are the strategy's; `k` and `expect`
-    are two of them that every door offers.
+    within `sources` and the ISO dates `after` and `before`; `as_of` is the day whose answer is asked for.
+    `options` are the strategy's; `k` and `expect` are two of them that every door offers.
     """
 
     question: str | None = None
@@ -50,6 +51,7 @@ class Request:
     sources: Collection[str] | None = None
     after: str | None = None
     before: str | None = None
+    as_of: str | None = None
     elsewhere: Elsewhere | None = None
     strategy: str | Strategy | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -67,6 +69,8 @@ class Request:
         if self.index is not None and self.passages is not None:
             raise ConfigError("give an index or passages, not both")
         bounds(self.after, self.before)
+        if self.as_of is not None and not iso_day(self.as_of):
+            raise InputError(f"as_of: {self.as_of[:40]!r} is not a date; write 2021, 2021-05 or 2021-05-31")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +94,7 @@ class Prepared:
         """Return the answer to one question."""
         return ask(
             question,
-            kit=replace(self.kit, cancel=cancel),
+            kit=replace(self.kit, cancel=cancel, today=today().isoformat()),
             strategy=self.strategy,
             options=self.options,
             verify=self.verify,
@@ -117,8 +121,10 @@ def prepare(
     options = _options(request, settings, strategy)
     retriever = _retriever(request, search)
     check_sources(retriever, request.sources)
-    if retriever is not None and (request.sources, request.after, request.before) != (None, None, None):
-        retriever = Filtered(retriever, sources=request.sources, after=request.after, before=request.before)
+    # A strategy that knows nothing of days reads what is dated up to that day.
+    before = request.before if request.as_of is None or "as_of" in options else _earlier(request)
+    if retriever is not None and (request.sources, request.after, before) != (None, None, None):
+        retriever = Filtered(retriever, sources=request.sources, after=request.after, before=before)
     least = settings.min_confidence if request.min_confidence is None else request.min_confidence
     return Prepared(
         kit=replace(with_retriever(kit(), retriever), elsewhere=request.elsewhere),
@@ -128,6 +134,12 @@ def prepare(
         strict=request.strict,
         min_confidence=least,
     )
+
+
+def _earlier(request: Request) -> str | None:
+    """Return the earlier of the two last days that a request names."""
+    days = [day for day in (request.before, request.as_of) if day is not None]
+    return min(days, default=None)
 
 
 def _retriever(request: Request, search: Callable[[], Retriever | None]) -> Retriever | None:
@@ -144,7 +156,10 @@ def _options(request: Request, settings: Settings, strategy: str | Strategy) -> 
     function = load_strategy(strategy) if isinstance(strategy, str) else strategy
     name = strategy if isinstance(strategy, str) else strategy_name(strategy)
     known, options = strategy_options(function), dict(request.options)
-    for option, value in (("k", request.k), ("expect", request.expect)):
+    asked = {"k": request.k, "expect": request.expect}
+    if "as_of" in known:
+        asked["as_of"] = request.as_of
+    for option, value in asked.items():
         if value is None:
             continue
         if option not in known:

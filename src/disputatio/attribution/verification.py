@@ -51,9 +51,13 @@ def resolved(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> 
 def verified(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> tuple[Claim, ...]:
     """Return the claims and their citations with a verdict and a score each; at most three batches.
 
-    A claim without citations is unsupported. Raises `NoLogprobs` if the judge's model gives no
-    log-probabilities, `LLMError` for other faults of it, `ConfigError` if the judge leaves out pairs.
+    A claim without citations is unsupported; one that code made of its quotes alone has its verdict already,
+    and keeps it. Raises `NoLogprobs` if the judge's model gives no log-probabilities, `LLMError` for other
+    faults of it, `ConfigError` if the judge leaves out pairs.
     """
+    if any(claim.verdict != "unchecked" for claim in claims):
+        judged = iter(verified([claim for claim in claims if claim.verdict == "unchecked"], passages, kit))
+        return tuple(next(judged) if claim.verdict == "unchecked" else claim for claim in claims)
     judge = judge_of(kit)
     known = {passage.id: passage for passage in passages}
     texts = [claim.text for claim in claims]

@@ -12,6 +12,7 @@ import typer
 from disputatio.cli.messages import complain
 from disputatio.cli.options import (
     After,
+    AsOf,
     Before,
     Columns,
     Expect,
@@ -55,6 +56,7 @@ def ask(
     source: Sources = None,
     after: After = None,
     before: Before = None,
+    as_of: AsOf = None,
     strategy: Annotated[
         str | None,
         typer.Option(
@@ -127,6 +129,7 @@ def ask(
         sources=source or None,
         after=after,
         before=before,
+        as_of=as_of,
         options=read_pairs("--set", setting or [], "key=value"),
         k=k,
         expect=None if expect is None else expect.value,

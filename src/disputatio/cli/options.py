@@ -88,6 +88,12 @@ After = Annotated[
 Before = Annotated[
     str | None, typer.Option("--before", metavar="DATE", help="Only passages dated on or before.")
 ]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of", metavar="DATE", help="The answer of that day, with what holds today, such as 2021-05-30."
+    ),
+]
 Journal = Annotated[
     str | None,
     typer.Option(

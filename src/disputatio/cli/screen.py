@@ -28,6 +28,7 @@ from disputatio.events import Event, Found, IndexUnsearched, Read, Round, Stale,
 from disputatio.rendering.wording import (
     abstention_line,
     certified,
+    claimed_line,
     conflict_line,
     cost,
     count,
@@ -64,6 +65,8 @@ def show_answer(answer: Answer, *, as_json: bool) -> None:
             out.print()
             out.print(hanging("Robustness: ", certified(answer.certificate)))
         out.print()
+        if claims := claimed_line(answer):
+            out.print(hanging("Not used: ", claims))
         if answer.passages:
             out.print(hanging("Read: ", read_from(answer), "dim"))
         out.print(hanging("Cost: ", cost(answer), "dim"))

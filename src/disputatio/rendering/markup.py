@@ -18,8 +18,10 @@ from disputatio.rendering.reasons import reason
 from disputatio.rendering.wording import (
     abstention_line,
     certified,
+    claimed_line,
     conflict_line,
     cost,
+    dated_line,
     looked_for,
     read_from,
     sources_line,
@@ -107,6 +109,7 @@ def _answer_parts(answer: Answer) -> Iterator[str]:
         yield f'<div style="{_CARDS}">{cards}</div>'
     facts = [("Robustness", certified(answer.certificate))] if answer.certificate else []
     facts += [("Read", read_from(answer))] if answer.passages else []
+    facts += [("Not used", claims)] if (claims := claimed_line(answer)) else []
     facts += [("Looked further", further)] if (further := looked_for(answer)) else []
     for label, text in [*facts, ("Cost", cost(answer))]:
         yield f'<p style="{_SMALL};margin:.2em 0"><b>{label}</b>: {escaped(text)}</p>'
@@ -153,7 +156,9 @@ def _quotes(position: Position, answer: Answer) -> Iterator[str]:
 
 def _passage(passage: Passage, span: Span | None, label: str = "") -> str:
     where = " · ".join(
-        filter(None, [passage.source or passage.id, passage.title, passage.date, _page(passage.metadata)])
+        filter(
+            None, [passage.source or passage.id, passage.title, dated_line(passage), _page(passage.metadata)]
+        )
     )
     head = f'<div style="{_SMALL}">{label}{_isolated(where)}</div>'
     return f'<blockquote style="{_QUOTE}">{head}{_in_context(passage.text, span)}</blockquote>'

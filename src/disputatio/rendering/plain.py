@@ -9,6 +9,7 @@ from disputatio.rendering.reasons import reason
 from disputatio.rendering.wording import (
     abstention_line,
     certified,
+    claimed_line,
     conflict_line,
     cost,
     looked_for,
@@ -64,6 +65,8 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         yield _wrapped("Robustness: ", certified(answer.certificate))
     if answer.passages:
         yield _wrapped("Read: ", read_from(answer))
+    if claims := claimed_line(answer):
+        yield _wrapped("Not used: ", claims)
     if further := looked_for(answer):
         yield _wrapped("Looked further: ", further)
     yield _wrapped("Cost: ", cost(answer))

@@ -84,6 +84,14 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
             "A document of the same publisher with another answer takes the place of its own.",
             "{supported}; {succession}",
         ),
+        "compared": Wording(
+            "The two versions of a document that the question compares differ in it.",
+            "quoted from both versions",
+        ),
+        "later": Wording(
+            "Its documents are later than the day or the version that was asked for.",
+            "{supported}{dated}; later than what was asked for",
+        ),
         "older": Wording(
             "With as many votes, its passages are older.",
             "{supported}, last dated {date}, older than {rival} ({rival_date})",
@@ -201,6 +209,7 @@ def _decided(cause: Cause) -> str:
         rivals=" and ".join(each.answer for each in cause.rivals) or rival.answer,
         rival=rival.answer,
         date=cause.support.date,
+        dated=f", dated {cause.support.date}" if cause.support.date else "",
         rival_date=rival.support.date or "newer",
         weights=_weights(cause),
         votes=_votes(cause),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from disputatio.attribution.citations import escape_marks
+from disputatio.text import one_line
 from disputatio.types import (
     Abstention,
     Answer,
@@ -19,6 +20,7 @@ from disputatio.types import (
     Position,
     Usage,
 )
+from disputatio.versions.dates import age_of, today
 
 ABSTENTIONS: Mapping[Abstention, str] = {
     "no_evidence": "nothing that was read answers the question",
@@ -29,7 +31,7 @@ CONFLICTS: Mapping[ConflictKind, str] = {
     "none": "the passages agree",
     "ambiguity": "several answers are right: they are about different things",
     "misinformation": "some passages contradict what was accepted",
-    "outdated": "some passages are older than what was accepted",
+    "outdated": "some passages are of another time than what was accepted",
     "opinion": "the passages give opinions",
     "unresolved": "the passages disagree, and nothing settles it",
 }
@@ -100,8 +102,8 @@ def abstention_line(answer: Answer) -> str:
 
 
 def quoted_from(citation: Citation, passages: Iterable[Passage]) -> tuple[str, str]:
-    """Return where a quote is from: its source and page in words, and the address of its passage, if it has
-    one.
+    """Return where a quote is from: its source, page and age in words, and the address of its passage, if it
+    has one.
 
     >>> passage = Passage(id="p1", text="It rained.", url="http://a.example/x", metadata={"page": "3"})
     >>> citation = Citation(n=1, passage="p1", source="a.example", quote="rained", start=3, end=9)
@@ -110,9 +112,42 @@ def quoted_from(citation: Citation, passages: Iterable[Passage]) -> tuple[str, s
     """
     passage = next((passage for passage in passages if passage.id == citation.passage), Passage(text=""))
     page = passage.metadata.get("page", "")
-    return escape_marks(
-        (citation.source or citation.passage) + (f", page {page}" if page else "")
-    ), passage.url
+    place = (citation.source or citation.passage) + (f", page {page}" if page else "")
+    return escape_marks(f"{place}, {dated}" if (dated := dated_line(passage)) else place), passage.url
+
+
+def dated_line(passage: Passage) -> str:
+    """Return the date of a passage and how old that is today; empty where none is known.
+
+    >>> dated_line(Passage(text="x", date="2013-12-23", date_origin="file"))[:24]
+    'its file is of 2013-12-2'
+    """
+    if not passage.date:
+        return ""
+    label = "its file is of" if passage.date_origin == "file" else "of"
+    age = age_of(passage.date, today())
+    return f"{label} {passage.date}" + (f" ({age})" if age else "")
+
+
+def claimed_line(answer: Answer) -> str:
+    """Return one line: what documents of other publishers claim to replace, which is not used; or empty.
+
+    >>> claims = [{"newer": "p2", "older": "p1", "quote": "This replaces version 1."}]
+    >>> passages = (Passage(text="x", id="p1", source="port"), Passage(text="y", id="p2", source="blog"))
+    >>> claimed_line(Answer(question="?", passages=passages, details={"claimed": claims}))
+    'blog says of port: “This replaces version 1.” (not one publisher)'
+    """
+    claims = answer.details.get("claimed")
+    if not isinstance(claims, Sequence):
+        return ""
+    names = {passage.id: passage.source or passage.title or passage.id for passage in answer.passages}
+    lines = [
+        f"{names.get(claim['newer'], '?')} says of {names.get(claim['older'], '?')}: "
+        f"“{one_line(claim['quote'])[:200]}” (not one publisher)"
+        for claim in claims
+        if isinstance(claim, Mapping) and {"newer", "older", "quote"} <= claim.keys() and claim["quote"]
+    ]
+    return escape_marks("; ".join(dict.fromkeys(lines)))
 
 
 def warning(claim: Claim) -> str:

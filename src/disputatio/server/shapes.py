@@ -131,6 +131,7 @@ class AskFields(Request):
     sources: list[Name] | None = Field(None, max_length=_MOST, description="read these sources only")
     after: Name | None = Field(None, description="only passages dated on or after")
     before: Name | None = Field(None, description="only passages dated on or before")
+    as_of: Name | None = Field(None, description="the day whose answer is asked for, such as 2021-05")
     passages: list[dict[str, Any]] | None = Field(
         None, max_length=_MOST, description="read these in place of the index: text, source, title, url, date"
     )

@@ -57,6 +57,27 @@ def known_day(passage: Passage) -> str:
     return iso_day(passage.date) if passage.date_origin in DECIDING else ""
 
 
+def today() -> datetime.date:
+    """Return the day that it is here; nothing that decides calls this, but doors and what people read."""
+    return datetime.datetime.now().astimezone().date()
+
+
+def age_of(date: str, day: datetime.date) -> str:
+    """Return how old what is of a date is on a day, in words; empty for less than a month or an unknown date.
+
+    >>> age_of("2021-05", datetime.date(2026, 11, 24)), age_of("2026-09-01", datetime.date(2026, 11, 24))
+    ('5 years old', '2 months old')
+    >>> age_of("2027", datetime.date(2026, 11, 24)), age_of("in spring", datetime.date(2026, 11, 24))
+    ('', '')
+    """
+    if not (known := iso_day(date)):
+        return ""
+    year, month, on = (int(part) for part in [*known.split("-"), *(["1"] * (2 - known.count("-")))])
+    months = (day.year - year) * 12 + day.month - month - (day.day < on)
+    number, unit = (months // 12, "year") if months >= 12 else (months, "month")
+    return f"{number} {unit}{'' if number == 1 else 's'} old" if number > 0 else ""
+
+
 def iso_day(date: str) -> str:
     """Return a date as 2021, 2021-05 or 2021-05-31; empty for another notation.
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
+from disputatio.errors import InputError
+from disputatio.kit import Kit
+from disputatio.llm.no_model import NoModel
+from disputatio.pipeline import ask
 from disputatio.rendering.reasons import reason
+from disputatio.store.in_memory import InMemory
 from disputatio.store.ingesting.statements import with_statements
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.resolve import ResolvedSide, conflict_of, resolve
 from disputatio.strategies.disputation.sides import weigh
-from disputatio.types import Passage, Position, Reply
+from disputatio.types import Answer, Extraction, Passage, Position, Reply
 
 QUESTION = "What is the mooring fee at Corle?"
 V1 = "Mooring fees, version 1\n\nThe mooring fee at Corle is 12 crowns a night for every boat."
@@ -121,3 +130,119 @@ def test_planted_versions_of_its_own_win_nothing_for_a_stranger() -> None:
     lie = read("99 crowns", V2.replace("version 2", "version 3").replace("15", "99"), source="stranger")
     made = resolved(read("15 crowns", V2), own, lie)
     assert made["99 crowns"].verdict != "accepted"
+
+
+# --- the day that is asked for --------------------------------------------------------------------
+def ferry(version: int, words: str, head: str = "", **about: str) -> Passage:
+    title = f"Ferry rules, version {version}"
+    text = f"{title}\n{head}\n\n{words}"
+    passage = Passage(id=f"v{version}", document=f"d{version}", text=text, source="port", title=title)
+    made = with_statements(replace(passage, document=""))
+    return replace(made, document=passage.document, **about)  # type: ignore[arg-type]  # texts of a passage
+
+
+OLD = ferry(
+    1, "A ticket for the ferry costs 3 euros. Dogs travel free.", date="2019-04", date_origin="stated"
+)
+NEW = ferry(2, "A ticket for the ferry costs 4 euros. Cats pay half.", "In force from 1 May 2024.")
+
+
+class Reader:
+    """A reader that finds the sum of euros in a passage."""
+
+    name = "made"
+
+    def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
+        found = [re.search(r"\d euros", passage.text) for passage in passages]
+        return [
+            Extraction(answer=match[0], start=match.start(), end=match.end(), probability=0.9, passage=p.id)
+            if match
+            else Extraction(answer="", start=0, end=0, probability=0.0, passage=p.id)
+            for match, p in zip(found, passages, strict=True)
+        ]
+
+
+def asked(question: str, passages: Sequence[Passage], *, today: str = "", **options: object) -> Answer:
+    kit = Kit(model=NoModel(), retriever=InMemory(passages), reader=Reader(), today=today)
+    return ask(question, kit=kit, options=options, verify=False)
+
+
+FEE = "How much does a ticket for the ferry cost?"
+
+
+def test_the_answer_of_a_day_has_what_holds_today_beside_it() -> None:
+    answer = asked(FEE, [OLD, NEW], as_of="2022")
+    assert answer.answers == ("3 euros",)
+    assert [position.cause.kind for position in answer.conflict.positions] == ["unanimous", "later"]
+    assert answer.details["today"] == ["4 euros"]
+    assert answer.claims[-1].text.startswith("Today: ")
+    assert answer.claims[-1].citations[0].passage == "v2"
+    now = asked(FEE, [OLD, NEW], as_of="2024-06")
+    assert (now.answers, "today" in now.details) == (("4 euros",), False)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How much did a ticket for the ferry cost in 2021?", "3 euros"),
+        ("How much did a ticket for the ferry cost before the change?", "3 euros"),
+        ("How much is a ticket for the ferry by version 1?", "3 euros"),
+        ("How much does a ticket for the ferry cost currently?", "4 euros"),
+        ("How much did a ticket for the ferry cost in 2025?", "4 euros"),
+    ],
+)
+def test_words_of_a_question_choose_among_versions(question: str, expected: str) -> None:
+    assert asked(question, [OLD, NEW]).answers == (expected,)
+
+
+def test_words_of_a_question_set_no_other_documents_aside() -> None:
+    report = replace(NEW, title="Report", version="", family="", source="press", relations=())
+    assert asked("How much did a ticket for the ferry cost in 2021?", [report]).answers == ("4 euros",)
+
+
+def test_what_is_not_in_force_today_waits_and_an_answer_is_decided_again_by_the_same_day() -> None:
+    early = asked(FEE, [OLD, NEW], today="2024-04-30")
+    assert early.answers == ("3 euros",)
+    assert early.basis is not None
+    assert early.basis.details["today"] == "2024-04-30"
+    assert early.without().answers == ("3 euros",)
+    assert asked(FEE, [OLD, NEW], today="2024-05-01").answers == ("4 euros",)
+
+
+def test_as_of_refuses_what_is_no_date() -> None:
+    with pytest.raises(InputError, match="as_of: 'soon' is not a date"):
+        asked(FEE, [OLD, NEW], as_of="soon")
+
+
+def test_the_other_version_of_what_answers_is_looked_for() -> None:
+    others = [
+        Passage(text=f"A ticket for the bus {n} costs more.", id=f"b{n}", source="bus") for n in range(9)
+    ]
+    answer = asked(FEE, [OLD, *others, NEW], k=1)
+    assert answer.answers == ("4 euros",)
+
+
+# --- changes --------------------------------------------------------------------------------------
+def test_what_changed_is_quoted_from_both_versions() -> None:
+    answer = asked("What changed between version 1 and 2 of the ferry rules?", [OLD, NEW])
+    assert answer.answers == (
+        "A ticket for the ferry costs 4 euros (before: 3)",
+        "New: Cats pay half.",
+        "No longer there: Dogs travel free.",
+    )
+    [changed, *_] = answer.claims
+    assert [citation.quote for citation in changed.citations] == [
+        "A ticket for the ferry costs 4 euros.",
+        "A ticket for the ferry costs 3 euros.",
+    ]
+    texts = {passage.id: passage.text for passage in answer.passages}
+    for citation in (citation for claim in answer.claims for citation in claim.citations):
+        assert texts[citation.passage][citation.start : citation.end] == citation.quote
+    assert answer.conflict.kind == "outdated"
+
+
+def test_versions_of_another_document_or_publisher_are_not_compared() -> None:
+    assert "(before: 3)" not in str(asked("What changed in the tax rules?", [OLD, NEW]).answers)
+    stranger = replace(NEW, source="stranger")
+    answer = asked("What changed between version 1 and 2 of the ferry rules?", [OLD, stranger])
+    assert "(before: 3)" not in str(answer.answers)

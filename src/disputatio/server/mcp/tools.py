@@ -80,6 +80,9 @@ def agents_door(service: Service) -> MCPServer[Any]:
         sources: Names = None,
         after: Day = None,
         before: Day = None,
+        as_of: Annotated[
+            str | None, Field(max_length=40, description="the day whose answer is asked for")
+        ] = None,
     ) -> Annotated[CallToolResult, AskResult]:
         """Answer a question with quotes, and every position that some passage takes."""
         request = AskRequest(
@@ -90,6 +93,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
             sources=None if sources is None else tuple(sources),
             after=after,
             before=before,
+            as_of=as_of,
         )
         with _tool_errors():
             running = await service.ask(request, client=_client(context))

@@ -41,7 +41,10 @@ from disputatio.events import (
 )
 from disputatio.kit import Kit, chat
 from disputatio.reliability.source_weights import vote_weights
+from disputatio.reliability.succession import best_claim
 from disputatio.strategies.disputation.answering import PartResult, compose_answer
+from disputatio.strategies.disputation.as_of import divided
+from disputatio.strategies.disputation.changes import answer_changes
 from disputatio.strategies.disputation.debate import move_by_belief, move_by_debate
 from disputatio.strategies.disputation.details import Record, Similarity, WiderSearch
 from disputatio.strategies.disputation.reading import HOPELESS, MAX_TOKENS, PassageReading, Reader, read
@@ -51,12 +54,15 @@ from disputatio.strategies.disputation.resolve import (
     expectation_of,
     find_disputed,
     resolve,
+    set_later,
     subject_of,
 )
-from disputatio.strategies.disputation.sides import weigh
+from disputatio.strategies.disputation.sides import Side, weigh
 from disputatio.text import one_line
 from disputatio.types import Answer, Basis, Passage, Sampling
 from disputatio.values import same_answer
+from disputatio.versions.dates import iso_day
+from disputatio.versions.families import family_names
 
 PARTS_SYSTEM = """\
 You divide a question into what it asks for. Reply with one JSON object: "parts": a list of short questions, one for each thing \
@@ -77,6 +83,8 @@ You judge what you know yourself. Reply with one word: Yes when you know the ans
 
 FOLLOW_K = 5  # passages that one follow-up brings
 WIDE_K = 20  # passages that one search beyond the first ones brings
+VERSIONS = 4  # passages of other versions of what answers
+LONGEST_QUERY = 1_000  # characters
 CANDIDATES = 4  # answers that are searched for with the question
 SURE = -0.1  # log P(yes) from which the model is taken to know an answer: nine in ten
 # A question that may ask for several things: a second question word after "and", or a second sentence.
@@ -102,6 +110,8 @@ class Options:
     wider: int
     max_tokens: int
     similarity: Similarity
+    as_of: str
+    today: str
 
 
 def disputation(
@@ -129,6 +139,7 @@ def disputation(
         int, "maximum passages to read beyond those where a contradiction is open or narrow"
     ] = 10,
     precheck: Annotated[bool, "answer without retrieval what the model is sure to know"] = False,
+    as_of: Annotated[str, "the day whose answer is asked for, such as 2021 or 2021-05-30"] = "",
     max_tokens: MaxTokens = MAX_TOKENS,
 ) -> Answer:
     """Read every passage alone, resolve the answers in code, debate what is left open, search for what is missing.
@@ -142,15 +153,19 @@ def disputation(
     decide. `debate` is the most rounds of debate, `complete` of searching further (0 also leaves a question of
     several parts undivided), `wider` the most passages to read beyond the first where answers contradict each
     other and none leads by two independent accounts; `precheck` answers without retrieval what the model is
-    sure to know. Without a language model these steps, belief and debate are left out. Raises `LLMError` for
+    sure to know. `as_of` leaves out what is later than a day, and gives what holds today beside it. Without a language model these steps, belief and debate are left out. Raises `LLMError` for
     faults, `InputError` for rounds below 0, `MissingPart` without the reader that is asked for.
     """
     if debate < 0 or complete < 0 or wider < 0:
         raise InputError(
             "disputation: debate and complete are numbers of rounds, wider of passages, 0 or more"
         )
+    if as_of and not iso_day(as_of):
+        raise InputError(f"as_of: {as_of[:40]!r} is not a date; write 2021, 2021-05 or 2021-05-31")
     if precheck and (known := _answer_from_memory(question, kit)) is not None:
         return known
+    if (changes := answer_changes(question, kit)) is not None:
+        return changes
     off = [] if copies else ["kinship", "resemblance"]
     off += [] if certainty and standing else ["certainty", "answered"]
     off += [] if standing else ["lead", "prose"]
@@ -168,6 +183,8 @@ def disputation(
         wider=wider,
         max_tokens=max_tokens,
         similarity=Similarity(kit),
+        as_of=iso_day(as_of),
+        today=str(kit.recorded.get("today") or kit.today),
     )
     asks_several = complete and _SEVERAL.search(_QUOTED.sub("", question))
     sub_questions = _divide(question, kit) if asks_several else [question]
@@ -180,14 +197,22 @@ def disputation(
     record = Record(
         beliefs={part.question: part.beliefs for part in parts if part.beliefs},
         similarities=plan.similarity.cosines,
+        today=plan.today if any(map(_has_days, passages.values())) else "",
     )
     answer = compose_answer(question, parts, plan.reliabilities)
     return replace(answer, basis=Basis(details=record.to_details()))
 
 
+def _has_days(passage: Passage) -> bool:
+    """Return whether a document says from when or until when it is in force."""
+    return any(relation.kind in ("effective", "expires") for relation in passage.relations)
+
+
 def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Options) -> PartResult:
     """Read, weigh and resolve one part of a question, search further, and ask on where it is open."""
     readings = read(question, passages, kit, plan.reader, max_tokens=plan.max_tokens)
+    if other_versions := find_versions(question, readings, kit):
+        readings += read(question, other_versions, kit, plan.reader, max_tokens=plan.max_tokens)
     resolved = _weigh_and_resolve(question, readings, kit, plan)
     turn = 1
     while turn <= plan.complete and all(each.verdict == "rejected" for each in resolved):
@@ -213,6 +238,18 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
             )
         kit.emit(LookedWider(question=question, passages=[passage.id for passage in more], **asdict(looked)))
     resolved, beliefs = _ask_on(question, resolved, kit, plan)
+    later = divided(question, readings, plan.as_of)[1]
+    today: list[ResolvedSide] = []
+    if any(reading.answer for reading in later):
+        now = replace(plan, as_of="")
+        today = [
+            each
+            for each in resolve(question, _weigh(question, readings, now, of_today=True), expect=plan.expect)
+            if each.verdict == "accepted"
+        ]
+        known = [each.side.answer for each in resolved]
+        sides = _weigh(question, later, now, of_today=True)
+        resolved += [set_later(side) for side in sides if not any(same_answer(side.answer, a) for a in known)]
     return PartResult(
         question=question,
         readings=tuple(readings),
@@ -221,6 +258,7 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         rounds=turn,
         looked=looked,
         beliefs=beliefs,
+        today=tuple(today),
     )
 
 
@@ -236,18 +274,27 @@ def _weigh_and_resolve(
     question: str, readings: Sequence[PassageReading], kit: Kit, plan: Options
 ) -> list[ResolvedSide]:
     """Group readings into sides, weigh and resolve these, and report each."""
-    sides = weigh(
-        question,
-        readings,
-        plan.reliabilities,
-        without=plan.without,
-        ranked=plan.order,
-        alike=plan.similarity,
-    )
+    sides = _weigh(question, readings, plan)
     resolved = resolve(question, sides, expect=expectation_of(question, plan.expect))
     for each in resolved:
         kit.emit(_side_formed(each))
     return resolved
+
+
+def _weigh(
+    question: str, readings: Sequence[PassageReading], plan: Options, *, of_today: bool = False
+) -> list[Side]:
+    """Weigh the readings that count for the day that is asked for, or all, as of today."""
+    kept = list(readings) if of_today else divided(question, readings, plan.as_of)[0]
+    return weigh(
+        question,
+        kept,
+        plan.reliabilities,
+        without=plan.without,
+        ranked=plan.order,
+        alike=plan.similarity,
+        day=plan.as_of or plan.today,
+    )
 
 
 def _ask_on(
@@ -305,6 +352,29 @@ def _follow_up(question: str, read_ids: Collection[str], kit: Kit) -> list[Passa
     passages = [hit.passage for hit in kit.search(query, k=FOLLOW_K, exclude=known)]
     kit.emit(FollowedUp(question=question, query=query, passages=[passage.id for passage in passages]))
     return passages
+
+
+def find_versions(question: str, readings: Sequence[PassageReading], kit: Kit) -> list[Passage]:
+    """Return unread passages of other versions of the documents that answer, where these are versions.
+
+    Nothing is searched where two versions were read already.
+    """
+    answering = [reading.passage for reading in readings if reading.answer]
+    answering = [passage for passage in answering if passage.version or passage.relations]
+    alone = [one for one in answering if best_claim(one, answering) is None and not _succeeds(one, answering)]
+    families = frozenset[str]().union(*map(family_names, alone))
+    if not families:
+        return []
+    query = one_line(f"{question} {' '.join(sorted(families))}")[:LONGEST_QUERY]
+    hits = kit.search(query, k=WIDE_K, exclude=tuple(sorted(_ids(readings))))
+    found = [hit.passage for hit in hits if family_names(hit.passage) & families]
+    documents = {passage.document for passage in answering if passage.document}
+    new = [passage for passage in found if passage.document not in documents]
+    return [passage for passage in new if best_claim(passage, alone) or _succeeds(passage, alone)][:VERSIONS]
+
+
+def _succeeds(passage: Passage, others: Sequence[Passage]) -> bool:
+    return any(best_claim(other, [passage]) is not None for other in others)
 
 
 def _search_wider(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from disputatio.agents.replies import why_none
@@ -29,7 +29,8 @@ class PartResult:
     """The result on one part of a question: its readings, its resolved sides, and the wider search.
 
     `decides` is true if the user said how many answers are right: then the likeliest of answers that contradict
-    each other is given alone, even if nothing settles it.
+    each other is given alone, even if nothing settles it. `today` is what holds today, where another day or version
+    was asked for.
     """
 
     question: str
@@ -39,6 +40,7 @@ class PartResult:
     rounds: int = 1
     looked: WiderSearch | None = None
     beliefs: Mapping[str, float] = field(default_factory=dict)
+    today: tuple[ResolvedSide, ...] = ()
 
     @property
     def kept(self) -> list[ResolvedSide]:
@@ -70,7 +72,8 @@ def compose_answer(question: str, parts: Sequence[PartResult], reliabilities: Ma
         abstained=None if kept else why_none(replies),
         claims=tuple(
             _claim(part.question, resolved.side, alone=len(part.kept) == 1) for part, resolved in kept
-        ),
+        )
+        + tuple(_claim_of_today(part.question, each.side) for part in parts for each in part.today),
         conflict=joined_conflict([conflict_of(part.resolved) for part in parts]),
         confidence=_confidence([part for part in parts if part.kept]),
         certificate=_certificate(parts[0], reliabilities) if len(parts) == 1 else None,
@@ -96,14 +99,35 @@ def _confidence(parts: Sequence[PartResult]) -> float | None:
 def _details(parts: Sequence[PartResult]) -> dict[str, Any]:
     """Return the wider searches for all parts of the question, added up; empty if there were none."""
     searches = [part.looked for part in parts if part.looked is not None]
+    today = [resolved.side.answer for part in parts for resolved in part.today]
+    details: dict[str, Any] = {"today": today} if today else {}
+    if claims := _claimed(parts):
+        details["claimed"] = claims
     if not searches:
-        return {}
-    return WiderSearch(
-        searches=sum(search.searches for search in searches),
-        read=sum(search.read for search in searches),
-        answered=sum(search.answered for search in searches),
-        changed=any(search.changed for search in searches),
-    ).to_details()
+        return details
+    return (
+        details
+        | WiderSearch(
+            searches=sum(search.searches for search in searches),
+            read=sum(search.read for search in searches),
+            answered=sum(search.answered for search in searches),
+            changed=any(search.changed for search in searches),
+        ).to_details()
+    )
+
+
+def _claimed(parts: Sequence[PartResult]) -> list[dict[str, str]]:
+    """Return what documents of other publishers claim to take the place of: shown, and not used."""
+    claims = {
+        (claim.newer.id, claim.older.id): claim
+        for part in parts
+        for each in part.resolved
+        for claim in each.side.claimed.values()
+    }
+    return [
+        {"newer": newer, "older": older, "kind": claim.kind, "quote": claim.quote}
+        for (newer, older), claim in claims.items()
+    ]
 
 
 def _claim(question: str, side: Side, *, alone: bool) -> Claim:
@@ -114,6 +138,12 @@ def _claim(question: str, side: Side, *, alone: bool) -> Claim:
     if text is None:
         text = f"{subject}: {side.answer}" if subject else statement(question, side.answer)
     return Claim(text=one_line(text), citations=tuple(cite(side.answer, side.passages, replies)))
+
+
+def _claim_of_today(question: str, side: Side) -> Claim:
+    """Return what holds today, beside the answer of another day."""
+    claim = _claim(question, side, alone=True)
+    return replace(claim, text=f"Today: {claim.text}")
 
 
 def _certificate(part: PartResult, reliabilities: Mapping[str, float]) -> Certificate | None:

@@ -38,15 +38,17 @@ class Record:
     """Evidence beside calls and searches: the model's beliefs and the similarities of passages.
 
     `beliefs` has the nats of each answer by question; `similarities` the cosine of each pair of passages, by
-    `judgement_key`.
+    `judgement_key`; `today` the day of the question, where documents say from when or until when they are in force.
     """
 
     beliefs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     similarities: Mapping[str, float] = field(default_factory=dict)
+    today: str = ""
 
     def to_details(self) -> dict[str, Any]:
         """Return the JSON value of `Basis.details`."""
-        return {"beliefs": dict(self.beliefs), "similarities": dict(sorted(self.similarities.items()))}
+        details = {"beliefs": dict(self.beliefs), "similarities": dict(sorted(self.similarities.items()))}
+        return details | ({"today": self.today} if self.today else {})
 
     @classmethod
     def from_details(cls, details: Mapping[str, Any]) -> Record:

@@ -341,6 +341,11 @@ def _superseded(side: Side, heir: Side) -> Cause:
     )
 
 
+def set_later(side: Side) -> ResolvedSide:
+    """Return a side whose documents are later than what is asked for, set aside."""
+    return ResolvedSide(side=side, verdict="rejected", cause=Cause(kind="later", support=support_of(side)))
+
+
 def _weakness(side: Side) -> Cause:
     """Return why a side does not stand: the feature that lowers its log-odds most."""
     support = support_of(side)
@@ -454,6 +459,6 @@ def _kind(resolved: Sequence[ResolvedSide]) -> ConflictKind:
         return "unresolved"
     beaten = [each for each in resolved if _is_beaten(each)]
     if beaten:
-        older = all(each.cause.kind in ("superseded", "older") for each in beaten)
+        older = all(each.cause.kind in ("superseded", "older", "later") for each in beaten)
         return "outdated" if older else "misinformation"
     return "ambiguity" if sum(each.verdict == "accepted" for each in resolved) > 1 else "none"

@@ -1,0 +1,210 @@
+"""Changes between two versions of a document: sentences that differ, each with its counterpart, quoted from both.
+
+No model is asked: the versions are found by their names, told apart by succession, and compared sentence by
+sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from disputatio.causes import Cause
+from disputatio.kit import Kit
+from disputatio.reliability.similarity import content_similarity, content_stems
+from disputatio.reliability.succession import are_versions, in_force, one_publisher, succession
+from disputatio.text import bare_words, one_line, sentences, stem
+from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
+from disputatio.versions.asked import asks_for_changes, versions_asked
+from disputatio.versions.dates import known_day
+from disputatio.versions.families import family_names
+from disputatio.versions.phrases import STEMS
+
+FOUND = 50  # passages of the two versions that are compared at most
+SAME_THING = 0.5  # similarity from which a sentence of the new version is that of the old one, changed
+MOST = 12  # changes that are told
+LONGEST = 400  # characters of a sentence that is compared
+# Stems of words by which a question asks for changes, and that name no document.
+_PLAIN = content_stems(
+    "changed change changes between version versions edition revision new old difference differences differ "
+    "different policy rules terms previous current latest last two first since compared fassung fassungen "
+    "geändert änderungen unterschied unterschiede zwischen hat sich und alte neue version changé entre"
+)
+_LINE = re.compile(r"[^\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a passage, at `start:end` of its text."""
+
+    passage: Passage
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """Its words, as they are written."""
+        return self.passage.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A sentence that one version has and the other has not, or both that differ."""
+
+    old: Sentence | None
+    new: Sentence | None
+
+
+def answer_changes(question: str, kit: Kit) -> Answer | None:
+    """Return the changes between the two versions that a question compares; None if it asks for no such thing.
+
+    Nor are there any where no two versions of one publisher are found.
+    """
+    if not asks_for_changes(question):
+        return None
+    hits = [hit.passage for hit in kit.search(one_line(question), k=FOUND)]
+    pair = _versions_compared(question, hits)
+    if pair is None:
+        return None
+    old, new = pair
+    names = " ".join(sorted(family_names(old) | family_names(new)))
+    more = [hit.passage for hit in kit.search(names, k=FOUND)] if names else []
+    passages = {passage.id: passage for passage in (*hits, *more)}
+    before = [passage for passage in passages.values() if _same_document(passage, old)]
+    after = [passage for passage in passages.values() if _same_document(passage, new)]
+    changes = find_changes(before, after)[:MOST]
+    return Answer(
+        question=question,
+        answers=tuple(dict.fromkeys(_worded(change) for change in changes)),
+        abstained=None if changes else "no_evidence",
+        claims=tuple(_claim(change) for change in changes),
+        conflict=Conflict(kind="outdated", positions=tuple(map(_position, changes)))
+        if changes
+        else Conflict(),
+        passages=(*before, *after),
+        retrievals=2,
+    )
+
+
+def _versions_compared(question: str, passages: Sequence[Passage]) -> tuple[Passage, Passage] | None:
+    """Return a passage of the older and one of the newer version that a question compares.
+
+    They are those of the numbers that it names, else the one in force and the one before it, of the family whose
+    name has most words of the question.
+    """
+    documents = list({passage.document or passage.id: passage for passage in reversed(passages)}.values())
+    documents = [passage for passage in documents if in_force(passage) or passage.version]
+    stems, numbers = content_stems(question) - _PLAIN, versions_asked(question)
+    best: tuple[float, Passage, Passage] | None = None
+    for new in documents:
+        for old in documents:
+            if old is new or not (one_publisher(old, new) and are_versions(old, new)):
+                continue
+            if numbers and not {old.version, new.version} & set(numbers):
+                continue
+            if len(numbers) > 1 and {old.version, new.version} != set(numbers[:2]):
+                continue
+            words = {stem(word) for name in family_names(new) | family_names(old) for word in name.split()}
+            if succession(new, old) is None or (stems and words and not words & stems):
+                continue
+            latest = int((known_day(new) or "0").replace("-", "").ljust(8, "0")) / 1e9
+            before = int((known_day(old) or "0").replace("-", "").ljust(8, "0")) / 1e10
+            score = len(words & stems) / max(len(words), 1) + latest + before
+            if best is None or score > best[0]:
+                best = score, old, new
+    return None if best is None else best[1:]
+
+
+def _same_document(passage: Passage, other: Passage) -> bool:
+    return passage.id == other.id or bool(passage.document and passage.document == other.document)
+
+
+def find_changes(before: Sequence[Passage], after: Sequence[Passage]) -> list[Change]:
+    """Return the changes from one version to another: first what changed, then what is new, then what is gone."""
+    old, new = _sentences(before), _sentences(after)
+    known = {_bare(sentence) for sentence in old}
+    fresh = [sentence for sentence in new if _bare(sentence) not in known]
+    kept = {_bare(sentence) for sentence in new}
+    left = [sentence for sentence in old if _bare(sentence) not in kept]
+    scored = sorted(
+        ((content_similarity(_words(a), _words(b)), a, b) for a in left for b in fresh),
+        key=lambda each: -each[0],
+    )
+    pairs: list[Change] = []
+    for score, first, second in scored:
+        if score >= SAME_THING and first in left and second in fresh:
+            pairs.append(Change(first, second))
+            left.remove(first)
+            fresh.remove(second)
+    pairs.sort(key=lambda change: new.index(change.new) if change.new else 0)
+    return [*pairs, *(Change(None, each) for each in fresh), *(Change(each, None) for each in left)]
+
+
+def _sentences(passages: Sequence[Passage]) -> list[Sentence]:
+    """Return the sentences of a document, without those that give its own version, date and relations."""
+    found = []
+    for passage in sorted(passages, key=lambda passage: passage.start):
+        own = {relation.quote for relation in passage.relations} | {passage.date_quote, passage.title}
+        for line in _LINE.finditer(passage.text):
+            for start, end in sentences(line[0]):
+                text = line[0][start:end].strip()
+                states = text in own or (len(text) < 60 and any(stem in text.lower() for stem in STEMS[:18]))
+                if len(bare_words(text)) >= 3 and len(text) <= LONGEST and not states:
+                    begin = line.start() + line[0].index(text, start)
+                    found.append(Sentence(passage, begin, begin + len(text)))
+    return found
+
+
+def _bare(sentence: Sentence) -> str:
+    return " ".join(bare_words(sentence.text))
+
+
+def _words(sentence: Sentence) -> str:
+    """Return the words of a sentence without its figures, which are what changes."""
+    return " ".join(word for word in bare_words(sentence.text) if not any(map(str.isdigit, word)))
+
+
+def _worded(change: Change) -> str:
+    """Return a change in one line: the new sentence with what stood in its place before."""
+    if change.old is None or change.new is None:
+        only = change.new or change.old
+        text = one_line(only.text) if only else ""
+        return f"New: {text}" if change.new else f"No longer there: {text}"
+    old, new = change.old.text.split(), change.new.text.split()
+    parts = [
+        " ".join(old[a:b])
+        for tag, a, b, _, _ in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        if tag in ("replace", "delete")
+    ]
+    return f"{one_line(change.new.text).rstrip('.。')} (before: {one_line(' … '.join(parts) or change.old.text)})"
+
+
+def _claim(change: Change) -> Claim:
+    cited = [sentence for sentence in (change.new, change.old) if sentence is not None]
+    return Claim(text=_worded(change), citations=tuple(map(_citation, cited)), verdict="supported", score=1.0)
+
+
+def _citation(sentence: Sentence) -> Citation:
+    passage = sentence.passage
+    return Citation(
+        n=0,
+        verdict="supported",
+        passage=passage.id,
+        source=passage.source,
+        quote=sentence.text,
+        start=sentence.start,
+        end=sentence.end,
+    )
+
+
+def _position(change: Change) -> Position:
+    cited = [sentence.passage for sentence in (change.new, change.old) if sentence is not None]
+    return Position(
+        answer=_worded(change),
+        verdict="accepted",
+        cause=Cause(kind="compared"),
+        passages=tuple(dict.fromkeys(passage.id for passage in cited)),
+        sources=tuple(dict.fromkeys(passage.source for passage in cited if passage.source)),
+    )

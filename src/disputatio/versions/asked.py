@@ -1,0 +1,122 @@
+"""Days and versions that a question asks about: "in 2021", "before the change", "what changed"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from disputatio.versions.days import days_in
+from disputatio.versions.families import version_in
+from disputatio.versions.phrases import words
+
+LONGEST = 1_000  # characters of a question that are looked at
+_DAY = re.compile(
+    r"(?<![^\W_])(?P<before>before|prior to|vor dem|vor|avant le|avant)[ ]$"
+    r"|(?<![^\W_])(?:in|on|as of|as at|during|by|until|at the end of|im jahre?|im|am|seit|bis|en|le|au|dans)"
+    r"(?: the)?[ ]$",
+    re.IGNORECASE,
+)
+_PREVIOUS = re.compile(
+    words(
+        *(
+            "before the (?:change|amendment|revision|new version|update)",
+            "previously",
+            "formerly",
+            "used to be",
+        ),
+        *(
+            "under the (?:old|previous|former)",
+            "in the (?:old|previous|former)",
+            "vor der (?:änderung|neufassung)",
+        ),
+        *("früher", "vorher", "bisher", "avant (?:le changement|la modification|la révision)", "auparavant"),
+        "autrefois",
+    )
+    + "|之前|以前|原来",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"^\W{0,4}(?:what|which|how|list|name|in what|was|wie|welche|worin|nenne|qu|quel|en quoi|comment)"
+    r"|什么|哪些|有何|怎么|区别",
+    re.IGNORECASE,
+)
+_CHANGED = re.compile(
+    words("changed?", "changes", "differ", "differs", "differences?", "geändert", "ändert", "änderungen")
+    + "|unterschied|changé|changement|différence|diffère|变化|不同|区别",
+    re.IGNORECASE,
+)
+_VERSIONED = re.compile(
+    words(
+        *("versions?", "editions?", "revisions?", "fassung(?:en)?", "ausgaben?", "polic(?:y|ies)", "rules"),
+        *("terms", "regulations?", "richtlinien?", "ordnung(?:en)?", "règlements?", "politiques?"),
+    )
+    + r"|[^\W_]ordnung|richtlinie|政策|规定|版|[vV]\d",
+    re.IGNORECASE,
+)
+_ALSO = re.compile(
+    r"\s{0,2}(?:and|und|et|to|bis|vs\.?|和|与|到)\s{0,2}(\d{1,4}(?:\.\d{1,3})?)(?![^\W_])", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A day in ISO form, a version or the one before the last that a question is about; empty without any."""
+
+    day: str = ""
+    version: str = ""
+    previous: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.day or self.version or self.previous)
+
+
+def asked_of(question: str) -> Asked:
+    """Return the day or version that a question asks about.
+
+    >>> asked_of("What was the fee in 2021?"), asked_of("How high was the fee before the change?").previous
+    (Asked(day='2021', version='', previous=False), True)
+    >>> asked_of("What was the fee before 2021?").day, asked_of("What did version 1 say of the fee?").version
+    ('2020', '1')
+    >>> bool(asked_of("Who wrote 1984?")), bool(asked_of("What is the fee currently?"))
+    (False, False)
+    """
+    text = question[:LONGEST]
+    version = version_in(text)[0]
+    for day in days_in(text):
+        lead = _DAY.search(text[max(day.start - 20, 0) : day.start])
+        if lead is not None and not version:
+            year = str(int(day.iso) - 1) if lead["before"] and len(day.iso) == 4 else day.iso
+            return Asked(day=year)
+    return Asked(version=version, previous=not version and _PREVIOUS.search(text) is not None)
+
+
+def asks_for_changes(question: str) -> bool:
+    """Return whether a question asks what differs between versions of a document.
+
+    >>> asks_for_changes("What changed between version 1 and 2 of the policy?")
+    True
+    >>> asks_for_changes("Was hat sich in der neuen Fassung geändert?"), asks_for_changes("What is the fee?")
+    (True, False)
+    """
+    text = question[:LONGEST]
+    return all(form.search(text) for form in (_ASKS, _CHANGED, _VERSIONED))
+
+
+def versions_asked(question: str) -> tuple[str, ...]:
+    """Return the numbers of the versions that a question compares, as written.
+
+    >>> versions_asked("What changed between version 1 and 2?"), versions_asked("v1.2 vs v2 of the rules")
+    (('1', '2'), ('1.2', '2'))
+    """
+    found: list[str] = []
+    text, at = question[:LONGEST], 0
+    while True:
+        number, _, end = version_in(text[at:])
+        if not number:
+            return tuple(dict.fromkeys(found))
+        found.append(number)
+        at += end
+        also = _ALSO.match(text, at)
+        if also:
+            found.append(also[1])
+            at += also.end()
