@@ -30,8 +30,7 @@ PUBLIC = (
 FUNCTIONS = ("aask", "ask", "ask_many", "astream", "calibrate", "check", "evaluate", "stream", "without")
 ASK = (
     "question", "index", "passages", "strategy", "model", "role", "embedder", "sources", "after", "before",
-    "verify", "strict",
-        "min_confidence", "trace", "elsewhere", "cancel", "settings", "options",
+    "as_of", "verify", "strict", "min_confidence", "trace", "elsewhere", "cancel", "settings", "options",
 )  # fmt: skip
 
 
