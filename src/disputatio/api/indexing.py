@@ -145,14 +145,6 @@ class Index(contract.Index):
         reranker: Reranker | None = None,
         **options: Unpack[SearchOptions],
     ) -> list[Hit]:
-        """Return the best `k` passages (8 when None), or the best `per_source` of every source that matches.
-
-        Options are the fields of `Search`, as keywords or as one object, whose fields keywords replace.
-        The score is alpha times the keyword score plus (1 - alpha) times that of meaning, each in
-        [0, 1] over the candidates of this query; without an embedder the keyword score alone. A source
-        that the index does not have has no hits. `reranker` orders the best passages anew. Raises
-        `InputError` for an empty query or options out of range, `StoreError` for a damaged index.
-        """
         return self.store.search(query, search, reranker=reranker, **options)
 
     def unsearched(self) -> tuple[Unsearched, ...]:
@@ -160,15 +152,12 @@ class Index(contract.Index):
         return self.store.unsearched()
 
     def passage(self, passage_id: str) -> Passage:
-        """Return the passage of an id; raises `InputError` when there is none."""
         return self.store.passage(passage_id)
 
     def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
-        """Return up to `count` passages before and after one, in the order of its document."""
         return self.store.around(passage, count)
 
     def documents(self, *, text: bool = True) -> list[Document]:
-        """Return every document, by path and row; `text=False` leaves out the texts."""
         return self.store.documents(text=text)
 
     def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:
@@ -176,11 +165,9 @@ class Index(contract.Index):
         return self.store.list_documents(offset=offset, limit=limit, source=source)
 
     def sources(self) -> list[SourceCount]:
-        """Return every source with its owner and its counts, by name."""
         return self.store.sources()
 
     def info(self) -> IndexInfo:
-        """Return the index in figures."""
         return self.store.info()
 
     def estimates(self) -> dict[str, Source]:
@@ -194,11 +181,9 @@ class Index(contract.Index):
         self.store.set_estimates(estimates, states=states)
 
     def reliabilities(self) -> dict[str, float]:
-        """Return the probability of being right of each source that has an estimate."""
         return self.store.reliabilities()
 
     def estimated_states(self) -> dict[str, str]:
-        """Return the state of each source when it was estimated, where that is on record."""
         return self.store.estimated_states()
 
     def source_passages(self) -> SourcePassages | None:
@@ -206,7 +191,6 @@ class Index(contract.Index):
         return self.store.source_passages()
 
     def records(self) -> list[Outcomes]:
-        """Replay the log of calibrations of each folder."""
         return self.store.records()
 
     def open_log(self) -> AbstractContextManager[CalibrationLog]:

@@ -23,6 +23,7 @@ _Q5_BYTES, _Q8_BYTES, _BLOCK = 22, 34, 32
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _AT_A_TIME = 1 << 16  # blocks
+_WIDEST = 1 << 16  # bytes to which tensors are aligned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +119,8 @@ def _layout(file: IO[bytes], path: Path) -> _Layout:
             value = _value(file, kind, end)
             if key == b"general.alignment" and isinstance(value, int):
                 alignment = max(1, value)
+                if alignment > _WIDEST:
+                    raise InputError(f"{path}: a GGUF file with tensors {alignment:,} bytes apart")
         head = file.tell()
         headers = []
         for _ in range(tensors):
@@ -126,7 +129,7 @@ def _layout(file: IO[bytes], path: Path) -> _Layout:
             numbers = _unpack(file, f"{min(dimensions, 8)}QIQ")
             headers.append((name, numbers[:-2], numbers[-2], numbers[-1]))
         data = _padded(file.tell(), alignment)
-    except struct.error as error:
+    except (struct.error, RecursionError, OverflowError, ValueError) as error:
         raise InputError(f"{path}: a GGUF file that breaks off in its header") from error
     ends = sorted({start for _, _, _, start in headers} | {end - data})
     described = []

