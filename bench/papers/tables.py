@@ -1,10 +1,11 @@
 """Measure the papers' tables: each file of bench/papers/tables/ says what is asked and which figures stand beside ours.
 
     python -m bench.papers.tables list
-    python -m bench.papers.tables run NAME... [--data DIR] [--runs DIR] [--limit N] [--dry-run]
+    python -m bench.papers.tables run NAME...|all [--data DIR] [--runs DIR] [--limit N] [--dry-run] [--model MODEL]
     python -m bench.papers.tables page NAME...
 
-`run` builds the data sets, asks through `disputatio eval run` and writes the page. Every evaluation is resumable: the same
+`run` says what it will cost, builds the data sets, asks through `disputatio eval run` and writes the page; `all` leaves out tables
+whose data are not there. What is not known here goes to `eval run`: `--model`, `--role`, `--in-flight`, `--budget-tokens`. Every evaluation is resumable: the same
 command goes on where it was stopped. `page` writes the page of what was asked so far and asks nothing.
 
 Keys of a table: `title`, `page` (below bench/results), `paper` and `tables` (which of the papers' tables, by the ids of
@@ -32,14 +33,19 @@ from typing import Any
 from bench import RESULTS
 from bench.lib.asking import table
 from bench.lib.files import write_whole
-from disputatio.errors import InputError
+from disputatio.described import measured
+from disputatio.errors import DisputatioError, InputError
 from disputatio.eval.reporting.paper_tables import paper_tables
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import Table as Grid
 from disputatio.eval.reporting.tables import grid, setting, tables
+from disputatio.eval.running.entrants import entrants
+from disputatio.spending import read_prices
+from disputatio.types import Usage
 
 FOLDER = Path(__file__).with_name("tables")
 SEED = 2504  # of the order of passages
+ROWS_UNKNOWN = 100  # questions that are assumed of a run that names no number
 ANSWERED, SOME_FAILED = 0, 3  # exit codes of `eval run` after which the next run is started
 
 
@@ -106,11 +112,15 @@ def commands(
     asked: PaperTable, folders: Folders, limit: int | None, flags: Sequence[str]
 ) -> Iterator[list[str]]:
     """Yield the commands of `disputatio` that measure a table, in order."""
+    model = model_of(flags)
     for run in asked.runs:
         for words in run.build:
             if not Path(folders.fill(words[-1])).exists():  # a builder's last word is what it writes
                 own = words[0] == "ingest" or words[0].startswith("bench.")
-                yield [*([] if own else ["eval", "build"]), *map(folders.fill, words)]
+                writer = (
+                    ["--model", model] if model and "--texts" in words else []
+                )  # its last word stays last
+                yield [*([] if own else ["eval", "build"]), words[0], *writer, *map(folders.fill, words[1:])]
         yield evaluation(asked, run, folders, limit, flags)
 
 
@@ -154,6 +164,80 @@ def shuffle(lines: str, seed: int = SEED) -> str:
         row["documents"] = random.Random(f"{seed}-{number}").sample(documents, len(documents))
         rows.append(json.dumps(row, ensure_ascii=False))
     return "\n".join(rows) + "\n"
+
+
+# --- what it costs --------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """The expected cost of a table: its questions, each by each strategy, and the calls and tokens of them."""
+
+    questions: int = 0
+    calls: float = 0
+    read: float = 0
+    written: float = 0
+    unmeasured: tuple[str, ...] = ()
+
+    def plus(self, other: Cost) -> Cost:
+        """Add another cost."""
+        return Cost(
+            questions=self.questions + other.questions,
+            calls=self.calls + other.calls,
+            read=self.read + other.read,
+            written=self.written + other.written,
+            unmeasured=tuple(dict.fromkeys((*self.unmeasured, *other.unmeasured))),
+        )
+
+
+def estimate_cost(asked: PaperTable, limit: int | None) -> Cost:
+    """Estimate a table's cost by what questions were measured to cost (`disputatio strategies --json`)."""
+    costs, total = measured(), Cost()
+    for run in asked.runs:
+        count = limit or run.limit or ROWS_UNKNOWN
+        if run.rows:
+            drawn = (FOLDER / run.rows).read_text(encoding="utf-8").split()
+            count = min(count, sum(not run.even or int(row) % 2 == 0 for row in drawn))
+        options = [f"{key}={str(value).lower()}" for key, value in run.options.items()]
+        for entrant in entrants(run.strategies, options):
+            found = costs.get(entrant.strategy, [])
+            fits = [one for one in found if one["set"].items() <= entrant.options.items()]
+            known = max(fits or found, key=lambda one: len(one["set"]), default=None)
+            if known is None:
+                total = total.plus(Cost(questions=count, unmeasured=(entrant.strategy,)))
+                continue
+            each = (known["calls"], known["prompt_tokens"], known["completion_tokens"])
+            calls, read, written = (count * mean for mean in each)
+            total = total.plus(Cost(questions=count, calls=calls, read=read, written=written))
+    return total
+
+
+def describe_cost(name: str, cost: Cost, model: str) -> str:
+    """Describe a cost in one line, with its price where the price of the model is known.
+
+    >>> describe_cost("t", Cost(questions=60, calls=500, read=2e5, written=3e4), "")
+    't: 60 answers, about 500 calls, 200,000 tokens read, 30,000 written'
+    """
+    line = (
+        f"{name}: {cost.questions:,} answers, about {cost.calls:,.0f} calls, {cost.read:,.0f} tokens read, "
+        f"{cost.written:,.0f} written"
+    )
+    if model:
+        try:
+            price = read_prices().of(model)
+            usage = Usage(prompt_tokens=int(cost.read), completion_tokens=int(cost.written))
+            line += f", {price.cost(usage):.2f} USD at list prices"
+        except DisputatioError:
+            line += f", at a price unknown here of {model}"
+    unmeasured = ", ".join(cost.unmeasured)
+    return line + (f"; not measured, so not counted: {unmeasured}" if unmeasured else "")
+
+
+def lacking(asked: PaperTable, folders: Folders) -> list[str]:
+    """Return the files of the data folder that a table needs and that are not there."""
+    words = [run.dataset for run in asked.runs]
+    words += [word for run in asked.runs for command in run.build for word in command]
+    named = {word.partition(":")[2] or word for word in words if "{data}/" in word}
+    paths = sorted({folders.fill(name).partition("#")[0] for name in named})
+    return [path for path in paths if not Path(path).exists()]
 
 
 def execute(words: Sequence[str]) -> bool:
@@ -215,11 +299,44 @@ def _of_run(folder: Path, against: str) -> list[str]:
     return [*lines, *(f"* {line}" for line in setting(results)), ""]
 
 
+def model_of(flags: Sequence[str]) -> str:
+    """Return the model that the words for `eval run` name, empty for none.
+
+    >>> model_of(["--in-flight", "8", "--model", "openai:m"]), model_of(["--model=openai:m"]), model_of([])
+    ('openai:m', 'openai:m', '')
+    """
+    words = " ".join(flags).replace("--model=", "--model ").split()
+    return next((words[at + 1] for at, word in enumerate(words[:-1]) if word == "--model"), "")
+
+
+def announce(
+    names: Sequence[str], folders: Folders, limit: int | None, model: str, *, every: bool
+) -> list[str]:
+    """Say what tables will cost, and return those whose data are there; raises `InputError` for a named one."""
+    total, there = Cost(), []
+    for name in names:
+        asked = read_table(name)
+        if missing := lacking(asked, folders):
+            if not every:
+                raise InputError(
+                    f"{name}: there is no {missing[0]} (--data names the folder of the data sets)"
+                )
+            print(f"{name}: left out, there is no {missing[0]}", file=sys.stderr)
+            continue
+        cost = estimate_cost(asked, limit)
+        total = total.plus(cost)
+        there.append(name)
+        print(describe_cost(name, cost, model), file=sys.stderr)
+    note = "means that one 1.5B model took, mostly on RAMDocs; data sets are built and judged beside that"
+    print(f"{describe_cost('together', total, model)} ({note})", file=sys.stderr, flush=True)
+    return there
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """List the tables, ask what they need, or write their pages."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("what", choices=("list", "run", "page"))
-    parser.add_argument("names", nargs="*", metavar="NAME", help="tables; without one, all")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="tables; all, or none, for all")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the data sets")
     parser.add_argument("--runs", type=Path, default=Path("runs/tables"), help="folder of the evaluations")
     parser.add_argument("--limit", type=int, help="questions of each run; without it the table's number")
@@ -228,8 +345,11 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments, flags = parser.parse_known_args(words)  # what is left goes to `eval run`: --model, --in-flight
     every = sorted(file.stem for file in FOLDER.glob("*.toml"))
     folders = Folders(data=arguments.data, runs=arguments.runs)
+    names = every if arguments.names in ([], ["all"]) else arguments.names
     try:
-        for name in arguments.names or every:
+        if arguments.what == "run":
+            names = announce(names, folders, arguments.limit, model_of(flags), every=names is every)
+        for name in names:
             asked = read_table(name)
             if arguments.what == "list":
                 print(f"{name:24}{asked.title}")

@@ -13,6 +13,7 @@ from disputatio.errors import InputError
 from disputatio.eval.data.datasets import datasets
 from disputatio.eval.reporting.paper_tables import _numbers
 from disputatio.eval.running.entrants import entrants
+from tests.llm.fake_server import Asked, FakeServer, Wire, chooses, says
 
 NAMES = sorted(file.stem for file in tables.FOLDER.glob("*.toml"))
 AGAIN = "**Run again:** `python -m bench.papers.tables run "
@@ -113,3 +114,72 @@ def test_a_table_is_asked_and_its_page_has_intervals_and_the_papers_numbers(
 def test_a_page_of_a_table_never_asked_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tables.main(["page", NAMES[0], "--runs", str(tmp_path), "--out", str(tmp_path)]) == 2
     assert "nothing was asked yet" in capsys.readouterr().err
+
+
+def _town(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Write two tables, one without its data, and return the words that name the folders."""
+    row = {
+        "question": "When was the mill built?", "gold_answers": ["1901"], "wrong_answers": ["1887"],
+        "documents": [{"text": f"The mill was built in {year}.", "type": kind, "answer": year}
+                      for year, kind in (("1901", "correct"), ("1887", "misinfo"))],
+        "disambig_entity": ["mill"],
+    }  # fmt: skip
+    (folder / "rows.jsonl").write_text("\n".join([json.dumps(row)] * 2) + "\n")
+    for name, file in (("near", "rows.jsonl"), ("far", "nowhere.jsonl")):
+        (folder / f"{name}.toml").write_text(
+            f'title = "T"\npage = "{name}.md"\n[[runs]]\nname = "mill"\ndataset = "ramdocs:{{data}}/{file}"\n'
+            'strategies = "disputation,one=concat"\nlimit = 2\n'
+        )
+    monkeypatch.setattr(tables, "FOLDER", folder)
+    return ["--data", str(folder), "--runs", str(folder / "runs"), "--out", str(folder)]
+
+
+def test_the_cost_is_said_before_anything_is_asked_and_a_table_without_data_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = _town(tmp_path, monkeypatch)
+    assert tables.main(["run", "all", *words, "--dry-run", "--model", "openai:gpt-4o-mini"]) == 0
+    done = capsys.readouterr()
+    assert "far: left out, there is no " in done.err
+    assert "near: 4 answers, about 17 calls, " in done.err and "USD at list prices" in done.err
+    assert done.out.count("disputatio eval run") == 1 and "--model openai:gpt-4o-mini" in done.out
+    assert tables.main(["run", "far", *words]) == 2
+    assert "there is no" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_texts_of_a_data_set_are_written_by_the_model_that_is_asked(tmp_path: Path) -> None:
+    asked = tables.read_table("ra_rag_adversaries")
+    folders = tables.Folders(data=tmp_path, runs=tmp_path)
+    build, *_ = tables.commands(asked, folders, None, ["--model", "openai:mine"])
+    assert build[:5] == ["eval", "build", "multisource", "--model", "openai:mine"]
+
+
+@pytest.mark.long
+def test_all_tables_are_asked_of_an_endpoint_with_one_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = _town(tmp_path, monkeypatch)
+
+    def reply(request: Asked) -> Wire:
+        """Read the last year of a prompt, in the fields that it asks for."""
+        prompt = json.dumps(request.body)
+        if request.body.get("max_tokens", 2) == 1:
+            return chooses(("A", -0.1), ("B", -2.4))
+        year = "1887" if "in 1887" in prompt and "in 1901" not in prompt else "1901"
+        by_itself = {"subject": "mill", "answer": year}
+        fields = by_itself if "subject" in prompt else {"answers": [year], "explanation": ""}
+        return says(json.dumps(fields))
+
+    with FakeServer(reply) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        assert tables.main(["run", "all", *words, "--model", "openai:served", "--in-flight", "2"]) == 0
+        asked = sum("mill" in json.dumps(request.body) for request in server.asked)  # apart from what it can
+        assert asked >= 4
+        assert tables.main(["run", "all", *words, "--model", "openai:served", "--in-flight", "2"]) == 0
+        again = sum("mill" in json.dumps(request.body) for request in server.asked)
+        assert again == asked  # what was asked is kept
+    page = (tmp_path / "near.md").read_text(encoding="utf-8")
+    assert "openai:served" in page and "| one | 2 |" in page
+    assert not (tmp_path / "far.md").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from disputatio.agents.single_prompt import CLOSED_SYSTEM
 from disputatio.calibration.calibrate import calibrate
 from disputatio.calibration.estimates import estimates_as_published
 from disputatio.errors import InputError
-from disputatio.llm.scripted import Scripted
+from disputatio.llm.scripted import Line, Scripted
 from disputatio.store.calibration_file import read_outcomes
 from disputatio.store.calibration_log import Check, Outcomes, QuestionOutcome, check_id
-from tests.calibration.towns import TOWNS, index_of, kit, question, source_said
+from disputatio.store.opening import open_index
+from tests.calibration.towns import TOWNS, YEARS, index_of, kit, passage_on, question, say, source_said
 from tests.shell import run
 
 DAY = "2026-11-22"
@@ -125,3 +128,33 @@ def test_another_estimator_is_refused_in_one_line(tmp_path: Path, capsys: pytest
     done = run(capsys, "calibrate", *words)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert "choose paper or ours" in done.err
+
+
+def test_what_the_reader_says_with_no_passage_is_asked_once_and_earns_little(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def from_memory(prompt: str) -> Line:
+        """Answer 1950 where no passage is shown, and for all but two sources where one is."""
+        if prompt.startswith(CLOSED_SYSTEM):
+            asked.append(prompt)
+            return json.dumps({"answers": ["1950"], "explanation": "I recall 1950."})
+        if "boarchive" in prompt or "bomuseum" in prompt or any(town in prompt for town in TOWNS[::2]):
+            return say(prompt)
+        return source_said("1950", "In 1950 a well was dug")
+
+    index = open_index(tmp_path / "x")
+    for source, by in {"archive": 0, "museum": 0, "parish": 3, "buzz": 5, "drum": 9}.items():
+        passages = [passage_on(town, YEARS[town] + by, source) for town in TOWNS]
+        index.add([replace(each, text=f"{each.text} In 1950 a well was dug.", id="") for each in passages])
+    model = Scripted(from_memory, choices={"": {"Yes": 0.9, "No": 0.1}})
+    questions = [Check(id=f"q{town}", text=question(town), kind="given") for town in TOWNS]
+    report = calibrate(index, kit(model), day="2026-11-24", questions=questions)
+    outcomes = index.records()[0].outcomes.values()
+    assert len(asked) == len(TOWNS)
+    assert {row.recalled for row in outcomes} == {"1950"}
+    told = {name: source.reliability or 0.0 for name, source in report.sources.items()}
+    assert min(told["archive"], told["museum"]) > 0.7 > max(told["parish"], told["buzz"], told["drum"])
+    assert all(report.sources[name].answered < 7.5 for name in ("parish", "buzz", "drum"))  # of 8
+    plain = calibrate(index, kit(model), day="2026-11-24", questions=questions, estimator="paper")
+    assert len(asked) == len(TOWNS)  # the paper's estimate has no use for it
+    assert plain.sources

@@ -156,6 +156,11 @@ def test_the_cited_passages_are_judged_and_long_ones_around_what_is_cited() -> N
     assert found.answer == "It opened in 1890."
     uncited = case(Example(id="x", row=0, question="q", gold=()), replace(answer, claims=()))
     assert (len(uncited.passages), uncited.answer) == (2, "1890")
+    other = replace(
+        answer, passages=(Passage(id="b", text="Something else."), long, Passage(id="c", text="More."))
+    )
+    kept = case(Example(id="x", row=0, question="q", gold=()), other, most=2)
+    assert "It opened in 1890." in kept.passages[0] and kept.passages[1] == "Something else."
 
 
 def test_a_grader_apart_from_the_judge_of_a_strategy_can_be_cast() -> None:

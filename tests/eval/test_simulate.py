@@ -12,6 +12,7 @@ from disputatio.eval.simulate import (
     DATA,
     METHODS,
     MODELS,
+    OURS,
     PAPER,
     READERS,
     TAUS,
@@ -195,3 +196,12 @@ def test_wrong_options_are_one_line_and_exit_code_2(
     done = run(capsys, "simulate", *words)
     assert done.code == 2
     assert done.err.count("\n") == 1
+
+
+def test_a_reader_that_answers_from_memory_is_set_apart_and_the_sources_told_better() -> None:
+    (outcome,) = simulate(adversaries=[5], trials=4, estimated=40, tested=400, memory=0.35)
+    assert set(outcome.accuracy) == {*METHODS, *OURS} and not outcome.paper
+    apart, paper = (outcome.accuracy[name].mean or 0 for name in ("ours, reader apart", "RA-RAG"))
+    assert apart > paper + 0.02
+    with pytest.raises(InputError, match="memory"):
+        next(simulate(memory=1.5))

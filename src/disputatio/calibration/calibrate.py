@@ -20,6 +20,7 @@ from disputatio.agents.per_source import (
     read_checks,
     retrieve_per_source,
 )
+from disputatio.agents.single_prompt import recalled
 from disputatio.attribution.clusters import cluster
 from disputatio.calibration.estimates import estimates_of
 from disputatio.calibration.questions import (
@@ -29,7 +30,7 @@ from disputatio.calibration.questions import (
     keep_relevant,
     write_questions,
 )
-from disputatio.errors import InputError, StoreError
+from disputatio.errors import InputError, ReplyError, StoreError
 from disputatio.events import Read
 from disputatio.kit import Kit
 from disputatio.store.addresses import require_one
@@ -111,6 +112,7 @@ class _Run:
     day: str
     tau: float
     checks: Checks
+    closed_book: bool = False
     calls: int = 0
     seconds: float = 0.0
     refused: list[str] = field(default_factory=list)
@@ -186,6 +188,7 @@ def calibrate(
             day=day,
             tau=tau,
             checks=read_checks(estimator),
+            closed_book=estimator != PAPER and kit.has_model,
         )
         if len({run.owners.get(name, name) for name in run.names}) > 1:
             _ask_all(run, known, count, questions, anchors, seed, listener)
@@ -300,7 +303,8 @@ def _plan(
     asked_sources = 0
     for text in (*(check.text for check in pending), *(candidate.sentence for candidate in candidates)):
         asked_sources += len(_sources_to_ask(text, kit, run.checks))
-    calls = len(candidates) + round(asked_sources * (1 + _JUDGED))
+    by_itself = len(pending) + len(candidates) if run.closed_book else 0
+    calls = len(candidates) + by_itself + round(asked_sources * (1 + _JUDGED))
     past, seconds = known.spent.get(run.kit.model.name, (0, 0.0))
     return CalibrationPlan(
         questions=len(pending) + len(candidates),
@@ -319,9 +323,11 @@ def _ask(run: _Run, check: Check) -> None:
     retrieved = _sources_to_ask(check.text, kit, run.checks)
     replies = ask_sources(check.text, retrieved, kit, tau=run.tau, max_tokens=_MAX_TOKENS, checks=run.checks)
     answered = [reply for reply in replies if reply.answer]
-    grouped = cluster(check.text, [*check.gold, *(reply.answer for reply in answered)], kit)
+    by_itself = _recall(check.text, kit) if run.closed_book and len(answered) > 1 else ""
+    said = [reply.answer for reply in answered]
+    grouped = cluster(check.text, [*check.gold, *said, by_itself], kit)
     run.count_calls(kit, start)
-    votes, known = against_gold(check.gold, [reply.answer for reply in answered], grouped.votes)
+    votes, known = against_gold(check.gold, said, grouped.votes[:-1])
     clusters = dict(zip((reply.source for reply in answered), votes, strict=True))
     run.journal.outcome(
         QuestionOutcome(
@@ -332,8 +338,29 @@ def _ask(run: _Run, check: Check) -> None:
             known=known,
             day=run.day,
             states={name: state for name, state in run.states.items() if name not in _faulty(replies)},
+            recalled=by_itself,
+            own=_own_cluster(grouped.votes[len(check.gold) :], votes) if by_itself else UNKNOWN,
         )
     )
+
+
+def _recall(question: str, kit: Kit) -> str:
+    """Return what the reader answers with no passage at all; empty if it does not know."""
+    try:
+        answers, _ = recalled(question, kit, max_tokens=_MAX_TOKENS)
+    except ReplyError:
+        return ""
+    return next(iter(answers), "")
+
+
+def _own_cluster(grouped: Sequence[int], votes: Sequence[int]) -> int:
+    """Return the cluster, as voted, that the last of the grouped answers belongs to; -1 if nobody else does.
+
+    >>> _own_cluster([3, 5, 5], [0, 1]), _own_cluster([3, 5, 6], [0, 1])
+    (1, -1)
+    """
+    *sources, own = grouped
+    return next((vote for group, vote in zip(sources, votes, strict=True) if group == own), NOBODY)
 
 
 def _sources_to_ask(question: str, kit: Kit, checks: Checks) -> list[RetrievedSource]:

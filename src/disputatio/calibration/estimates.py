@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from disputatio.reliability.grouping import tied_by_text, united_list
+from disputatio.reliability.informative import estimate_informed
 from disputatio.reliability.posterior import posterior
 from disputatio.reliability.similarity import COPY
 from disputatio.reliability.trust import Trust, joined, untangled
@@ -122,6 +123,9 @@ def estimates_by_owner(
     if not trusted.weights.any():  # no winner is sure enough to count errors that sources share
         group = joined(trusted.owner, texts)
         trusted = _compare_with_others(votes, trusted, group, known, counts)
+    own = np.array([row.own for row in rows], dtype=np.int64)
+    if (own != UNKNOWN).any():
+        trusted = _set_reader_apart(votes, own, trusted, group, known, counts)
     group_names = {int(number): all_names[at] for at, number in reversed(list(enumerate(group)))}
     size = np.bincount(group)
     asked = _count_asked(rows)
@@ -199,6 +203,38 @@ def _compare_with_others(
         answered=answered[of],
         agreed=agreed[of],
         checked=answered[of] > 0,
+    )
+
+
+def _set_reader_apart(
+    votes: FlatVotes,
+    own: NDArray[np.int64],
+    trusted: Trust,
+    group: NDArray[np.int64],
+    known: NDArray[np.int32],
+    counts: Floats,
+) -> Trust:
+    """Estimate each owner anew where the reader's own answers are known: agreeing with them earns little."""
+    by_owner = united_list(votes, trusted.owner, split="none")
+    first_source = np.unique(trusted.owner, return_index=True)[1]
+    found = estimate_informed(
+        by_owner,
+        own,
+        groups=group[first_source],
+        known=known,
+        importance=counts,
+        prior=PRIOR,
+        start=trusted.low[first_source],
+    )
+    of = trusted.owner
+    return replace(
+        trusted,
+        reliability=found.reliability[of],
+        low=found.low[of],
+        high=found.high[of],
+        answered=found.answered[of],
+        agreed=found.agreed[of],
+        checked=found.answered[of] > 0,
     )
 
 

@@ -47,6 +47,13 @@ def simulate(
         float,
         typer.Option(metavar="SHARE", help="Share of readings that all sources have in common, 0 to 1."),
     ] = 1.0,
+    memory: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of answers that the reader gives from memory; adds our estimates.",
+        ),
+    ] = 0.0,
     seed: Annotated[
         int, typer.Option(metavar="N", help="Random seed; the same seed gives the same figures.", min=0)
     ] = 0,
@@ -77,6 +84,7 @@ def simulate(
         model=reader,
         tau=tau,
         common=common,
+        memory=memory,
         seed=seed,
     )
     if as_json:

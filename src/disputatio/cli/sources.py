@@ -15,6 +15,7 @@ from disputatio.errors import InputError
 if TYPE_CHECKING:
     from disputatio.calibration.calibrate import CalibrationPlan, Report
     from disputatio.protocols import Retriever
+    from disputatio.reliability.informative import Bound
     from disputatio.types import Answer, Source
 
 _SECONDS = 3.0  # what a call is assumed to take where none has been timed
@@ -190,7 +191,8 @@ def sources(
 ) -> None:
     """List the sources, and how reliable each was estimated to be."""
     from disputatio.cli.opening import open_named
-    from disputatio.cli.screen import write_json
+    from disputatio.cli.screen import write, write_json
+    from disputatio.reliability.informative import bound_of
     from disputatio.store.addresses import require_one
 
     opened = open_named(index)
@@ -208,9 +210,11 @@ def sources(
         counted = (source for source in opened.sources() if source.name)
         estimates = {source.name: Source(name=source.name, owner=source.owner) for source in counted}
     if as_json:
-        write_json([source_fields(estimates[name]) for name in sorted(estimates)])
+        write_json(all_fields(estimates))
     else:
         _show_sources(estimates)
+        if estimated:
+            write(describe_bound(bound_of(estimates)))
     stale = sorted(name for name, source in estimates.items() if source.stale)
     for failed in opened.info().unsearched:
         say(f"not read: {failed.index}: {failed.reason}")
@@ -233,11 +237,33 @@ def learn_from(searched: Retriever | None, answer: Answer) -> None:
         say("no conflict between sources was settled: there is nothing to learn")
 
 
+def all_fields(sources: Mapping[str, Source]) -> list[dict[str, Any]]:
+    """Convert sources to the fields of `--json`, with how many of their owners have to be honest."""
+    from disputatio.reliability.informative import bound_of
+
+    limits = bound_of(sources)
+    shared = {"owners": limits.owners, "honest_owners_needed": limits.honest}
+    return [source_fields(source) | shared for _, source in sorted(sources.items())]
+
+
+def describe_bound(limits: Bound) -> str:
+    """Describe what estimates show, and what they take for granted, in two lines."""
+    told = f"{limits.told} of {limits.sources} told from chance: it takes {limits.questions} compared answers"
+    honest = f"taken for granted: {limits.honest} of {limits.owners} owners are honest; --anchors checks that"
+    return f"{told}\n{honest}\n"
+
+
 def source_fields(source: Source) -> dict[str, Any]:
-    """Convert a source to the fields of `--json`."""
+    """Convert a source to the fields of `--json`; with an estimate, also what it takes to be sure of it."""
     from dataclasses import asdict
 
-    return {name: value if value != "" else None for name, value in asdict(source).items()}
+    from disputatio.reliability.informative import is_told, questions_needed
+
+    fields = {name: value if value != "" else None for name, value in asdict(source).items()}
+    if source.reliability is None:
+        return fields
+    needed = questions_needed(source.agreed / source.answered if source.answered else 1.0)
+    return {**fields, "told_from_chance": is_told(source), "questions_needed": needed}
 
 
 def _questions(option: str) -> tuple[int, list[Any]]:
@@ -286,7 +312,7 @@ def _show_report(report: Report, *, as_json: bool) -> None:
 
     if as_json:
         fields = asdict(report)
-        fields["sources"] = [source_fields(source) for _, source in sorted(report.sources.items())]
+        fields["sources"] = all_fields(report.sources)
         write_json(fields)
         return
     if report.sources:

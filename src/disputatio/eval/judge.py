@@ -139,16 +139,19 @@ def signature(kit: Kit) -> str:
     return f"{kit.cast(judge_role(kit)).name}, prompts {digest.hexdigest()[:16]}"
 
 
-def case(example: Example, answer: Answer) -> Case:
+def case(example: Example, answer: Answer, *, most: int | None = None) -> Case:
     """Build the case of an answer: its claims as text, the first gold answer and the passages that it cites.
 
-    Where nothing is cited, the passages that were read stand for it.
+    Where nothing is cited, the passages that were read stand for it. With `most` so many of all that were
+    kept are judged, the cited ones first.
     """
     claimed = " ".join(claim.text for claim in answer.claims)
     short_answer = "; ".join(answer.answers)
     citations = [citation for claim in answer.claims for citation in claim.citations]
     cited = {citation.passage for citation in citations}
-    read = [passage for passage in answer.passages if not cited or passage.id in cited]
+    read = [passage for passage in answer.passages if most or not cited or passage.id in cited]
+    if most:
+        read = sorted(read, key=lambda passage: passage.id not in cited)[:most]
     share = CHARACTERS // max(len(read), 1)
     return Case(
         question=example.question,

@@ -1,9 +1,10 @@
 """RAGentA's own rubric for correctness and faithfulness (Besrour et al. 2025, 5.2, and the release).
 
 The judge reasons first and then gives a number on a continuous scale: correctness from -1 to 2, faithfulness
-from -1 to 1. It sees the first 300 words of an answer and the first ten passages. An answer that no passage
-supports (faithfulness -1) has correctness -1. An abstention is judged as what it tells the reader, and so
-counts in both means. Prompts are in our words; the released script samples at temperature 0.1, here decoding
+from -1 to 1. It sees the first 300 words of an answer and ten of the passages that the system kept, the
+cited ones first, as the release does; the paper says the cited ones. An answer that no passage supports
+(faithfulness -1) has correctness -1. An abstention is judged as what it tells the reader, and so counts in
+both means. Prompts are in our words; the released script samples at temperature 0.1, here decoding
 is greedy, and a number out of range or none is no grade, where the script searches the text for another. The
 number is asked for in a turn of its own, after the reasoning: a small model may go on until it is cut
 off, and has a grade all the same.
@@ -65,7 +66,7 @@ def release_judge_with(kit: Kit, *, max_tokens: int = 256) -> Judge:
     """Return a judge for the runner by the released rubric, with the model that plays `grader` or `judge`."""
 
     def judge(example: Example, answer: Answer) -> Mapping[str, Grade]:
-        judged_case = case(example, answer)
+        judged_case = case(example, answer, most=PASSAGES)
         if not judged_case.answer.strip():
             judged_case = replace(judged_case, answer=ABSTAINED)
         return grades([judged_case], kit.with_trace(Trace()), max_tokens=max_tokens)[0]

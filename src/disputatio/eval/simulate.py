@@ -10,12 +10,15 @@ The shares alone do not say whether two sources are misread together. In the pap
 one adversary (.745 on NQ) is below what one factual passage gives (.767), though eight sources are
 reliable, so a question that the reader gets wrong is got wrong for all. `common` is the share of readings
 that are the same for all sources with that kind of passage, answers made up included.
+
+With `memory`, which is ours, the reader is a hidden copier: that share of its answers is what it says with no
+passage, the same for all sources, right in `KNOWN` of the questions and one popular mistake in the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -25,7 +28,18 @@ from numpy.typing import NDArray
 from disputatio.errors import InputError
 from disputatio.eval.statistics import Estimate
 from disputatio.eval.statistics import estimate as interval
-from disputatio.reliability.weighted_vote import CAP, as_met, estimate, majority, most_reliable, weighted_vote
+from disputatio.reliability.informative import Informed, estimate_informed
+from disputatio.reliability.trust import Trust, untangled, vote
+from disputatio.reliability.weighted_vote import (
+    CAP,
+    UNKNOWN,
+    as_met,
+    estimate,
+    majority,
+    most_reliable,
+    weighted_vote,
+    weights_of,
+)
 
 IDEAL = "ideal"
 
@@ -157,8 +171,13 @@ BETA = (3.0, 2.0)
 ESTIMATED, TESTED, TRIALS = 200, 1400, 10
 COMMON = 1.0
 KAPPA = 4
+KNOWN, KEPT = (
+    0.3,
+    0.85,
+)  # questions that the reader is right on by itself, and on which asking it shows what it says
 MOST_ANSWERS = 50_000_000  # questions times sources of one trial
 METHODS = ("MV", "RA-RAG", f"RA-RAG, kappa {KAPPA}", "Oracle")
+OURS = ("ours", "ours, reader apart")  # with `memory`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,10 +187,16 @@ class World:
     votes: NDArray[np.int32]
     truth: NDArray[np.int32]
     reliability: Floats
+    own: (
+        Labels  # the cluster of what the reader says by itself: -1 if no source does, -2 if that is not known
+    )
 
     def part(self, start: int, stop: int | None = None) -> World:
         """Some of the questions."""
-        return World(votes=self.votes[start:stop], truth=self.truth[start:stop], reliability=self.reliability)
+        some = slice(start, stop)
+        return World(
+            votes=self.votes[some], truth=self.truth[some], reliability=self.reliability, own=self.own[some]
+        )
 
     def accuracy(self, winners: NDArray[np.int32]) -> float:
         """Return the share of questions that were answered rightly."""
@@ -251,19 +276,40 @@ def build(
     *,
     coverage: float | Floats = COVERAGE,
     common: float = COMMON,
+    memory: float = 0.0,
+    together: bool = False,
 ) -> World:
-    """Return a world of so many questions."""
-    votes, truth = as_met(read(generator, passages(generator, p, questions, coverage), reader, common))
-    return World(votes=votes, truth=truth, reliability=p)
+    """Return a world of so many questions; with `together` all lies of a question are one."""
+    held = passages(generator, p, questions, coverage)
+    if together:
+        held = np.where(held > 0, generator.integers(1, WRONG + 1, (questions, 1)), held)
+    answers = read(generator, held, reader, common)
+    by_itself = np.full(questions, -1, dtype=np.int64)
+    if memory:
+        by_itself = np.where(generator.random(questions) < KNOWN, 0, WRONG + 1)
+        answers = np.where(generator.random(answers.shape) < memory, by_itself[:, None], answers)
+        by_itself = np.where(generator.random(questions) < KEPT, by_itself, -1)
+    votes, truth = as_met(answers)
+    same = (answers == by_itself[:, None]) & (by_itself >= 0)[:, None]
+    cluster = votes[np.arange(questions), same.argmax(axis=1)]
+    own = np.where(by_itself < 0, UNKNOWN, np.where(same.any(axis=1), cluster, -1))
+    return World(votes=votes, truth=truth, reliability=p, own=own)
 
 
 def trial(
-    generator: np.random.Generator, p: Floats, reader: Reader, *, estimated: int, tested: int, common: float
+    generator: np.random.Generator,
+    p: Floats,
+    reader: Reader,
+    *,
+    estimated: int,
+    tested: int,
+    common: float,
+    memory: float = 0.0,
 ) -> tuple[dict[str, float], float, bool]:
     """Return one trial: accuracy by method on the tested questions, the estimate's error, whether it
     converged.
     """
-    world = build(generator, p, estimated + tested, reader, common=common)
+    world = build(generator, p, estimated + tested, reader, common=common, memory=memory)
     options = max(2, min(len(p), CAP))  # the paper's L is the number of sources
     estimates = estimate(world.part(0, estimated).votes, options=options)
     test = world.part(estimated)
@@ -275,7 +321,21 @@ def trial(
         test.accuracy(weighted_vote(test.votes, p)),  # as the paper has it: p itself, not L p - 1
     )
     error = float(np.abs(estimates.reliability - p).mean())
-    return dict(zip(METHODS, accuracy, strict=True)), error, estimates.converged
+    by_method = dict(zip(METHODS, accuracy, strict=True))
+    if memory:
+        trusted, informed = estimate_apart(world.part(0, estimated))
+        weights = np.maximum(weights_of(informed.low, trusted.options), 0)
+        apart = replace(trusted, reliability=informed.reliability, weights=weights)
+        won = vote(test.votes, trusted), vote(test.votes, apart)
+        by_method |= dict(zip(OURS, map(test.accuracy, won), strict=True))
+    return by_method, error, estimates.converged
+
+
+def estimate_apart(world: World) -> tuple[Trust, Informed]:
+    """Return our estimate of a world, and the same with what the reader says by itself set apart."""
+    trusted, ties = untangled(world.votes)
+    groups = ties.group[trusted.owner]
+    return trusted, estimate_informed(world.votes, world.own, groups=groups, start=trusted.low)
 
 
 def simulate(
@@ -290,6 +350,7 @@ def simulate(
     model: str = "llama3-8b",
     tau: float = 0.1,
     common: float = COMMON,
+    memory: float = 0.0,
     seed: int = 0,
 ) -> Iterator[TrialOutcome]:
     """Yield one outcome for each number of adversaries (by default 1 to all but two); for Beta, one.
@@ -298,8 +359,10 @@ def simulate(
     """
     if prior not in PRIORS:
         raise InputError(f"--prior is one of {', '.join(PRIORS)}")
-    if sources < 1 or trials < 1 or estimated < 1 or tested < 1 or not 0 <= common <= 1:
-        raise InputError("sources, trials and questions must be at least 1, and common lie between 0 and 1")
+    if sources < 1 or trials < 1 or estimated < 1 or tested < 1:
+        raise InputError("sources, trials and questions must be at least 1")
+    if not (0 <= common <= 1 and 0 <= memory <= 1):
+        raise InputError("common and memory must lie between 0 and 1")
     if (estimated + tested) * sources > MOST_ANSWERS:
         raise InputError(f"a trial may have at most {MOST_ANSWERS:,} answers: questions times sources")
     reader = reader_of(data, model, tau)
@@ -313,7 +376,9 @@ def simulate(
         for number in range(trials):
             generator = np.random.default_rng([seed, sources, liars or 0, number])
             p = reliabilities(generator, prior, sources, liars)
-            runs.append(trial(generator, p, reader, estimated=estimated, tested=tested, common=common))
+            runs.append(
+                trial(generator, p, reader, estimated=estimated, tested=tested, common=common, memory=memory)
+            )
         yield TrialOutcome(
             prior=prior,
             sources=sources,
@@ -321,9 +386,9 @@ def simulate(
             trials=trials,
             accuracy={
                 method: interval([accuracy[method] for accuracy, _, _ in runs], seed=seed)
-                for method in METHODS
+                for method in (*METHODS, *(OURS if memory else ()))
             },
-            paper=_of_the_paper(data, model, sources, liars),
+            paper={} if memory else _of_the_paper(data, model, sources, liars),
             error=float(np.mean([error for _, error, _ in runs])),
             unsettled=sum(not converged for _, _, converged in runs),
         )

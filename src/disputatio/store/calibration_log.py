@@ -49,7 +49,8 @@ class QuestionOutcome:
     `answers` has the words of those that answered, `clusters` the number of each one's semantic cluster,
     from 0 in the order met. `winner` is the cluster that was taken for right then (-1: none); `known` the
     one that an anchor shows to be right (-1: no source gave it, -2: no anchor). `states` is what each
-    source that was asked, or that had nothing to say, held at the time.
+    source that was asked, or that had nothing to say, held at the time. `recalled` is what the reader answers
+    with no passage, `own` the cluster of that (-1: no source says so, -2: it does not know or was not asked).
     """
 
     question: str
@@ -59,6 +60,8 @@ class QuestionOutcome:
     known: int = UNKNOWN
     day: str = ""
     states: Mapping[str, str] = field(default_factory=dict)
+    recalled: str = ""
+    own: int = UNKNOWN
 
     def without(self, sources: Collection[str]) -> QuestionOutcome:
         """Return the same as if some sources had never been asked; clusters are numbered anew."""
@@ -76,6 +79,7 @@ class QuestionOutcome:
             clusters={name: numbers[number] for name, number in clusters.items()},
             winner=numbers.get(self.winner, NOBODY),
             known=numbers.get(self.known, NOBODY) if self.known >= 0 else self.known,
+            own=numbers.get(self.own, NOBODY) if self.own >= 0 else self.own,
             states={name: state for name, state in self.states.items() if name not in sources},
         )
 

@@ -43,13 +43,13 @@ from disputatio.types import Answer, Citation, Claim, Passage, Reply, Sampling
 LOGPROBS = Logprobs("needed", instead="votes=10")
 
 PRE_CHECK_SYSTEM = """\
-You judge what you know yourself, and no more. You get a question. Reply with one word: Yes when it names any term, \
-person, thing or fact that you do not understand or do not know, No when you know all of them."""
+You judge what you understand yourself, and no more. You get a question. Reply with one word: Yes when there are terms in it that \
+you do not understand, No when you understand all of them."""
 
 PRE_CHECK_TASK = """\
 {question}
 
-Is there anything in this question that you do not understand or do not know?"""
+Are there any terms in this question that you do not understand?"""
 
 DISSECT_SYSTEM = """\
 You find out what has to be looked up before a question can be answered. You get the question and notes on what was looked up \
