@@ -11,10 +11,11 @@ where v0 is the weight of a source of which nothing is known and S is `STRENGTH`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from disputatio.errors import InputError, UnknownName
+from disputatio.types import Passage
 
 TIERS: Mapping[str, float] = MappingProxyType(
     {"binding": 4.0, "official": 3.0, "primary": 2.0, "secondary": 1.0, "informal": 0.5}
@@ -34,6 +35,22 @@ def check_tier(name: str) -> str:
     return name
 
 
+def is_retracted(passage: Passage) -> bool:
+    """Return whether people state that a passage's document is retracted."""
+    return passage.by_people.get("status") == "retracted"
+
+
+def highest_tier(passages: Iterable[Passage]) -> str:
+    """Return the highest tier that people declared of some passages' documents; empty without one.
+
+    >>> highest_tier([Passage(text="x", authority="informal"), Passage(text="y", authority="official")])
+    'official'
+    """
+    return max(
+        (passage.authority for passage in passages), key=lambda tier: TIERS.get(tier, -1.0), default=""
+    )
+
+
 def declared_share(answered: float) -> float:
     """Return the share of a weight that what was declared has beside a record of so many answers.
 
@@ -43,6 +60,17 @@ def declared_share(answered: float) -> float:
     if answered < 0:
         raise InputError("a record has 0 answers or more")
     return STRENGTH / (STRENGTH + answered)
+
+
+def unit_of(options: int) -> float:
+    """Return v0 = L / 2 - 1, the weight of a source of which nothing is known among L answers, at least 1/2.
+
+    With two answers such a source has no weight, and a tier shall still have one.
+
+    >>> unit_of(10), unit_of(2)
+    (4.0, 0.5)
+    """
+    return max(options / 2 - 1, 0.5)
 
 
 def declared_weight(tier: str, learnt: float, *, answered: float = 0.0, unknown: float = 1.0) -> float:

@@ -16,7 +16,9 @@ class Support:
 
     `groups` is how many of them count, where copies and passages of one owner count once; `weight` what
     their votes weigh together; `date` the latest date, empty where none is known; `probability` how likely
-    the answer is right. What a strategy does not count or know is None.
+    the answer is right. What a strategy does not count or know is None. `authority` is the highest tier that
+    people declared of its documents, `declared` how much of `weight` comes of such tiers and not of what was
+    learnt of sources.
     """
 
     passages: int | None = None
@@ -25,6 +27,8 @@ class Support:
     weight: float | None = None
     date: str = ""
     probability: float | None = None
+    authority: str = ""
+    declared: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from disputatio.agents.per_source import RetrievedSource, SourceReply, read_by
 from disputatio.agents.replies import why_none
 from disputatio.attribution.clusters import Clusters
 from disputatio.attribution.compared_votes import lost_vote, won_vote
+from disputatio.authority import highest_tier
 from disputatio.causes import Cause, Rival, Support
 from disputatio.events import Uncertified
 from disputatio.kit import Kit
@@ -35,15 +36,23 @@ class Verdict:
     certificate: Certificate | None
 
 
-def decide(replies: Sequence[SourceReply], clusters: Clusters, weights: Sequence[float], kit: Kit) -> Verdict:
+def decide(
+    replies: Sequence[SourceReply],
+    clusters: Clusters,
+    weights: Sequence[float],
+    kit: Kit,
+    *,
+    learnt: Sequence[float] | None = None,
+) -> Verdict:
     """Return the weighted vote of the sources, one vote each (RA-RAG, equation 1).
 
-    `clusters` and `weights` belong to the replies, in their order. A tie goes to the answer met first, and the
+    `clusters` and `weights` belong to the replies, in their order; `learnt` are the weights without what people
+    declared of documents, where they are others. A tie goes to the answer met first, and the
     other is unresolved.
     """
     winner = int(weighted_vote([clusters.votes], weights)[0]) if replies else -1
     certificate = _certified(replies, clusters, weights, kit)
-    return _verdict(replies, clusters, clusters.votes, weights, winner, certificate, kit)
+    return _verdict(replies, clusters, clusters.votes, weights, winner, certificate, kit, learnt=learnt)
 
 
 def decide_by_owner(
@@ -82,6 +91,7 @@ def _verdict(
     kit: Kit,
     *,
     grouped: bool = False,
+    learnt: Sequence[float] | None = None,
 ) -> Verdict:
     """Return the positions and the conflict that follow from the votes, `choices` with `weights`.
 
@@ -95,7 +105,11 @@ def _verdict(
     repliers = {
         n: [reply for reply, vote in zip(replies, clusters.votes, strict=True) if vote == n] for n in order
     }
-    supports = {n: _support(repliers[n], sums[n], kit) for n in order}
+    declared = [0.0] * len(sums)
+    for vote, weight, without in zip(choices, weights, weights if learnt is None else learnt, strict=True):
+        if vote >= 0:
+            declared[vote] += weight - without
+    supports = {n: _support(repliers[n], sums[n], declared[n], kit) for n in order}
     positions = []
     for n in order:
         verdict: PositionVerdict = "accepted" if n == winner else "rejected"
@@ -198,10 +212,17 @@ def _position(
     )
 
 
-def _support(replies: Sequence[SourceReply], weight: float, kit: Kit) -> Support:
-    """Return how many sources give an answer, and how many of them are independent."""
+def _support(replies: Sequence[SourceReply], weight: float, declared: float, kit: Kit) -> Support:
+    """Return how many sources give an answer, how many of them are independent, and what people declared."""
     groups = len({vote_key(reply, kit) for reply in replies})
-    return Support(sources=len(replies), groups=groups, weight=round(weight, 4))
+    bearers = [each for reply in replies for each in reply.retrieved.passages if each.id == reply.bearer]
+    return Support(
+        sources=len(replies),
+        groups=groups,
+        weight=round(weight, 4),
+        authority=highest_tier(bearers),
+        declared=round(declared, 4) or None,
+    )
 
 
 def vote_key(
@@ -246,6 +267,9 @@ def _cause_kind(
         return "unanimous"
     if _is_tie(sums[n], sums[other]):
         return "met_first" if n == winner else "unresolved"
+    loser = other if n == winner else n
+    if sums[winner] - (supports[winner].declared or 0) <= sums[loser] - (supports[loser].declared or 0):
+        return "higher_authority" if n == winner else "lower_authority"
     compare = won_vote if n == winner else lost_vote
     return compare(supports[n], supports[other], grouped=grouped)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from disputatio.attribution.citations import escape_marks, quote_span
 from disputatio.causes import Cause, Rival, Support
+from disputatio.reliability.source_weights import weight_of
 from disputatio.text import sentences
 from disputatio.types import Answer, Conflict, ConflictKind, Passage, Position, PositionVerdict, Reply
 from disputatio.values import contradicts, matches, same_answer, states
@@ -195,13 +196,14 @@ def _kind(groups: Sequence[_Group], answer: Answer) -> ConflictKind:
 
 
 def _weight(group: _Group, reliabilities: Mapping[str, float]) -> float:
-    """Return the sum of one vote for each source and for each passage without a source, by reliability.
-
-    An unknown reliability counts 0.5, or 1 if no reliability is known.
+    """Return the sum of one vote for each source and for each passage without a source, by reliability
+    and declared authority.
     """
-    unknown = 0.5 if reliabilities else 1.0
-    known = sum(reliabilities.get(source, unknown) for source in group.sources)
-    return round(known + unknown * sum(not passage.source for passage in group.passages), 4)
+    heaviest: dict[str, float] = {}
+    for passage in group.passages:
+        vote = passage.source or passage.id
+        heaviest[vote] = max(heaviest.get(vote, 0.0), weight_of(passage, reliabilities))
+    return round(sum(heaviest.values()), 4)
 
 
 def _sentences(text: str) -> list[str]:

@@ -1,13 +1,24 @@
-"""The weight of each source's vote, from its estimated reliability."""
+"""The weight of a vote: what was learnt of its source, and the tier that people declared of its document."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from disputatio.types import Source
+from disputatio.authority import declared_weight, is_retracted
+from disputatio.types import Passage, Source
+
+UNKNOWN, EQUAL = 0.5, 1.0  # the weight of a source of which nothing is known, where others are, and else
 
 
-def vote_weights(sources: Mapping[str, Source]) -> dict[str, float]:
+class VoteWeights(dict[str, float]):
+    """The weight of each source's vote by name; `answered` has the answers that its estimate rests on."""
+
+    def __init__(self, weights: Mapping[str, float] = {}, answered: Mapping[str, float] = {}) -> None:
+        super().__init__(weights)
+        self.answered = dict(answered)
+
+
+def vote_weights(sources: Mapping[str, Source]) -> VoteWeights:
     """Return the weight of each source's vote: its reliability if the interval excludes chance, else one
     half.
 
@@ -19,13 +30,34 @@ def vote_weights(sources: Mapping[str, Source]) -> dict[str, float]:
     {'': 0.5, 'a': 0.9, 'b': 0.5}
     """
     if all(source.reliability is None for source in sources.values()):
-        return {}
-    weights = {"": 0.5}
+        return VoteWeights()
+    weights = {"": UNKNOWN}
     for name, source in sources.items():
-        weights[name] = 0.5
+        weights[name] = UNKNOWN
         if source.reliability is not None:
             low = source.reliability if source.low is None else source.low
             high = source.reliability if source.high is None else source.high
             if low > 0.5 or high < 0.5:
                 weights[name] = source.reliability
-    return weights
+    return VoteWeights(weights, {name: source.answered for name, source in sources.items()})
+
+
+def weight_of(passage: Passage, weights: Mapping[str, float]) -> float:
+    """Return the weight of a passage's vote; `weights` are those of `vote_weights`, or of sources by name.
+
+    What is retracted has none.
+
+    >>> law = Passage(text="x", source="a", authority="binding")
+    >>> weight_of(law, {}), weight_of(law, VoteWeights({"a": 0.9}, {"a": 30.0}))
+    (4.0, 1.175)
+    """
+    unknown = UNKNOWN if weights else EQUAL
+    if is_retracted(passage):
+        return 0.0
+    answered = weights.answered if isinstance(weights, VoteWeights) else {}
+    return declared_weight(
+        passage.authority,
+        weights.get(passage.source, unknown),
+        answered=answered.get(passage.source, 0.0),
+        unknown=unknown,
+    )

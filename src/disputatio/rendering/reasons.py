@@ -39,6 +39,10 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
             "Its sources are more reliable than those of the answers that contradict it.",
             "{supported}{against}; its sources are more reliable ({weights})",
         ),
+        "higher_authority": Wording(
+            "People declared a higher authority of its documents than of those that contradict it.",
+            "{supported}{against}; its authority is {tier} ({weights}, {declared} of it declared)",
+        ),
         "newest": Wording(
             "With as many votes, its passages have the latest date.",
             "{supported}{against}; it has the latest date ({date})",
@@ -75,6 +79,13 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
         "less_reliable": Wording(
             "An answer that contradicts it has more reliable sources.",
             "{supported}{against}, whose sources are more reliable ({weights})",
+        ),
+        "lower_authority": Wording(
+            "People declared a higher authority of documents that contradict it.",
+            "{supported}{against}, whose authority is {rival_tier} ({weights})",
+        ),
+        "retracted": Wording(
+            "People state that all of its documents are retracted.", "{supported}; it is retracted"
         ),
         "in_force": Wording(
             "It is in force: what contradicts it is superseded.",
@@ -215,6 +226,9 @@ def _decided(cause: Cause) -> str:
         votes=_votes(cause),
         chances=_chances(cause),
         succession=_succession(cause),
+        tier=cause.support.authority or "not declared",
+        rival_tier=rival.support.authority or "not declared",
+        declared=f"{cause.support.declared or 0:.2f}",
         weakness=_WEAK.get(cause.feature or "", "too little supports it"),
         strategy=cause.strategy or "the strategy",
         cited=_count(cause.support.passages or 0, "passage"),

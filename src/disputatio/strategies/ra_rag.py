@@ -39,6 +39,7 @@ from disputatio.agents.per_source import (
 )
 from disputatio.agents.source_vote import decide, decide_by_owner, possible_answers, vote_key, voted_answer
 from disputatio.attribution.clusters import cluster
+from disputatio.authority import declared_weight, is_retracted, unit_of
 from disputatio.errors import InputError
 from disputatio.events import SourcesAsked, Stale, Unestimated
 from disputatio.kit import Kit
@@ -84,7 +85,8 @@ def ra_rag(
     With `oracle` a vote weighs that p itself, as the paper's Oracle WMV has it. `options` is L, the number of
     possible answers; 2 for yes or no, and without it the number of sources, at most 10, as in the estimate.
 
-    `independent` goes beyond the paper: sources of one owner or one group of copies have one vote together,
+    Where people declared the authority of the document that gives an answer, its tier is a prior on v; what
+    is retracted weighs nothing. `independent` goes beyond the paper: sources of one owner or one group of copies have one vote together,
     weighed by the lower end of the reliability's interval and never negative.
     """
     if kappa < 1 or per_source < 1:
@@ -106,8 +108,10 @@ def ra_rag(
     if independent:
         verdict = decide_by_owner(replies, clusters, _owner_weights(records, replies, options), kit)
     else:
-        voting = _source_weights(records, replies, options, plain=weights == "oracle")
-        verdict = decide(replies, clusters, voting, kit)
+        learnt = _learnt_weights(records, replies, options, plain=weights == "oracle")
+        tiers = weights == "estimated"
+        voting = _with_tiers(records, replies, learnt, options) if tiers else learnt
+        verdict = decide(replies, clusters, voting, kit, learnt=learnt)
     answer = voted_answer(question, replies, verdict, rounds=rounds)
     return replace(answer, basis=Basis(details={"known_sources": known}))
 
@@ -148,7 +152,7 @@ def _reliability(records: Mapping[str, Source], name: str, *, low: bool = False)
     return source.low if low and source.low is not None else source.reliability
 
 
-def _source_weights(
+def _learnt_weights(
     records: Mapping[str, Source], replies: Sequence[SourceReply], options: int, *, plain: bool = False
 ) -> list[float]:
     """v = L w - 1 of each reply's source, or w itself (`plain`); 1 each if no reliability is known."""
@@ -161,16 +165,38 @@ def _source_weights(
     return weights
 
 
+def _with_tiers(
+    records: Mapping[str, Source], replies: Sequence[SourceReply], learnt: Sequence[float], options: int
+) -> list[float]:
+    """Return the weights with the tier that people declared of the document that gives each answer."""
+    unit = unit_of(options) if records else 1.0
+    return [_declared(records, reply, weight, unit) for reply, weight in zip(replies, learnt, strict=True)]
+
+
+def _declared(records: Mapping[str, Source], reply: SourceReply, learnt: float, unit: float) -> float:
+    """Return a reply's weight with what people stated of the document that gives its answer."""
+    bearer = next((each for each in reply.retrieved.passages if each.id == reply.bearer), None)
+    if bearer is None:
+        return learnt
+    if is_retracted(bearer):
+        return 0.0
+    known = records.get(reply.source)
+    return declared_weight(
+        bearer.authority, learnt, answered=0.0 if known is None else known.answered, unknown=unit
+    )
+
+
 def _owner_weights(
     records: Mapping[str, Source], replies: Sequence[SourceReply], options: int
 ) -> list[list[float]]:
     """Weights of 0 or more: by the lower end of each interval, and if those are all 0, by the mean."""
     if not records:
-        return [[1.0] * len(replies)]
+        return [_with_tiers(records, replies, [1.0] * len(replies), options)]
     rows = []
     for low in (True, False):
         reliabilities = [_reliability(records, reply.source, low=low) for reply in replies]
-        rows.append([max(float(weight), 0.0) for weight in weights_of(reliabilities, options)])
+        weights = [max(float(weight), 0.0) for weight in weights_of(reliabilities, options)]
+        rows.append(_with_tiers(records, replies, weights, options))
     return rows
 
 

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from disputatio.attribution.compared_votes import lost_vote, won_vote
+from disputatio.authority import highest_tier
 from disputatio.causes import Cause, Rival, Support
 from disputatio.reliability.succession import is_later_published
 from disputatio.strategies.disputation.reading import PassageReading
@@ -104,6 +105,10 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
     best = max((sides[number].log_odds for number in standing), default=0.0)
     resolved = []
     for number, side in enumerate(sides):
+        if side.is_retracted:
+            cause = Cause(kind="retracted", support=support_of(side))
+            resolved.append(ResolvedSide(side=side, verdict="rejected", cause=cause))
+            continue
         if number in fallen:
             newer = sides[fallen[number]]
             resolved.append(
@@ -131,12 +136,17 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
 
 def _standing(sides: Sequence[Side]) -> list[int]:
     """Return the numbers of the sides that stand; of the best ones that are not hopeless if none does."""
-    fit = [number for number, side in enumerate(sides) if unfit(side.features) is None]
+    fit = [number for number, side in enumerate(sides) if _may_stand(side)]
     standing = [number for number in fit if sides[number].log_odds >= STANDS or sides[number].is_doubted]
     if standing or not fit:
         return standing
     best = max(sides[number].log_odds for number in fit)
     return [number for number in fit if best >= LEAST and best - sides[number].log_odds < TIED]
+
+
+def _may_stand(side: Side) -> bool:
+    """Return whether a side may be an answer at all: it fits the question, and people did not retract it."""
+    return unfit(side.features) is None and not side.is_retracted
 
 
 def sides_in_doubt(question: str, resolved: Sequence[ResolvedSide], expect: Expectation) -> list[int]:
@@ -155,7 +165,7 @@ def sides_in_doubt(question: str, resolved: Sequence[ResolvedSide], expect: Expe
     plausible = [
         number
         for number, side in enumerate(sides)
-        if side.log_odds >= PLAUSIBLE and unfit(side.features) is None and successor_of(side, sides) is None
+        if side.log_odds >= PLAUSIBLE and _may_stand(side) and successor_of(side, sides) is None
     ]
     rivals = {
         number: [
@@ -273,6 +283,8 @@ def support_of(side: Side, rivals: Sequence[Side] = ()) -> Support:
         weight=round(side.accounts, 4),
         date=newest(side),
         probability=round(chance(side, rivals), 4),
+        authority=highest_tier(side.passages),
+        declared=round(side.declared, 4) if side.declared else None,
     )
 
 
@@ -385,14 +397,25 @@ def _rivals(side: Side, named: Sequence[Side], rivals: Sequence[Side]) -> tuple[
 def _won(side: Side, rival: Side) -> str:
     """Return why a side beat its strongest rival: votes, then date, then odds."""
     if round(side.accounts, 2) > round(rival.accounts, 2):
-        return won_vote(support_of(side), support_of(rival))
+        return (
+            "higher_authority" if _is_declared(side, rival) else won_vote(support_of(side), support_of(rival))
+        )
     return "newest" if is_newer(side, rival) else "likeliest"
+
+
+def _is_declared(side: Side, rival: Side) -> bool:
+    """Return whether what people declared, and not what was learnt, gives a side its lead."""
+    return round(side.accounts - side.declared, 2) <= round(rival.accounts - rival.declared, 2)
 
 
 def _lost(side: Side, winner: Side) -> str:
     """Return why a side lost to the strongest that stands: votes, then date, belief or debate, then odds."""
     if round(winner.accounts, 2) > round(side.accounts, 2):
-        return lost_vote(support_of(side), support_of(winner))
+        return (
+            "lower_authority"
+            if _is_declared(winner, side)
+            else lost_vote(support_of(side), support_of(winner))
+        )
     if is_newer(winner, side):
         return "older"
     moved_by = min(side.moved, key=lambda name: side.moved[name], default="")
@@ -451,7 +474,7 @@ def _by_verdict(position: Position) -> tuple[int, float]:
 
 def _is_beaten(resolved: ResolvedSide) -> bool:
     """Return whether a side was rejected for a better one, and not as off topic."""
-    return resolved.verdict == "rejected" and resolved.cause.kind != "off_topic"
+    return resolved.verdict == "rejected" and resolved.cause.kind not in ("off_topic", "retracted")
 
 
 def _kind(resolved: Sequence[ResolvedSide]) -> ConflictKind:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
+from disputatio.authority import is_retracted
 from disputatio.reliability.similarity import (
     content_similarity,
     content_stems,
@@ -21,6 +22,7 @@ from disputatio.reliability.similarity import (
     is_account,
     linked,
 )
+from disputatio.reliability.source_weights import weight_of
 from disputatio.reliability.succession import Succession, best_claim
 from disputatio.strategies.disputation.kinds import is_of_the_kind
 from disputatio.strategies.disputation.reading import PassageReading
@@ -64,7 +66,8 @@ class Side:
     """The readings that give one answer.
 
     `votes` is their weight, `independent_votes` each vote by name and weight, where one story retold by unknown
-    sources has one. `log_odds` is that its passages answer the question, computed from `features`.
+    sources has one, and `declared` how much of them comes of tiers that people gave documents. `log_odds` is that
+    its passages answer the question, computed from `features`.
     `most_similar` is the reading with another answer that one of its own is most similar to; `moved` is by how
     much date, belief and debate moved its contest score. `superseded` has the passages, by id, whose place a
     document with another answer takes, `claimed` those of which one only says so.
@@ -74,6 +77,7 @@ class Side:
     readings: tuple[PassageReading, ...]
     votes: float = 0.0
     independent_votes: tuple[tuple[str, float], ...] = ()
+    declared: float = 0.0
     features: Mapping[Feature, float] = field(default_factory=dict)
     log_odds: float = 0.0
     moved: Mapping[str, float] = field(default_factory=dict)
@@ -100,6 +104,11 @@ class Side:
     def accounts(self) -> float:
         """The weight of its independent votes; its votes if no retellings were looked for."""
         return sum(weight for _, weight in self.independent_votes) if self.independent_votes else self.votes
+
+    @property
+    def is_retracted(self) -> bool:
+        """True if people state that every document which gives the answer is retracted."""
+        return all(is_retracted(passage) for passage in self.passages)
 
     @property
     def groups(self) -> int:
@@ -208,16 +217,15 @@ def weigh(
             "kinship" if ranked else "resemblance": similarity,
         }
         kept: dict[Feature, float] = {name: features[name] for name in features if name not in without}
-        weighed.append(
-            replace(
-                side,
-                votes=votes,
-                independent_votes=tuple(independent_votes(voting, reliabilities, alike)),
-                features=kept,
-                log_odds=log_odds(kept),
-                most_similar=most_similar,
-            )
+        voted = replace(
+            side,
+            votes=votes,
+            independent_votes=tuple(independent_votes(voting, reliabilities, alike)),
+            features=kept,
+            log_odds=log_odds(kept),
+            most_similar=most_similar,
         )
+        weighed.append(replace(voted, declared=declared_part(voted, voting, reliabilities, alike)))
     return _dated(_lifted(weighed))
 
 
@@ -363,14 +371,20 @@ def votes_by_owner(
 
     Its weight is that of its best source; where other sources have estimates, one without counts as chance.
     """
-    unknown = 0.5 if reliabilities else 1.0
     return [
-        (
-            group[0].owner or group[0].source,
-            max(reliabilities.get(passage.source, unknown) for passage in group),
-        )
+        (group[0].owner or group[0].source, max(weight_of(passage, reliabilities) for passage in group))
         for group in independent(passages)
     ]
+
+
+def declared_part(
+    side: Side, passages: Sequence[Passage], reliabilities: Mapping[str, float], alike: Alike | None
+) -> float:
+    """Return how much of a side's accounts, those of some passages, people declared and nobody learnt."""
+    if not any(passage.authority or is_retracted(passage) for passage in passages):
+        return 0.0
+    learnt = [replace(passage, authority="", by_people={}) for passage in passages]
+    return side.accounts - sum(weight for _, weight in independent_votes(learnt, reliabilities, alike))
 
 
 def independent_votes(
