@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -350,3 +351,24 @@ def test_the_audit_cites_the_source_by_its_own_quote_and_states_the_answer() -> 
         ("a", f"designed by {TRUE}"),
         ("b", f"designed by {TRUE}"),
     ]
+
+
+def test_a_declared_tier_is_a_prior_on_the_weight_that_the_record_overrules() -> None:
+    law = [replace(passage, authority="binding") for passage in source("law", TRUE)]
+    shelves = [source("a", LIE), source("b", LIE), law]
+    answer = asked(Reader(), shelves)
+    assert answer.answers == (TRUE,)
+    won, lost = answer.conflict.positions
+    assert (won.weight, won.cause.kind, won.cause.support.declared) == (4.0, "higher_authority", 3.0)
+    assert (lost.weight, lost.cause.kind) == (2.0, "lower_authority")
+    assert asked(Reader(), shelves, weights="uniform").answers == (LIE,)
+    known = {name: replace(rated(**{name: 0.6})[name], answered=90.0) for name in ("a", "b")}
+    known |= {"law": replace(rated(law=0.2)["law"], answered=90.0)}
+    wrong = asked(Reader(), shelves, known)
+    assert wrong.answers == (LIE,)
+    assert round(wrong.conflict.positions[1].weight, 2) == 2.5  # 0.1 of 4 * 4 and 0.9 of 10 * 0.2 - 1
+
+
+def test_what_is_retracted_has_no_vote() -> None:
+    paper = [replace(passage, by_people={"status": "retracted"}) for passage in source("paper", LIE)]
+    assert asked(Reader(), [paper, source("b", TRUE)]).answers == (TRUE,)
