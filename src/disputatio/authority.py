@@ -51,6 +51,16 @@ def highest_tier(passages: Iterable[Passage]) -> str:
     )
 
 
+def is_outranked(first: Passage, second: Passage) -> bool:
+    """Return whether people declared a higher tier of the second passage's document, and not of the first's.
+
+    >>> law, note = Passage(text="x", authority="binding"), Passage(text="y")
+    >>> is_outranked(note, law), is_outranked(law, note), is_outranked(note, note)
+    (True, False, False)
+    """
+    return second.authority in TIERS and TIERS.get(first.authority, 1.0) < TIERS[second.authority]
+
+
 def declared_share(answered: float) -> float:
     """Return the share of a weight that what was declared has beside a record of so many answers.
 

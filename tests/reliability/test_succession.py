@@ -133,3 +133,14 @@ def test_templates_that_name_other_things_are_no_versions_of_each_other() -> Non
     second = Passage(text=text.format("Lyon"), source="firm", title="House rules of Lyon")
     assert not are_versions(first, second)
     assert are_versions(replace(first, title=""), replace(first, title="", id="other"))
+
+
+def test_a_document_replaces_none_that_people_gave_a_higher_authority() -> None:
+    bylaw, planted = replace(OLD, authority="binding"), replace(NEW, relations=(REPLACES,))
+    claimed = succession(planted, bylaw)
+    assert claimed is not None and not claimed.believed
+    declared = succession(replace(planted, authority="binding"), bylaw)
+    assert declared is not None and declared.believed
+    stated = replace(planted, relations=(Relation(kind="replaces", target="mooring fees", by_person=True),))
+    by_person = succession(stated, bylaw)
+    assert by_person is not None and by_person.believed

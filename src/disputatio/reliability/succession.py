@@ -2,8 +2,8 @@
 
 A document may say that it replaces, amends or corrects another one, or that it is withdrawn or a draft;
 versions of one document have numbers and dates. Anybody can write such words. So a succession is believed
-where both documents are of one publisher (source or owner, if that is no stranger's upload), or where a
-person stated it; else it is shown and decides nothing.
+where both documents are of one publisher (source or owner, if that is no stranger's upload) and people did
+not declare a higher authority of the older one, or where a person stated it; else it is shown and not used.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal, cast
 
+from disputatio.authority import is_outranked
 from disputatio.reliability.similarity import likeness
 from disputatio.text import bare_words
 from disputatio.types import Passage
@@ -134,6 +135,7 @@ def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
     if not in_force(newer, day):
         return None
     believed, related = one_publisher(newer, older), are_versions(newer, older)
+    believed = believed and not is_outranked(newer, older)
     later = is_later(known_day(newer), known_day(older))
     earlier = is_later(known_day(older), known_day(newer))
 
