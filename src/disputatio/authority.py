@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from disputatio.errors import InputError, UnknownName
 from disputatio.types import Passage
 
 TIERS: Mapping[str, float] = MappingProxyType(
@@ -22,17 +21,6 @@ TIERS: Mapping[str, float] = MappingProxyType(
 )
 """The tiers, the highest first: how many votes of undeclared documents a document of each counts for."""
 STRENGTH = 10.0  # answers of a source that weigh as much as what was declared
-
-
-def check_tier(name: str) -> str:
-    """Return a tier; raises `UnknownName`.
-
-    >>> check_tier("binding")
-    'binding'
-    """
-    if name not in TIERS:
-        raise UnknownName("authority", name, TIERS)
-    return name
 
 
 def is_retracted(passage: Passage) -> bool:
@@ -61,24 +49,10 @@ def is_outranked(first: Passage, second: Passage) -> bool:
     return second.authority in TIERS and TIERS.get(first.authority, 1.0) < TIERS[second.authority]
 
 
-def declared_share(answered: float) -> float:
-    """Return the share of a weight that what was declared has beside a record of so many answers.
-
-    >>> declared_share(0), declared_share(10), declared_share(90)
-    (1.0, 0.5, 0.1)
-    """
-    if answered < 0:
-        raise InputError("a record has 0 answers or more")
-    return STRENGTH / (STRENGTH + answered)
-
-
 def unit_of(options: int) -> float:
     """Return v0 = L / 2 - 1, the weight of a source of which nothing is known among L answers, at least 1/2.
 
     With two answers such a source has no weight, and a tier shall still have one.
-
-    >>> unit_of(10), unit_of(2)
-    (4.0, 0.5)
     """
     return max(options / 2 - 1, 0.5)
 
@@ -97,5 +71,5 @@ def declared_weight(tier: str, learnt: float, *, answered: float = 0.0, unknown:
     factor = TIERS.get(tier)
     if factor is None:
         return learnt
-    share = declared_share(answered)
+    share = STRENGTH / (STRENGTH + answered)
     return round(share * factor * unknown + (1 - share) * learnt, 12)

@@ -22,19 +22,6 @@ def named_index(index: Path | None) -> Path:
     return require_one(read_settings(index=index).index)
 
 
-def index_folder(index: Path | None) -> Path:
-    """Return the folder of the one index; raises `InputError` for several, or for one that a server keeps."""
-    from disputatio.errors import InputError
-    from disputatio.store.addresses import is_served, mask_secrets
-
-    folder = named_index(index)
-    if is_served(folder):
-        raise InputError(
-            f"{mask_secrets(folder)}: is kept by a server, and this works on an index in a folder"
-        )
-    return folder
-
-
 def open_named(index: Path | None) -> Index:
     """Open the index, or several, to read without a search; raises `StoreError` if there is none."""
     from disputatio.config import read_settings

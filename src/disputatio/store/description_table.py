@@ -23,7 +23,6 @@ from disputatio.store.ingesting.description import DOI, FIELDS, check_fields
 from disputatio.store.ingesting.files import opened, shown
 
 LARGEST = 256 << 20  # bytes of a table
-_MOST = 1_000_000  # rows
 _HEAD = 2_000  # characters at the head of a text in which a paper states its own DOI
 _NAMES = ("document", "file", "doi")
 _ALIASES: Mapping[str, str] = {
@@ -33,9 +32,8 @@ _ALIASES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
-    """A row of the table: where it stands, what names its documents, and what it states."""
+    """A row of the table: what names its documents, and what it states."""
 
-    where: str
     kind: str
     name: str
     fields: Mapping[str, str]
@@ -97,11 +95,12 @@ def doi_of(metadata: Mapping[str, str], url: str, text: str) -> str:
     ('10.1000/abc.1', '10.1000/xyz')
     """
     named = next((value for name, value in metadata.items() if name.lower() == "doi"), "")
-    for words in (named, url, text[:_HEAD]):
-        match = DOI.search(words)
-        if match is not None:
-            return match[0].rstrip(".:;").lower()
-    return ""
+    return _doi_in(named) or _doi_in(url) or _doi_in(text[:_HEAD])
+
+
+def _doi_in(words: str) -> str:
+    match = DOI.search(words)
+    return "" if match is None else match[0].rstrip(".:;").lower()
 
 
 # --- reading --------------------------------------------------------------------------------------------
@@ -110,94 +109,64 @@ def read_table(path: Path) -> tuple[list[TableRow], list[str]]:
     where = shown(path)
     try:
         with opened(path) as file:
-            raw = file.read(LARGEST + 1)
+            text = file.read(LARGEST + 1).decode("utf-8-sig")
     except IngestError as error:
         raise InputError(str(error)) from error
-    if len(raw) > LARGEST:
-        raise InputError(f"{where}: is larger than {LARGEST >> 20} MB, the limit of a table")
-    try:
-        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: is not UTF-8") from error
+    if len(text) > LARGEST:
+        raise InputError(f"{where}: is larger than {LARGEST >> 20} MB, the limit of a table")
+    rows: list[TableRow] = []
     unused: dict[str, None] = {}
-    rows = list(_rows(_records(text, path.suffix.lower(), where), where, unused))
-    if not rows:
-        raise InputError(f"{where}: has no rows")
-    return rows, list(unused)
-
-
-def _rows(
-    records: Iterable[tuple[int, Mapping[str, Any]]], where: str, unused: dict[str, None]
-) -> Iterator[TableRow]:
-    for number, record in records:
-        at = f"{where}:{number}"
-        if number > _MOST:
-            raise InputError(f"{where}: has more than {_MOST:,} rows")
-        named: dict[str, Any] = {}
-        for column, value in record.items():
-            name = re.sub(r"[\s_-]", "", str(column)).lower()
-            name = _ALIASES.get(name, name)
-            if name not in (*_NAMES, *FIELDS):
-                unused[str(column)] = None
-            elif value not in (None, ""):
-                named[name] = value
+    names: set[str] = set()
+    for number, record in _records(text, path.suffix.lower(), where):
+        if not isinstance(record, dict):
+            raise InputError(f"{where}:{number}: is no JSON object")
+        columns = {column: _named(column) for column in record}
+        names |= set(columns.values())
+        unused |= {str(column): None for column, name in columns.items() if name not in (*_NAMES, *FIELDS)}
+        named = {name: record[column] for column, name in columns.items() if record[column] not in (None, "")}
         kind = next((name for name in _NAMES if name in named), "")
-        if not kind:
-            if not any(name in _NAMES for name in map(_known, record)):
-                raise InputError(f"{where}: has no column document, file or doi")
-            continue  # a row without a name, such as a paper without a DOI
         try:
             fields = check_fields({name: value for name, value in named.items() if name in FIELDS})
         except InputError as error:
-            raise InputError(f"{at}: {error}") from error
-        if not fields:
-            continue
-        name = str(named[kind]).strip()
-        if kind == "doi":
-            match = DOI.search(name)
-            if match is None:
-                continue  # "unavailable", as such tables write
-            name = match[0].rstrip(".:;").lower()
-        yield TableRow(where=at, kind=kind, name=name, fields=fields)
+            raise InputError(f"{where}:{number}: {error}") from error
+        name = _doi_in(str(named[kind])) if kind == "doi" else str(named.get(kind, "")).strip()
+        if name and fields:  # a row may lack its name, such as a paper without a DOI
+            rows.append(TableRow(kind=kind, name=name, fields=fields))
+    if not names:
+        raise InputError(f"{where}: has no rows")
+    if names.isdisjoint(_NAMES):
+        raise InputError(f"{where}: has no column document, file or doi")
+    return rows, list(unused)
 
 
-def _known(column: object) -> str:
+def _named(column: object) -> str:
     name = re.sub(r"[\s_-]", "", str(column)).lower()
     return _ALIASES.get(name, name)
 
 
-def _records(text: str, suffix: str, where: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _records(text: str, suffix: str, where: str) -> Iterator[tuple[int, Any]]:
     """Yield the rows with their line, or their number in a JSON array."""
-    head = text.lstrip()[:1]
-    if suffix in (".json", ".jsonl", ".ndjson") or head in ("{", "["):
-        yield from _json_records(text, where, whole=head == "[")
-        return
-    first = text.splitlines()[0] if text.strip() else ""
-    delimiter = "\t" if suffix == ".tsv" else ";" if first.count(";") > first.count(",") else ","
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
+    lines: Iterable[tuple[int, Any]] = enumerate(text.splitlines(), start=1)
+    number = 0
     try:
-        for row in reader:
-            if None in row:
-                raise InputError(f"{where}:{reader.line_num}: has more values than columns")
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise InputError(f"{where}:{reader.line_num}: cannot be read as CSV ({error})") from error
-
-
-def _json_records(text: str, where: str, *, whole: bool) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    lines: Iterable[tuple[int, Any]]
-    try:
-        if whole:
-            lines = enumerate(json.loads(text), start=1)
+        if suffix == ".json":
+            yield from enumerate(json.loads(text), start=1)
+        elif suffix in (".jsonl", ".ndjson"):
+            for number, line in lines:
+                if line.strip():
+                    yield number, json.loads(line)
         else:
-            lines = ((number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip())
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: is not JSON") from error
-    for number, line in lines:
-        try:
-            row = line if whole else json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{where}:{number}: is not JSON") from error
-        if not isinstance(row, dict):
-            raise InputError(f"{where}:{number}: is no JSON object")
-        yield number, row
+            first = text.partition("\n")[0]
+            delimiter = "\t" if suffix == ".tsv" else ";" if first.count(";") > first.count(",") else ","
+            reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
+            for row in reader:
+                number = reader.line_num
+                if None in row:
+                    raise InputError(f"{where}:{number}: has more values than columns")
+                yield number, row
+    except csv.Error as error:
+        raise InputError(f"{where}:{number + 1}: cannot be read as CSV ({error})") from error
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(f"{where}:{max(number, 1)}: is not JSON") from error

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
-from disputatio.authority import check_tier
-from disputatio.errors import ConfigError, InputError
+from disputatio.authority import TIERS
+from disputatio.errors import InputError, UnknownName
 from disputatio.store.ingesting.documents import LONGEST
 from disputatio.store.ingesting.hidden import cleaned
 from disputatio.store.segments.days import NO_DAY, first_day
@@ -62,11 +62,8 @@ def _field(name: str, value: object) -> str:
         raise InputError(f"{name}: is longer than {_LONGEST.get(name, 100):,} characters")
     if name == "date" and first_day(words) == NO_DAY:
         raise InputError(f"date: {words[:40]!r} is not a date; write 2021, 2021-05 or 2021-05-31")
-    if name == "authority":
-        try:
-            return check_tier(words)
-        except ConfigError as error:
-            raise InputError(str(error)) from error
+    if name == "authority" and words not in TIERS:
+        raise InputError(str(UnknownName("authority", words, TIERS)))
     if name == "mute":
         if words.lower() not in (*_YES, *_NO):
             raise InputError(f"mute: {words[:40]!r} is neither yes nor no")

@@ -17,7 +17,6 @@ counts only where the person named the file, once (`--sidecar`).
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ from disputatio.errors import IngestError, InputError
 from disputatio.store.allowed import allow_sidecar, is_allowed_sidecar
 from disputatio.store.ingesting.description import check_fields
 from disputatio.store.ingesting.files import opened, shown
-from disputatio.store.ingesting.options import SIDECAR
+from disputatio.store.ingesting.options import SIDECAR, is_excluded
 
 BEYOND = ("authority", "replaces")
 _LARGEST = 1_048_576
@@ -36,13 +35,7 @@ _LINE = re.compile(r"(?P<key>\"[^\"]*\"|'[^']*'|[^\s\"'#][^\"#]*?)\s*:(?:\s+(?P<
 _COMMENT = re.compile(r"\s#")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A pattern of files, what is stated of them, and the line where that begins."""
-
-    pattern: str
-    fields: Mapping[str, str]
-    line: int
+Entry = tuple[str, Mapping[str, str]]  # a pattern of files, and what is stated of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,15 +58,10 @@ class Sidecar:
         relative = path.relative_to(self.folder)
         names = [relative, *([relative / member] if member else [])]
         fields: dict[str, str] = {}
-        for entry in self.entries:
-            pattern = entry.pattern
-            if any(_fits(name.as_posix() if "/" in pattern else name.name, pattern) for name in names):
-                fields |= entry.fields
+        for pattern, stated in self.entries:
+            if any(is_excluded(name, [pattern]) for name in names):
+                fields |= stated
         return {name: value for name, value in fields.items() if value}
-
-
-def _fits(name: str, pattern: str) -> bool:
-    return name == pattern or fnmatch.fnmatchcase(name, pattern)
 
 
 def find_sidecar(root: Path, *, named: Path | None = None) -> Sidecar | None:
@@ -85,21 +73,18 @@ def find_sidecar(root: Path, *, named: Path | None = None) -> Sidecar | None:
     if not root.is_dir() or not path.is_file() or (named is not None and path.resolve() == named.resolve()):
         return None
     sidecar = read_sidecar(path)
-    left_out = [name for name in BEYOND if any(name in entry.fields for entry in sidecar.entries)]
+    left_out = [name for name in BEYOND if any(name in stated for _, stated in sidecar.entries)]
     if not left_out or is_allowed_sidecar(path):
         return sidecar
-    words = " and ".join(left_out)
-    return replace(
-        sidecar,
-        entries=tuple(
-            replace(
-                entry, fields={name: value for name, value in entry.fields.items() if name not in left_out}
-            )
-            for entry in sidecar.entries
-        ),
-        notice=f"{shown(path)}: {words} not taken from a file that was only found: if it is yours, "
-        f"name it once: --sidecar {shown(path)}",
+    entries = [
+        (pattern, {name: value for name, value in stated.items() if name not in BEYOND})
+        for pattern, stated in sidecar.entries
+    ]
+    notice = (
+        f"{shown(path)}: {' and '.join(left_out)} not taken from a file that was only found: if it is yours, "
+        f"name it once: --sidecar {shown(path)}"
     )
+    return replace(sidecar, entries=tuple(entries), notice=notice)
 
 
 def named_sidecar(path: Path) -> Sidecar:
@@ -139,7 +124,7 @@ def _entries(text: str, where: str) -> list[Entry]:
         if pattern and not fields:
             raise InputError(f"{where}:{begins}: {pattern!r} states nothing")
         if pattern:
-            entries.append(Entry(pattern=pattern, fields=dict(fields), line=begins))
+            entries.append((pattern, dict(fields)))
 
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#") or line.rstrip() == "---":
