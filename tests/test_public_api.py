@@ -29,8 +29,9 @@ PUBLIC = (
 )  # fmt: skip
 FUNCTIONS = ("aask", "ask", "ask_many", "astream", "calibrate", "check", "evaluate", "stream", "without")
 ASK = (
-    "question", "index", "passages", "strategy", "model", "role", "embedder", "sources", "after", "before",
-    "as_of", "verify", "strict", "min_confidence", "trace", "elsewhere", "cancel", "settings", "options",
+    "question", "index", "passages", "strategy", "model", "role", "embedder", "sources", "mute", "after",
+    "before", "as_of", "verify", "strict", "min_confidence", "trace", "elsewhere", "cancel", "settings",
+    "options",
 )  # fmt: skip
 
 

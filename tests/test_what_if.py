@@ -203,7 +203,7 @@ def test_an_answer_of_a_strategy_from_outside_is_decided_again_by_its_function()
         stored.without(sources=[removed], strategy=undated)
 
 
-@pytest.mark.parametrize("kind", ["source", "owner", "passage"])
+@pytest.mark.parametrize("kind", ["source", "owner", "passage", "document"])
 def test_a_name_that_the_answer_does_not_have_is_an_error(kind: str) -> None:
     answer = answered("majority_vote", Reader(), EQUALS, {"voters": "sources"}, known=False)
     with pytest.raises(UnknownName, match=f"unknown {kind} 'tow'"):

@@ -44,6 +44,7 @@ class Presenter(Protocol):
         sources: Collection[str],
         owners: Collection[str],
         passages: Collection[str],
+        documents: Collection[str],
         strategy: Callable[..., Answer] | None,
     ) -> Answer:
         """Decide an answer again without some of its passages."""
@@ -476,17 +477,23 @@ class Answer(Presentable):
         sources: Collection[str] = (),
         owners: Collection[str] = (),
         passages: Collection[str] = (),
+        documents: Collection[str] = (),
         strategy: Callable[..., Answer] | None = None,
     ) -> Answer:
         """Return the answer that the same strategy gives without some of the passages that were found.
 
-        They are named by source, owner or id. No model is called and nothing is searched again: the calls and
-        searches of `basis` decide. `strategy` is the function, where it is one of your own. Raises
-        `UnknownName` for a name that the answer does not have, and `MustAskAgain` where a model would have to
-        read something new.
+        They are named by source, owner, id or document (its id or title). No model is called and nothing is
+        searched again: the calls and searches of `basis` decide. `strategy` is the function, where it is one
+        of your own. Raises `UnknownName` for a name that the answer does not have, and `MustAskAgain` where a
+        model would have to read something new.
         """
         return self.presenter.without(
-            self, sources=sources, owners=owners, passages=passages, strategy=strategy
+            self,
+            sources=sources,
+            owners=owners,
+            passages=passages,
+            documents=documents,
+            strategy=strategy,
         )
 
     @classmethod

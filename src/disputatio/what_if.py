@@ -44,9 +44,10 @@ def without(
     sources: Collection[str] = (),
     owners: Collection[str] = (),
     passages: Collection[str] = (),
+    documents: Collection[str] = (),
     strategy: Strategy | None = None,
 ) -> Answer:
-    """Decide an answer again without the passages of these sources, owners and ids.
+    """Decide an answer again without the passages of these sources, owners, ids and documents (id or title).
 
     `strategy` is the function that gave the answer, where it is not one of Disputatio's own: an answer names
     it, and a name from data is never imported. Raises `UnknownName` for a name that the answer does not have,
@@ -58,7 +59,7 @@ def without(
         raise MustAskAgain(f"{answer.strategy or 'this answer'} keeps nothing to decide by: ask again")
     found = {passage.id: passage for passage in (*answer.passages, *basis.passages)}
     known = {source.name: source for source in basis.sources}
-    removed = _removed(found.values(), known, sources, owners, passages)
+    removed = _removed(found.values(), known, sources, owners, passages, documents)
     searches = tuple(
         replace(
             search,
@@ -132,21 +133,27 @@ def _removed(
     sources: Collection[str],
     owners: Collection[str],
     ids: Collection[str],
+    documents: Collection[str],
 ) -> frozenset[str]:
     """Return the ids of the passages that are left out; raises `UnknownName` for a name that none of them
     has.
     """
-    named: dict[str, dict[str, list[str]]] = {"source": {}, "owner": {}, "passage": {}}
+    named: dict[str, dict[str, list[str]]] = {
+        "source": {}, "owner": {}, "passage": {}, "document": {},
+    }  # fmt: skip
     for passage in passages:
         owner = passage.owner or (known[passage.source].owner if passage.source in known else "")
         for kind, name in (
             ("source", passage.source), ("owner", owner),
             ("passage", passage.id), ("passage", passage.document),
+            ("document", passage.document), ("document", passage.title),
         ):  # fmt: skip
             if name:
                 named[kind].setdefault(name, []).append(passage.id)
     removed: set[str] = set()
-    for kind, names in (("source", sources), ("owner", owners), ("passage", ids)):
+    for kind, names in (
+        ("source", sources), ("owner", owners), ("passage", ids), ("document", documents),
+    ):  # fmt: skip
         for name in [names] if isinstance(names, str) else names:
             if name not in named[kind]:
                 raise UnknownName(kind, name, named[kind])

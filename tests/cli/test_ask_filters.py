@@ -140,3 +140,17 @@ def test_a_source_that_is_not_among_passages_in_hand_is_refused(workspace: Path,
     refused = ask(capsys, "--passages", "passages.jsonl", "--source", "farms.example")
     assert refused.code == 2
     assert "did you mean 'farm.example'?" in refused.err
+
+
+def test_a_muted_document_is_not_read_whatever_names_it(
+    index: Path, workspace: Path, capsys: Capture
+) -> None:
+    (workspace / "notes").mkdir()
+    (workspace / "notes" / "old.md").write_text("# Old notes\n\nThe ferry first crossed in 1700.\n")
+    assert run(capsys, "ingest", "notes", "--source", "notes.example", "--embedder", "none").code == 0
+    assert "notes" in sources(ask(capsys))
+    assert "notes" not in sources(ask(capsys, "--mute", "old.md"))
+    assert "notes" not in sources(ask(capsys, "--mute", "Old notes"))
+    refused = ask(capsys, "--mute", "odl.md")
+    assert refused.code == 2
+    assert "unknown document 'odl.md': did you mean 'old.md'?" in refused.err

@@ -206,3 +206,41 @@ def test_a_checkout_without_the_page_says_so_and_how_to_build_it(tmp_path: Path)
     assert "was not built" in reply.text
     assert "make page" in reply.text
     assert client.get("/elsewhere").status_code == 404
+
+
+def test_a_document_is_described_by_people_and_it_is_taken_back(tmp_path: Path) -> None:
+    with served(ferry(tmp_path, access=Access(writing=True))) as server:
+        [row] = [
+            row for row in server.client.get("/api/documents").json()["documents"] if "buzz" in row["source"]
+        ]
+        path = f"/api/documents/{row['id']}"
+        stated = server.client.patch(path, json={"authority": "official", "date": "2024-05"})
+        assert stated.status_code == 200
+        [statement] = stated.json()
+        assert (statement["fields"], statement["by"]) == (
+            {"authority": "official", "date": "2024-05"},
+            "http",
+        )
+        hits = server.client.get("/api/search", params={"q": "ferry", "source": "buzz.example"}).json()
+        assert hits[0]["passage"]["authority"] == "official"
+        sources = {row["name"]: row for row in server.client.get("/api/sources").json()}
+        assert sources["buzz.example"]["declared"] == {"official": 1}
+        assert server.client.patch(path, json={"undo": statement["key"]}).json()[0]["undone"]
+        [row] = [
+            each
+            for each in server.client.get("/api/documents").json()["documents"]
+            if each["id"] == row["id"]
+        ]
+        assert (row["authority"], row["by_people"]) == ("", {})
+        for wrong in ({}, {"authority": "royal"}, {"colour": "red"}, {"undo": 99}, {"date": "soon"}):
+            assert server.client.patch(path, json=wrong).status_code in (400, 422), wrong
+        assert (
+            server.client.patch("/api/documents/d0", json={"mute": True}).json()["error"]["kind"]
+            == "UnknownName"
+        )
+
+
+def test_a_server_that_does_not_write_takes_no_statement(tmp_path: Path) -> None:
+    with served(ferry(tmp_path)) as server:
+        refused = server.client.patch("/api/documents/x", json={"authority": "binding"})
+    assert refused.status_code == 403

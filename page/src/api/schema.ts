@@ -934,6 +934,12 @@ export interface components {
          * @description A document of the index; `file` is the name of the file it came from, `row` its row there or 0.
          */
         DocumentRow: {
+            /** Authority */
+            authority: string;
+            /** By People */
+            by_people: {
+                [key: string]: string;
+            };
             /** Date */
             date: string;
             /** Date Origin */
@@ -1610,6 +1616,10 @@ export interface components {
             agreed: number;
             /** Answered */
             answered: number;
+            /** Declared */
+            declared: {
+                [key: string]: number;
+            };
             /** Documents */
             documents: number;
             /** Group */

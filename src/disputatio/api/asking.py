@@ -45,6 +45,7 @@ def ask(
     role: Mapping[str, str | MinimalLLM] | None = None,
     embedder: str | Embedder | None = None,
     sources: Collection[str] | None = None,
+    mute: Collection[str] = (),
     after: str | None = None,
     before: str | None = None,
     as_of: str | None = None,
@@ -65,10 +66,10 @@ def ask(
     `openai:...`) or an object with `complete` (`MinimalLLM`); `role` has another one for each role that it
     names. `embedder` compares passages for strategies that do so. `options` are the strategy's (`rounds=2`).
 
-    `sources`, and the ISO dates `after` and `before`, limit what is read; `as_of` asks for the answer of a
-    day, with what holds today beside it. `verify` has every citation judged; `strict` drops claims that their
-    quotes do not support; below `min_confidence`, a probability, an answer becomes an abstention of kind
-    `conflict`. `elsewhere` is a search of your own,
+    `sources`, and the ISO dates `after` and `before`, limit what is read; documents in `mute` (by id, file or
+    title) are not read. `as_of` asks for the answer of a day, with what holds today beside it. `verify` has
+    every citation judged; `strict` drops claims that their quotes do not support; below `min_confidence`, a
+    probability, an answer becomes an abstention of kind `conflict`. `elsewhere` is a search of your own,
     (query, how many) -> passages, for strategies that search a second time (`crag`). `trace` logs every step.
     `cancel` ends the question from another thread. `settings` are those of `disputatio.toml`
     (`{"journal": "none"}`); what is not given comes from the environment, that file and the defaults.
@@ -84,6 +85,7 @@ def ask(
         "role": role,
         "embedder": embedder,
         "sources": sources,
+        "mute": mute,
         "after": after,
         "before": before,
         "as_of": as_of,

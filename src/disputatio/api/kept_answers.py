@@ -168,7 +168,8 @@ def ask_settings(prepared: Prepared) -> dict[str, Any]:
     """Return all settings that change an answer, beside the question, as JSON values."""
     strategy = prepared.strategy if isinstance(prepared.strategy, str) else strategy_name(prepared.strategy)
     kit, retriever = prepared.kit, prepared.searched
-    limits = kit.retriever.limits() if isinstance(kit.retriever, Filtered) else None
+    limited = kit.retriever if isinstance(kit.retriever, Filtered) else None
+    limits = None if limited is None else limited.limits()
     searched = None if retriever is None else type(retriever).__name__
     if isinstance(retriever, Index):
         searched = str(retriever.path.absolute())
@@ -181,6 +182,7 @@ def ask_settings(prepared: Prepared) -> dict[str, Any]:
         "roles": {role: model.name for role, model in sorted(kit.roles.items())},
         "index or passages": searched,
         "limits": _plain(limits),
+        **({"mute": list(limited.mute)} if limited is not None and limited.mute else {}),
         "checks": [prepared.verify, prepared.strict, prepared.min_confidence],
     }
 

@@ -27,7 +27,7 @@ from disputatio.pipeline import (
     strategy_options,
 )
 from disputatio.protocols import Retriever
-from disputatio.store.filtered import Filtered, check_sources
+from disputatio.store.filtered import Filtered, check_sources, muted_ids
 from disputatio.store.in_memory import InMemory
 from disputatio.store.own_passages import PassageLike, RetrieverLike, as_passages, as_retriever
 from disputatio.store.segments.days import bounds
@@ -42,6 +42,7 @@ class Request:
 
     `question` is None where many questions are prepared for at once. `index` or `passages` are what is read,
     within `sources` and the ISO dates `after` and `before`; `as_of` is the day whose answer is asked for.
+    Documents in `mute`, by id, file or title, are not read.
     `options` are the strategy's; `k` and `expect` are two of them that every door offers.
     """
 
@@ -49,6 +50,7 @@ class Request:
     index: str | Path | RetrieverLike | None = None
     passages: Iterable[PassageLike] | None = None
     sources: Collection[str] | None = None
+    mute: Collection[str] = ()
     after: str | None = None
     before: str | None = None
     as_of: str | None = None
@@ -123,8 +125,11 @@ def prepare(
     check_sources(retriever, request.sources)
     # A strategy that knows nothing of days reads what is dated up to that day.
     before = request.before if request.as_of is None or "as_of" in options else _earlier(request)
-    if retriever is not None and (request.sources, request.after, before) != (None, None, None):
-        retriever = Filtered(retriever, sources=request.sources, after=request.after, before=before)
+    if retriever is not None and ((request.sources, request.after, before) != (None,) * 3 or request.mute):
+        muted = muted_ids(retriever, request.mute)
+        retriever = Filtered(
+            retriever, sources=request.sources, after=request.after, before=before, mute=muted
+        )
     least = settings.min_confidence if request.min_confidence is None else request.min_confidence
     return Prepared(
         kit=replace(with_retriever(kit(), retriever), elsewhere=request.elsewhere),

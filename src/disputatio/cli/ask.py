@@ -54,6 +54,10 @@ def ask(
         typer.Option("-k", metavar="N", min=1, help="Passages to read (the option k of the strategy)."),
     ] = None,
     source: Sources = None,
+    mute: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DOC", help="Do not read this document: id, file or title; may be repeated."),
+    ] = None,
     after: After = None,
     before: Before = None,
     as_of: AsOf = None,
@@ -127,6 +131,7 @@ def ask(
     request = Request(
         question=question,
         sources=source or None,
+        mute=mute or (),
         after=after,
         before=before,
         as_of=as_of,

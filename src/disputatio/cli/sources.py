@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -209,10 +210,12 @@ def sources(
 
         counted = (source for source in opened.sources() if source.name)
         estimates = {source.name: Source(name=source.name, owner=source.owner) for source in counted}
+    tiers = opened.tiers()
     if as_json:
-        write_json(all_fields(estimates))
+        rows = all_fields(estimates)
+        write_json([{**row, "declared": tiers.get(row["name"], {})} for row in rows])
     else:
-        _show_sources(estimates)
+        _show_sources(estimates, tiers)
         if estimated:
             write(describe_bound(bound_of(estimates)))
     stale = sorted(name for name, source in estimates.items() if source.stale)
@@ -324,7 +327,9 @@ def _show_report(report: Report, *, as_json: bool) -> None:
     write(f"{questions} on record{anchors}, {checked}; {calls} in {report.seconds:.1f} s\n")
 
 
-def _show_sources(sources: Mapping[str, Source]) -> None:
+def _show_sources(
+    sources: Mapping[str, Source], tiers: Mapping[str, Mapping[str, int]] = MappingProxyType({})
+) -> None:
     """Print a row for each source, the most reliable first, with its owner and the sources it depends on."""
     from rich.table import Table
 
@@ -343,7 +348,8 @@ def _show_sources(sources: Mapping[str, Source]) -> None:
     for source in order:
         low, high = source.low, source.high
         table.add_row(
-            plain(source.name) + plain(_source_lines(source, groups.get(source.group, [])), "dim"),
+            plain(source.name)
+            + plain(_source_lines(source, groups.get(source.group, []), tiers.get(source.name, {})), "dim"),
             "unknown" if source.reliability is None else f"{source.reliability:.2f}",
             "" if low is None or high is None else f"{low:.2f} to {high:.2f}",
             f"{source.answered:.4g} of {source.questions}" if source.questions else "",
@@ -356,11 +362,18 @@ def _show_sources(sources: Mapping[str, Source]) -> None:
         write(f"{count(len(sources), 'source')}: {wording(numbers)}\n")
 
 
-def _source_lines(source: Source, group: list[str]) -> str:
-    """Return the lines below a source's name: its owner, its group, whether it has changed."""
+def _source_lines(source: Source, group: list[str], tiers: Mapping[str, int]) -> str:
+    """Return the lines below a source's name: owner, declared authority, group, whether it has changed."""
+    from disputatio.authority import STRENGTH, TIERS
+
+    share = STRENGTH / (STRENGTH + source.answered)
     others = [name for name in group if name != source.name]
     lines = [
         f"owner {source.owner}" if source.owner else "",
+        *(
+            f"declared {tier} in {count:,} (counts as {TIERS.get(tier, 1):g}; {share:.0%} of the weight)"
+            for tier, count in tiers.items()
+        ),
         f"not independent of {_names(others, 2)}" if others else "",
         "stale: its passages have changed since" if source.stale else "",
     ]

@@ -129,6 +129,9 @@ class AskFields(Request):
     options: dict[str, Any] = Field(default_factory=dict, description="the strategy's options")
     expect: Literal["auto", "one", "several"] | None = Field(None, description="how many answers are right")
     sources: list[Name] | None = Field(None, max_length=_MOST, description="read these sources only")
+    mute: list[Name] = Field(
+        default_factory=list, max_length=_MOST, description="leave these documents unread: id, file or title"
+    )
     after: Name | None = Field(None, description="only passages dated on or after")
     before: Name | None = Field(None, description="only passages dated on or before")
     as_of: Name | None = Field(None, description="the day whose answer is asked for, such as 2021-05")
@@ -163,6 +166,7 @@ class WithoutBody(Request):
     sources: list[Name] = Field(default_factory=list, max_length=_MOST)
     owners: list[Name] = Field(default_factory=list, max_length=_MOST)
     passages: list[Name] = Field(default_factory=list, max_length=_MOST)
+    documents: list[Name] = Field(default_factory=list, max_length=_MOST)
 
 
 class Stopped(BaseModel):

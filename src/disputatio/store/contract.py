@@ -264,6 +264,15 @@ class Index(Protocol):
         del key
         raise InputError(NO_DESCRIPTIONS)
 
+    def tiers(self) -> dict[str, dict[str, int]]:
+        """Return of how many documents of each source people declared each authority, by its name."""
+        tiers: dict[str, dict[str, int]] = {}
+        for document in self.documents(text=False) if self.descriptions() else ():
+            if document.authority:
+                counts = tiers.setdefault(document.source, {})
+                counts[document.authority] = counts.get(document.authority, 0) + 1
+        return tiers
+
     def _check_describes(self, stating: Stating, run: Run) -> None:
         """Raise `InputError` where something is stated that the index cannot keep; note a found sidecar."""
         if self.keeps_descriptions or not stating.states:

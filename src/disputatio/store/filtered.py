@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Unpack
 
 from disputatio.errors import UnknownName
@@ -16,11 +17,13 @@ if TYPE_CHECKING:
     from disputatio.types import Hit, Source, Unsearched
 
 _NAMED, _LISTED = 20, "disputatio sources"  # sources that a message names; what lists more
+_EXPORTED = "disputatio index export documents.jsonl --what documents"
 
 
 class Filtered:
     """Another retriever, each of whose searches is limited to `sources` and to dates (`Retriever`).
 
+    What is in `mute`, ids of documents or passages, is never found.
     `after` and `before` are ISO dates, both inclusive. A search with limits of its own gets what both allow,
     so that every strategy keeps to the filters, whatever it searches for. Raises `InputError` for a date that
     is none.
@@ -33,8 +36,10 @@ class Filtered:
         sources: Collection[str] | None = None,
         after: str | None = None,
         before: str | None = None,
+        mute: Collection[str] = (),
     ) -> None:
         bounds(after, before)
+        self.mute = tuple(mute)
         self._retriever = retriever
         self._sources = None if sources is None else frozenset(sources)
         self._after, self._before = after, before
@@ -59,6 +64,8 @@ class Filtered:
             options["after"] = after
         if before is not None:
             options["before"] = before
+        if self.mute:
+            options["exclude"] = [*options.get("exclude", ()), *self.mute]
         return self._retriever.search(query, **options)
 
     def unsearched(self) -> tuple[Unsearched, ...]:
@@ -90,6 +97,29 @@ def check_sources(retriever: object, sources: Collection[str] | None) -> None:
     for name in sources:
         if name not in known:
             raise UnknownName("source", name, known, command=_LISTED if len(known) > _NAMED else "")
+
+
+def muted_ids(retriever: object, names: Collection[str]) -> list[str]:
+    """Return the ids of documents by their id, file or title; raises `UnknownName` with the nearest name.
+
+    Another retriever than an index or passages in hand is given the names as they are.
+    """
+    known: dict[str, list[str]] = {}
+    if isinstance(retriever, InMemory):
+        for each in retriever.passages:
+            for name in {each.id, each.document, each.title} - {""}:
+                known.setdefault(name, []).append(each.id)
+    elif isinstance(retriever, Index):
+        for document in retriever.documents(text=False) if names else ():
+            file = PurePath(document.path).name
+            for name in {document.id, document.path, file, document.title} - {""}:
+                known.setdefault(name, []).append(document.id)
+    else:
+        return list(names)
+    for name in names:
+        if name not in known:
+            raise UnknownName("document", name, known, command=_EXPORTED if len(known) > _NAMED else "")
+    return [found for name in names for found in known[name]]
 
 
 def _later(first: str | None, second: str | None) -> str | None:

@@ -90,7 +90,7 @@ def answers_router(service: Service) -> APIRouter:
     async def without(name: str, body: WithoutBody, request: Request) -> Response:
         def decide() -> Response:
             answer = service.answers.answer(name)
-            decided = answer.without(sources=body.sources, owners=body.owners, passages=body.passages)
+            decided = answer.without(**body.model_dump())
             return json_response(decided.to_dict())
 
         return await service.read(decide, client=client_of(request))

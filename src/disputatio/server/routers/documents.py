@@ -1,4 +1,4 @@
-"""`/api/documents` and `/api/ingest`: list the documents of the index, and add more if that is allowed."""
+"""`/api/documents` and `/api/ingest`: the documents of the index; add or describe some if allowed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ from collections.abc import Callable, Coroutine
 from pathlib import PurePath
 from typing import Annotated, Any
 
-from fastapi import APIRouter, File, Form, Query, Request, Response, UploadFile
+from fastapi import APIRouter, File, Form, Path, Query, Request, Response, UploadFile
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from disputatio.api.indexing import Index
+from disputatio.errors import InputError
 from disputatio.server.faults import Conflicting, Full, NoRoom, NotAllowed, is_of_full_disk
 from disputatio.server.replies import client_of, json_response
 from disputatio.server.routers.jobs import JobShape
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, Name
+from disputatio.server.shapes import Request as Body
 from disputatio.server.uploads import Uploads
+from disputatio.store.ingesting.description import check_fields
 from disputatio.store.ingesting.source import check_source_by
 
 _MOST = 1_000
@@ -39,6 +43,32 @@ class DocumentRow(BaseModel):
     source: str
     owner: str
     hidden: int
+    authority: str
+    by_people: dict[str, str]
+
+
+class Stated(BaseModel):
+    """A statement of people about a document: its number, its fields, the way it came, and when."""
+
+    key: int
+    fields: dict[str, str]
+    by: str
+    at: str
+    undone: str
+
+
+class DescribeBody(Body):
+    """The fields to state of a document, or a statement to `undo`; an empty text takes a field back."""
+
+    date: Name | None = None
+    owner: Name | None = None
+    source: Name | None = None
+    title: Name | None = None
+    authority: Name | None = None
+    replaces: Name | None = None
+    status: Name | None = None
+    mute: bool | None = None
+    undo: int | None = None
 
 
 class Refused(BaseModel):
@@ -78,6 +108,16 @@ def router(service: Service) -> APIRouter:
             return json_response({"total": page.total, "documents": rows, "refused": refused})
 
         return await service.read(read, client=client_of(request))
+
+    @routes.patch(
+        "/documents/{name}",
+        operation_id="describe",
+        summary="State date, owner, source, authority and more of a document, or take it back",
+        response_model=list[Stated],
+    )
+    async def describe(name: Annotated[str, Path(max_length=500)], body: DescribeBody) -> Response:
+        service.check_writing()
+        return json_response(await asyncio.to_thread(_describe, service.opened_index(), name, body))
 
     @uploading.post(
         "/ingest",
@@ -160,12 +200,28 @@ class _UploadRequest(Request):
         return super().form(max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=_LARGEST_FIELD)
 
 
+def _describe(index: Index, name: str, body: DescribeBody) -> list[dict[str, Any]]:
+    """State fields of a document, or take a statement of it back; return its history."""
+    fields = check_fields(body.model_dump(exclude={"undo"}))
+    if bool(fields) == (body.undo is not None):
+        raise InputError("state fields, or give the number of a statement to undo")
+    if fields:
+        index.describe_all([(name, fields)], by="http")
+    elif body.undo is not None:
+        if body.undo not in {each.key for each in index.descriptions(name)}:
+            raise InputError(f"there is no statement {body.undo} about this document")
+        index.take_back(body.undo)
+    names = Stated.model_fields
+    return [{field: getattr(each, field) for field in names} for each in index.descriptions(name)]
+
+
 def _fields(document: Any) -> dict[str, Any]:
-    names = ("id", "row", "title", "url", "date", "date_origin", "source", "owner")
+    names = ("id", "row", "title", "url", "date", "date_origin", "source", "owner", "authority")
     hidden = str(document.metadata.get("hidden", "0"))
     return {
         **{name: getattr(document, name) for name in names},
         "file": PurePath(document.path).name,
+        "by_people": dict(document.by_people),
         "hidden": int(hidden) if hidden.isascii() and hidden.isdigit() and len(hidden) < 12 else 0,
     }
 

@@ -25,7 +25,8 @@ SourceName = Annotated[str, Path(max_length=500)]
 class SourceRow(BaseModel):
     """A source with its counts in the index and its estimate; null if there is none.
 
-    Sources of one `group` are not independent: copies, or shared false values.
+    Sources of one `group` are not independent: copies, or shared false values. `declared` has the number of
+    documents of each authority that people declared.
     """
 
     name: str
@@ -41,6 +42,7 @@ class SourceRow(BaseModel):
     stale: bool
     documents: int
     passages: int
+    declared: dict[str, int]
 
 
 class Said(BaseModel):
@@ -111,13 +113,13 @@ def rows_of(index: Index) -> list[dict[str, Any]]:
     """Return every source of an index by name, as `sources --json` prints it, with its counts."""
     estimates = index.estimates()
     named = {name: owner for record in index.records() for name, owner in record.owners.items()}
-    rows = []
+    rows, tiers = [], index.tiers()
     for counted in index.sources():
         owner = counted.owner or named.get(counted.name, "")
         source = estimates.get(counted.name) or Source(name=counted.name, owner=owner)
         fields = {name: None if value == "" else value for name, value in asdict(source).items()}
         sizes = {"documents": counted.documents, "passages": counted.passages}
-        rows.append({**fields, "name": counted.name, **sizes})
+        rows.append({**fields, "name": counted.name, **sizes, "declared": tiers.get(counted.name, {})})
     return rows
 
 

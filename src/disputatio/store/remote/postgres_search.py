@@ -37,7 +37,7 @@ def condition_of(search: Search) -> Condition:
     """Return the filters of a search; raises `InputError` for a date that is none.
 
     >>> condition_of(Search(sources=("a",), exclude=("p1",))).sql
-    'p.source = ANY(%s) AND NOT p.id = ANY(%s)'
+    'p.source = ANY(%s) AND NOT (p.id = ANY(%s) OR p.document = ANY(%s))'
     """
     parts: list[str] = []
     values: list[Any] = []
@@ -56,7 +56,7 @@ def condition_of(search: Search) -> Condition:
     if (days := bounds(search.after, search.before)) is not None:
         limit("p.day BETWEEN %s AND %s", int(days[0]), int(days[1]))
     if search.exclude:
-        limit("NOT p.id = ANY(%s)", list(search.exclude))
+        limit("NOT (p.id = ANY(%s) OR p.document = ANY(%s))", *[list(search.exclude)] * 2)
     return Condition(" AND ".join(parts), tuple(values))
 
 
