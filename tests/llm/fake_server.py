@@ -42,6 +42,7 @@ class Asked:
     body: dict[str, Any]
     path: str
     key: str
+    cookie: str = ""
 
     @property
     def user(self) -> str:
@@ -222,7 +223,8 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
             length = int(self.headers.get("Content-Length", "0"))
             body = json.loads(self.rfile.read(length))
             key = self.headers.get("Authorization", "")
-            server.answer(Asked(body=body, path=self.path, key=key), self)
+            cookie = self.headers.get("Cookie", "")
+            server.answer(Asked(body=body, path=self.path, key=key, cookie=cookie), self)
 
         def log_message(self, *args: Any) -> None:
             """Say nothing on stderr."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import base64
 import gzip
+import socket
 import threading
+import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
 
 import pytest
 
@@ -15,9 +19,10 @@ from disputatio.llm.connection import Connection
 from disputatio.llm.endpoint import Endpoint
 from disputatio.llm.endpoint_embedder import EndpointEmbedder
 from disputatio.llm.faults import Address
+from disputatio.llm.stream import Deadlines
 from disputatio.types import Sampling
 from tests.llm.conftest import Connect, Serve
-from tests.llm.fake_server import Wire, ask, chunk, says
+from tests.llm.fake_server import Asked, Wire, ask, chunk, says
 
 MEGABYTE = 1 << 20
 BLOCK = b"a" * MEGABYTE
@@ -116,6 +121,113 @@ def test_a_redirect_within_the_origin_is_followed(serve: Serve, connect: Connect
 def test_a_secret_is_masked_in_whatever_form_a_server_sends_it_back(form: str) -> None:
     at = Address(model="m", base_url="https://me:p%40ss%2Fword@models.example/v1", key="sk-0123")
     assert at.words(f"wrong credentials: {form}.") == "wrong credentials: ***."
+
+
+# --- heads ------------------------------------------------------------------------------------------
+Play = Callable[[socket.socket], None]
+
+
+@contextmanager
+def raw(play: Play) -> Iterator[str]:
+    """Serve what writes to the line as it likes, once the request has come; the address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def run() -> None:
+        while True:
+            try:
+                line, _ = listener.accept()
+            except OSError:
+                return
+            with line, suppress(OSError):
+                line.recv(1 << 16)
+                play(line)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(30)
+
+
+def drip(text: bytes) -> Play:
+    """Return a player that sends a byte each 20 ms, up to five seconds."""
+
+    def play(line: socket.socket) -> None:
+        for byte in text[:250]:
+            line.sendall(bytes([byte]))
+            time.sleep(0.02)
+
+    return play
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+HEADS: dict[str, Play] = {
+    "a header of 50 MB": lambda line: line.sendall(HEAD + b"X: " + BLOCK * 50),
+    "a million headers": lambda line: line.sendall(HEAD + b"X: y\r\n" * 1_000_000),
+    "a first line of 5 MB": lambda line: line.sendall(b"HTTP/1.1 200 " + BLOCK * 5),
+    "no HTTP": lambda line: line.sendall(b"\x00\xff" * 5_000),
+    "a head that drips": drip(HEAD + b"X: " + b"y" * 500),
+    "a body that drips": drip(HEAD + b"Content-Length: 500\r\n\r\n" + b" " * 500),
+    "1xx without end": lambda line: line.sendall(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100_000),
+    "a negative length": lambda line: line.sendall(HEAD + b"Content-Length: -1\r\n\r\n{}"),
+    "two lengths": lambda line: line.sendall(HEAD + b"Content-Length: 2\r\nContent-Length: 9\r\n\r\n{}"),
+    "a chunk of 2**70": lambda line: line.sendall(
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n{}" % 2**70
+    ),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", HEADS)
+def test_a_reply_that_is_no_http_or_drips_is_a_fault(connect: Connect, name: str) -> None:
+    deadlines = Deadlines(connect=2, first_byte=1, between_tokens=1, total=3)
+    with raw(HEADS[name]) as url:
+        tracemalloc.start()
+        begun = time.monotonic()
+        try:
+            with pytest.raises(LLMError) as caught:
+                connect(url, retries=0, deadlines=deadlines).complete([ask()], Sampling())
+            assert time.monotonic() - begun < 30
+            assert tracemalloc.get_traced_memory()[1] < 200 * MEGABYTE
+        finally:
+            tracemalloc.stop()
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("kind", ["image/png", "text/plain", "", "application/octet-stream", "text/event"])
+def test_a_reply_of_another_type_is_read_as_what_it_is_or_a_fault(
+    serve: Serve, connect: Connect, kind: str
+) -> None:
+    with pytest.raises(LLMError):
+        connect(serve([Wire(pieces=[b"\x89PNG" * 50], kind=kind)]), retries=0).complete([ask()], Sampling())
+
+
+def test_a_key_goes_to_no_other_port_and_no_cookie_comes_back(serve: Serve, connect: Connect) -> None:
+    cookies: list[str] = []
+    other = serve([says("stolen")])
+
+    def play(request: Asked) -> Wire:
+        cookies.append(request.cookie)
+        return Wire(**{**wire_of(says("yes")), "headers": {"Set-Cookie": "track=1; Path=/"}})
+
+    endpoint = connect(serve(play))
+    endpoint.complete([ask("one"), ask("two")], Sampling())
+    endpoint.complete([ask("three")], Sampling())
+    assert set(cookies) == {""}
+    for status in (301, 302, 303, 307, 308):
+        home = serve([Wire(status=status, headers={"Location": other.url + "/chat/completions"})])
+        with pytest.raises(LLMError):
+            connect(home, retries=0).complete([ask()], Sampling())
+    assert other.asked == []
+
+
+def wire_of(wire: Wire) -> dict[str, Any]:
+    """Return the fields of a reply."""
+    return {name: getattr(wire, name) for name in ("pieces", "status", "kind", "delay", "cut", "silent")}
 
 
 # --- silence ----------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ def hooks(base_url: str, largest: int) -> dict[str, list[Callable[..., object]]]
         """The bytes of a reply, as the client reads them."""
 
     async def stay(request: httpx2.Request) -> None:
+        request.headers.pop("cookie", None)  # the client gives back what a server set
         if _origin(str(request.url)) != home:
             host = urlsplit(str(request.url)).hostname or "another address"
             raise Unfit(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from disputatio.errors import Malformed, Timeout
-from disputatio.llm.faults import Address, Failed, Unfit, refused, translate
+from disputatio.llm.faults import Address, Failed, Unfit, line_fault, refused, translate
 from disputatio.types import Token, Usage
 
 if TYPE_CHECKING:
@@ -159,6 +159,7 @@ async def receive(
 
     `ends` is when the total deadline passes, on the clock of the running loop.
     """
+    import httpx2
     import openai
 
     now = asyncio.get_running_loop().time
@@ -183,6 +184,8 @@ async def receive(
         failed = translate(error, at, deadlines.connect, deadlines.first_byte)
         if reply.begun and isinstance(error, openai.APIConnectionError):
             failed = _broken(at, "the connection broke")
+    except httpx2.HTTPError as error:  # which the client lets show in the body of a reply
+        failed = Failed(fault=line_fault(type(error).__name__, at.words(str(error)), at))
     except (_Unreadable, ValueError, RecursionError) as error:  # the latter two: no JSON, or no UTF-8
         return _malformed(at, error)
     if reply.finish:  # it was complete: what should have followed is no matter
