@@ -111,6 +111,10 @@ def test_json_has_every_figure(workspace: Path, capsys: Capture) -> None:
     assert (buzz["questions"], buzz["answered"], buzz["agreed"]) == (6, 6.0, 0.0)
     assert buzz["low"] < buzz["reliability"] < buzz["high"]
     assert (buzz["owner"], buzz["group"], buzz["stale"]) == (None, None, False)
+    assert (buzz["told_from_chance"], buzz["questions_needed"]) == (True, 5)
+    assert (buzz["owners"], buzz["honest_owners_needed"]) == (4, 3)
+    shown = run(capsys, "sources", "--index", "x.index").out
+    assert "at least 3 of 4 owners are honest" in shown and " of 4 told from chance (at least 5 " in shown
 
 
 @pytest.mark.long

@@ -251,9 +251,10 @@ def all_fields(sources: Mapping[str, Source]) -> list[dict[str, Any]]:
 
 def describe_bound(limits: Bound) -> str:
     """Describe what estimates show, and what they take for granted, in two lines."""
-    told = f"{limits.told} of {limits.sources} told from chance: it takes {limits.questions} compared answers"
-    honest = f"taken for granted: {limits.honest} of {limits.owners} owners are honest; --anchors checks that"
-    return f"{told}\n{honest}\n"
+    least = f"(at least {limits.questions} compared answers each)"
+    told = f"{limits.told} of {limits.sources} told from chance {least}"
+    owners = f"at least {limits.honest} of {limits.owners} owners are honest"
+    return f"{told}\ntaken for granted: {owners}; --anchors checks it\n"
 
 
 def source_fields(source: Source) -> dict[str, Any]:
