@@ -1,7 +1,7 @@
 """State cited claims from judged passages, then fill gaps.
 
 RAGentA (Besrour et al. 2025, "Multi-Agent Retrieval-Augmented Generation for Attributed Question Answering", arXiv
-2506.16988), over MAIN-RAG's first two agents (arXiv 2501.00332). `letter=true` is the released system (`letter.py`):
+2506.16988), over MAIN-RAG's first two agents (arXiv 2501.00332). `letter=true` is the released system but that it keeps citation marks (`letter.py`):
 agent 3 reads the kept documents, agent 4 sees documents and answer, follow-up questions are answered from the 20
 best new documents, and a model merges their answers. Without it, differences from the authors' released code:
 
