@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from disputatio.api.kept_answers import KeptAnswers
-from disputatio.databases import is_full
+from disputatio.databases import is_damage, is_full
 from disputatio.errors import DisputatioError
 from disputatio.eval.running import run_log_file
 from disputatio.llm.call_cache import CallCache
@@ -92,3 +92,20 @@ def test_an_error_of_the_python_module_has_no_code_of_sqlite() -> None:
             database.execute("SELECT CAST(x'ff' AS TEXT)").fetchone()
         assert not hasattr(caught.value, "sqlite_errorcode")
         assert not is_full(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "damage", "full"),
+    [
+        (sqlite3.SQLITE_CORRUPT, True, False),
+        (sqlite3.SQLITE_NOTADB, True, False),
+        (sqlite3.SQLITE_IOERR_SHORT_READ, True, True),
+        (sqlite3.SQLITE_IOERR_SHMSIZE, False, True),  # a full disk
+        (sqlite3.SQLITE_FULL, False, True),
+        (sqlite3.SQLITE_BUSY, False, False),
+    ],
+)
+def test_a_full_disk_is_not_taken_for_damage(code: int, damage: bool, full: bool) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = code
+    assert (is_damage(error), is_full(error)) == (damage, full)

@@ -18,7 +18,8 @@ from urllib.parse import quote
 
 from disputatio.errors import StoreError
 
-_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_CANNOT_READ = (sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ, sqlite3.SQLITE_IOERR_CORRUPTFS)
 _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
@@ -84,8 +85,8 @@ def error_code(error: BaseException) -> int:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Return True if SQLite takes its file for damaged, or cannot read it."""
-    return error_code(error) in _DAMAGE
+    """Return True if SQLite takes its file for damaged, or cannot read it; a full disk is no damage."""
+    return error_code(error) in _DAMAGE or getattr(error, "sqlite_errorcode", 0) in _CANNOT_READ
 
 
 def is_full(error: BaseException) -> bool:
