@@ -15,7 +15,7 @@ SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
 ROOMS, ARROWS, PUBLIC_NAMES = 39, 285, 68  # the most there may be, as scripts/structure.py counts them
-MODULES, LINES_OF_SRC, LINES_OF_BENCH = 460, 84_000, 12_500
+MODULES, LINES_OF_SRC, LINES_OF_BENCH = 470, 85_500, 13_500
 
 GROUND = (
     *("authority", "calling", "cancel", "causes", "databases", "errors", "events", "protocols"),
