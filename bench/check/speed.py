@@ -9,6 +9,7 @@ are fewer, so that a repeat is a contradiction and the number of findings a chec
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import re
 import resource
@@ -35,11 +36,14 @@ def main() -> None:
     start = time.perf_counter()
     found = check(passages)
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    peak, processor = used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
     print(
         f"{len(passages):,} passages, {words:,} words, {found.statements:,} statements, {found.compared:,} pairs"
     )
-    print(f"{seconds:.0f} s, peak {peak:.0f} MB ({before:.0f} MB of them the passages and the program)")
+    print(
+        f"{seconds:.0f} s ({processor:.0f} s of one processor in all), peak {peak:.0f} MB ({before:.0f} MB of them the passages and the program)"
+    )
     print(
         f"{len(found.contradictions):,} contradictions, {found.hidden:,} of low severity, {found.left_out:,} left out"
     )
@@ -50,7 +54,7 @@ def _passages(files: list[Path], wanted: int) -> Iterator[Passage]:
     count = 0
     for turn in range(1000):
         for file in files:
-            for line in file.open(encoding="utf-8"):
+            for line in _lines(file):
                 row = json.loads(line)
                 text = str(row.get("text") or row.get("context") or row.get("contents") or "")
                 for start, end in split(text):
@@ -60,6 +64,15 @@ def _passages(files: list[Path], wanted: int) -> Iterator[Passage]:
                     )
                     if count >= wanted:
                         return
+
+
+def _lines(file: Path) -> Iterator[str]:
+    with (
+        gzip.open(file, "rt", encoding="utf-8")
+        if file.suffix == ".gz"
+        else file.open(encoding="utf-8") as lines
+    ):
+        yield from lines
 
 
 def _turned(text: str, turn: int) -> str:

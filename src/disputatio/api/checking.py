@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from disputatio.api.asking import kit_with
+from disputatio.authority import TIERS
 from disputatio.contradictions.baseline import read_baseline
 from disputatio.contradictions.check import SEVERITIES, Progress, find
 from disputatio.contradictions.standing import Text
@@ -25,6 +25,8 @@ from disputatio.store.own_passages import PassageLike, as_passages
 from disputatio.store.passage_files import read_passages
 from disputatio.types import Check, Contradiction, Passage, Severity, Source, Statement
 from disputatio.versions.dates import as_stated
+from disputatio.versions.families import family_names, family_of, stem_of
+from disputatio.versions.stating import read_statements
 
 _ROWS = (".jsonl", ".ndjson")
 CALLS = 200  # of a model, at most, unless another number is given
@@ -71,7 +73,7 @@ def check(
     found = find(
         texts,
         sources=sources,
-        tiers=_TIERS,
+        tiers=TIERS,
         families=families_of,
         severity=severity,
         accepted=accepted,
@@ -85,34 +87,10 @@ def check(
     return replace(paged, refused=tuple(str(error) for error in refused))
 
 
-_TIERS: Mapping[str, float] = {
-    "binding": 4.0,
-    "official": 3.0,
-    "primary": 2.0,
-    "secondary": 1.0,
-    "informal": 0.5,
-}
-_NOISE = re.compile(
-    r"(?<![^\W_])(?:v(?:ersion|ers|er)?[ ._-]{0,2}\d{1,4}(?:\.\d{1,4}){0,3}|rev(?:ision)?[ ._-]{0,2}"
-    r"\d{1,4}|final|draft|entwurf|"
-    r"old|new|copy|(?:19|20)\d{2}(?:[-_. ]\d{1,2}){0,2})(?![^\W_])",
-    re.IGNORECASE,
-)
-
-
 def families_of(text: Text) -> frozenset[str]:
     """Return the names that versions of a document share: by its title and by its file's name."""
-    passage = text.passage
-    names = {passage.family, _family(passage.title)}
-    if text.path and not text.row:
-        names.add(_family(Path(text.path).stem))
-    return frozenset(names - {""})
-
-
-def _family(name: str) -> str:
-    """Return a title without version and date; empty if nothing is left that names it."""
-    words = re.findall(r"[^\W_]+", _NOISE.sub(" ", name.casefold()))
-    return " ".join(words) if any(word.isalpha() and len(word) > 1 for word in words) else ""
+    by_file = "" if text.row else family_of(stem_of(text.path))
+    return frozenset({*family_names(text.passage), by_file} - {""})
 
 
 def _texts(what: object, options: ReadOptions, refused: list[IngestError]) -> Iterator[Text]:
@@ -184,7 +162,20 @@ def _text(document: Document) -> Text:
     )
     fields = {name: getattr(document, name) for name in names}
     passage = Passage(document=document.id, end=len(document.text), **fields)
-    return Text(passage=passage, path=document.path, row=document.row)
+    return Text(passage=_with_statements(passage, document), path=document.path, row=document.row)
+
+
+def _with_statements(passage: Passage, document: Document) -> Passage:
+    """Return a document with what its text and file's name state of its date, version and relations."""
+    if passage.family or passage.relations or document.row:
+        return passage
+    stem = stem_of(document.path)
+    read = read_statements(document.text, title=document.title, stem=stem, version=document.version)
+    dated = passage.date_origin not in ("", "file") or not read.date
+    passage = replace(passage, version=read.version, family=read.family, relations=read.relations)
+    if dated:
+        return passage
+    return replace(passage, date=read.date, date_origin=read.date_origin, date_quote=read.date_quote)
 
 
 def _with_pages(found: Check, index: contract.Index) -> Check:

@@ -19,13 +19,12 @@ from disputatio.contradictions.judging import judge
 from disputatio.contradictions.pairing import AROUND, Table, pairs_of
 from disputatio.contradictions.standing import (
     Text,
-    draft,
     higher,
+    in_force,
     is_meeting,
     more_reliable,
     newer,
     settled_by,
-    side_of,
     titles_of,
 )
 from disputatio.contradictions.statements import Fact, facts_of, is_report, is_study
@@ -33,7 +32,7 @@ from disputatio.contradictions.units import Unit, is_row, style_of, units_of
 from disputatio.contradictions.vocabulary import GENERIC_ROOTS, LABELS, root
 from disputatio.kit import Kit
 from disputatio.text import content_id
-from disputatio.types import Check, Contradiction, ContradictionKind, Severity, Side, Source, Statement
+from disputatio.types import Check, Contradiction, ContradictionKind, Severity, Source, Statement
 
 SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
 MOST = 2_000  # contradictions of one check that are returned
@@ -315,7 +314,7 @@ def _contradiction(
     by_date = newer(first.passage, second.passage)
     by_tier = higher(first.passage, second.passage, tiers)
     reliable = more_reliable(first.passage, second.passage, sources)
-    holds = _in_force(first, second, pair.family, by_date)
+    holds = in_force(first.passage, second.passage, by_date, family=pair.family)
     finding = pair.finding
     name = _id(ours, theirs, pair.facts)
     return Contradiction(
@@ -336,14 +335,6 @@ def _contradiction(
         likeness=finding.likeness,
         new=name not in accepted,
     )
-
-
-def _in_force(first: Text, second: Text, family: bool, by_date: Side) -> Side:
-    """Return the side that is in force: no draft and not withdrawn, else the newer of two versions."""
-    drafts = draft(first.passage.relations), draft(second.passage.relations)
-    if drafts[0] != drafts[1]:
-        return side_of(not drafts[0], not drafts[1])
-    return by_date if family else ""
 
 
 def _kind(fact: Fact) -> ContradictionKind:

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from disputatio.types import Passage, Relation, Side, Source
+from disputatio.types import Passage, Side, Source
 from disputatio.versions.dates import is_later, known_day
+from disputatio.versions.families import is_higher
 
 _SIDES: tuple[Side, Side] = ("first", "second")
 _FIRST_LINE = 120  # characters of a first line that may be a title
@@ -115,6 +116,19 @@ def is_meeting(text: Text) -> bool:
     return _MEETING.search(f"{text.passage.title} {re.sub('[^a-z]+', ' ', text.path.casefold())}") is not None
 
 
-def draft(relations: tuple[Relation, ...]) -> bool:
-    """Return whether a document says that it is a draft or withdrawn."""
-    return any(relation.kind in ("draft", "withdrawn") and not relation.target for relation in relations)
+def in_force(first: Passage, second: Passage, newer: Side, *, family: bool) -> Side:
+    """Return the side that is in force: no draft and not withdrawn; of two versions the one that replaces
+    the other, else the higher, else the newer.
+    """
+    void = [_states(passage, "draft", "withdrawn") for passage in (first, second)]
+    if void[0] != void[1]:
+        return side_of(not void[0], not void[1])
+    if not family:
+        return ""
+    replaces = side_of(_states(first, "replaces", "corrects"), _states(second, "replaces", "corrects"))
+    by_version = side_of(is_higher(first.version, second.version), is_higher(second.version, first.version))
+    return replaces or by_version or newer
+
+
+def _states(passage: Passage, *kinds: str) -> bool:
+    return any(relation.kind in kinds for relation in passage.relations)

@@ -48,7 +48,7 @@ def called(address: Any, tool: str, mode: str = "auto", **arguments: Any) -> Any
 def test_the_tools_describe_what_they_take_and_give(server: Served, mode: str) -> None:
     listed = within(f"{server.url}/mcp", lambda client: client.list_tools(), mode)
     tools = {tool.name: tool for tool in listed.tools}
-    assert tools.keys() == {"ask", "search", "fetch", "sources"}
+    assert tools.keys() == {"ask", "check", "search", "fetch", "sources"}
     for tool in tools.values():
         Draft202012Validator.check_schema(tool.input_schema)
         Draft202012Validator.check_schema(tool.output_schema)

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from disputatio.text import neutralise
-from disputatio.types import Answer, Hit, Passage
+from disputatio.types import Answer, Check, Hit, Passage
 
 SCHEME = "disputatio://passages/"  # of the resources
 _EXCERPT = 500  # characters of a passage that a search shows
@@ -121,6 +121,55 @@ class SourcesResult(BaseModel):
     """Every source of the index."""
 
     sources: list[SourceRow]
+
+
+class CheckedStatement(BaseModel):
+    """A statement of a document, word for word; `value` is what the other statement contradicts."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    quote: Text
+    value: Text
+    title: Text
+    source: Text
+    path: Text
+    date: str
+    document: str
+
+
+class Contradicting(BaseModel):
+    """Two statements that cannot both hold; `holds` and the like name one of the sides, first or second."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    kind: str
+    severity: str
+    first: CheckedStatement
+    second: CheckedStatement
+    newer: str
+    higher: str
+    more_reliable: str
+    holds: str
+    settled_by: Text
+
+
+class CheckResult(BaseModel):
+    """Contradictions, the gravest first; `total` counts those that are not listed, too."""
+
+    contradictions: list[Contradicting]
+    total: int
+    hidden: int = Field(description="more that may only differ in scope")
+    documents: int
+
+
+def check_result(found: Check, most: int) -> CheckResult:
+    """Return the gravest contradictions of a check."""
+    return CheckResult(
+        contradictions=[Contradicting.model_validate(each) for each in found.contradictions[:most]],
+        total=len(found.contradictions),
+        hidden=found.hidden,
+        documents=found.documents,
+    )
 
 
 def ask_result(answer: Answer, name: str) -> AskResult:
