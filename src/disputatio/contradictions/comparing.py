@@ -13,26 +13,19 @@ from dataclasses import dataclass
 
 from disputatio.contradictions.measures import differ
 from disputatio.contradictions.statements import COMPOUND, Fact
-from disputatio.contradictions.vocabulary import ATTRIBUTES, CONTRAST_OF, EVERYONE_ROOTS, GENERIC_ROOTS, root
+from disputatio.contradictions.vocabulary import (
+    ATTRIBUTES,
+    CONTRAST_OF,
+    EVERYONE_ROOTS,
+    GENERIC_ROOTS,
+    TITLES,
+    root,
+)
 from disputatio.types import Severity
 from disputatio.values import same_answer
 
 GENERIC, LONG = 0.25, 0.8  # the weight of words that any policy has, and what a long compound counts more
 NEAR, AROUND = 0.9, 0.8  # what a word counts that the other has elsewhere in its sentence, in its heading
-_TITLES = """
-faq faqs question questions terms term conditions sale sales policy policies rule rules handbook handbooks
-guide guides guideline sheet data page web website price prices list contract agreement manual notes
-minutes press release newsletter wiki intranet overview catalogue catalog brochure summary mail email
-letter memo version edition draft final old new company internal public document documents information
-info help center centre support quick start short answers about onboarding welcome leaflet flyer
-specification specifications spec specs technical product announcement notice read readme report update us
-our general key facts fact datenblatt preisliste handbuch richtlinie vertrag protokoll merkblatt hinweise
-anleitung übersicht ordnung fiche générales contrat tarif tarifs règlement manuel vente fréquentes neue
-neuer
-"""  # words of titles that say what kind of document it is
-_KINDS_OF_DOCUMENT = frozenset(
-    root(word, language) for language in ("english", "german", "french") for word in _TITLES.split()
-)
 Bodies = tuple[Callable[[], frozenset[str]], Callable[[], frozenset[str]]]
 _SCOPE_LESS = EVERYONE_ROOTS | GENERIC_ROOTS
 
@@ -329,7 +322,7 @@ def _other_subject(
         return False
     ours, theirs = _subject(first, second, common), _subject(second, first, common)
     everything = {*second.words, *second.near, *second.around}
-    met = first.around & everything - _KINDS_OF_DOCUMENT - GENERIC_ROOTS - set(common)
+    met = first.around & everything - TITLES - GENERIC_ROOTS - set(common)
     if first.weak or second.weak:
         if ours and theirs and not met:
             return True
@@ -346,12 +339,7 @@ def _other_subject(
 def _subject(fact: Fact, other: Fact, common: Collection[str]) -> set[str]:
     """Return the words of title and headings that name a subject and that the other does not have."""
     everything = {*other.words, *other.near, *other.around, *fact.words}
-    return (
-        {word for word in fact.around if word not in everything}
-        - _KINDS_OF_DOCUMENT
-        - GENERIC_ROOTS
-        - set(common)
-    )
+    return {word for word in fact.around if word not in everything} - TITLES - GENERIC_ROOTS - set(common)
 
 
 def _limits(fact: Fact, alone: dict[str, float], other: Fact) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
@@ -13,59 +13,16 @@ from disputatio.errors import InputError
 from disputatio.server.replies import client_of, json_response
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS
-from disputatio.types import Check, Severity
+from disputatio.types import Check, Contradiction, Severity
 
 MOST_PASSAGES = 30_000  # of an index that is checked while a client waits
 _PAGE = 200
 
 
-class StatementShape(BaseModel):
-    """A statement of a document: `quote` is `text[start:end]` of its text, `value` what differs."""
-
-    quote: str
-    value: str
-    start: int
-    end: int
-    path: str
-    row: int
-    document: str
-    source: str
-    owner: str
-    title: str
-    url: str
-    date: str
-    date_origin: str
-    authority: str
-    page: str
-    line: int
-    section: str
-    also: list[str]
-
-
-class ContradictionShape(BaseModel):
-    """Two statements that cannot both hold of one thing; `newer`, `higher`, `holds` name a side."""
-
-    id: str
-    kind: Literal["value", "date", "negation", "definition", "version"]
-    severity: Severity
-    first: StatementShape
-    second: StatementShape
-    about: str
-    scope: list[str]
-    newer: str
-    higher: str
-    more_reliable: str
-    holds: str
-    settled_by: str
-    likeness: float
-    probability: float | None
-    new: bool
-
-
 class ConflictsShape(BaseModel):
     """One page of what was found, the gravest first; `total` counts all, `hidden` those of lower severity."""
 
-    contradictions: list[ContradictionShape]
+    contradictions: list[Contradiction]
     total: int
     hidden: int
     documents: int
