@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.api.checking import check
-from disputatio.types import Check, Contradiction, Statement
+from disputatio.types import Contradiction, Statement
 
 HERE = Path(__file__).parent
 
@@ -26,7 +26,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--severity", default="medium")
-    parser.add_argument("--model", default=None)
     parser.add_argument("--wrong", action="store_true")
     parser.add_argument("--missed", action="store_true")
     options = parser.parse_args()
@@ -39,7 +38,7 @@ def report(name: str, options: argparse.Namespace) -> None:
     folder = HERE / name
     rows = [json.loads(line) for line in (HERE / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
     topics = [row for row in rows if "topic" in row]
-    found = check(folder, severity=options.severity, model=options.model)
+    found = check(folder, severity=options.severity)
     met: Counter[str] = Counter()
     wrong = [each for each in found.contradictions if not _meets(each, topics, folder, met)]
     wanted = [row for row in topics if not row.get("optional")]
@@ -93,11 +92,8 @@ def _meets(found: Contradiction, topics: list[dict[str, Any]], folder: Path, met
 
 
 def _is_trap(found: Contradiction, row: dict[str, Any], folder: Path) -> bool:
-    first, second = row["places"]
-    return any(
-        _stands(ours, first, folder) and _stands(theirs, second, folder)
-        for ours, theirs in ((found.first, found.second), (found.second, found.first))
-    )
+    sides = (found.first, found.second)
+    return any(all(map(_stands, order, row["places"], (folder, folder))) for order in (sides, sides[::-1]))
 
 
 def _stands(statement: Statement, place: list[str], folder: Path) -> bool:
@@ -107,11 +103,6 @@ def _stands(statement: Statement, place: list[str], folder: Path) -> bool:
 
 def _shown(statement: Statement) -> str:
     return f"{Path(statement.path).name}: {statement.quote[:160]!r} -> {statement.value!r}"
-
-
-def found_in(name: str) -> Check:
-    """Return what a check finds in a folder of this bench."""
-    return check(HERE / name)
 
 
 if __name__ == "__main__":

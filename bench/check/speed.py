@@ -2,8 +2,7 @@
 
     python -m bench.check.speed FILE.jsonl... [--passages 100000]
 
-The files are BEIR corpora (`text`, `title`) or pages (`context`); passages are repeated with other figures where there
-are fewer, so that a repeat is a contradiction and the number of findings a check of the bounds.
+The files have a document a line (`text`, `title`), such as those of BEIR.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import re
 import resource
 import time
 from collections.abc import Iterator
@@ -20,8 +18,6 @@ from pathlib import Path
 from disputatio.api.checking import check
 from disputatio.store.ingesting.split import split
 from disputatio.types import Passage
-
-_FIGURE = re.compile(r"\d+")
 
 
 def main() -> None:
@@ -50,34 +46,15 @@ def main() -> None:
 
 
 def _passages(files: list[Path], wanted: int) -> Iterator[Passage]:
-    """Yield passages of the files, each time round with other figures, until there are enough."""
-    count = 0
-    for turn in range(1000):
-        for file in files:
-            for line in _lines(file):
+    """Yield up to so many passages of the files."""
+    for file in files:
+        with gzip.open(file, "rt") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
+            for line in lines:
                 row = json.loads(line)
-                text = str(row.get("text") or row.get("context") or row.get("contents") or "")
-                for start, end in split(text):
-                    count += 1
-                    yield Passage(
-                        text=_turned(text[start:end], turn), title=str(row.get("title", "")), id=f"p{count}"
-                    )
-                    if count >= wanted:
-                        return
-
-
-def _lines(file: Path) -> Iterator[str]:
-    with (
-        gzip.open(file, "rt", encoding="utf-8")
-        if file.suffix == ".gz"
-        else file.open(encoding="utf-8") as lines
-    ):
-        yield from lines
-
-
-def _turned(text: str, turn: int) -> str:
-    """Return a text with its first figure raised by the number of the turn, so that it differs in each."""
-    return _FIGURE.sub(lambda figure: str(int(figure[0][:9]) + turn), text, count=1) if turn else text
+                text = str(row["text"])
+                for start, end in split(text)[:wanted]:
+                    wanted -= 1
+                    yield Passage(text=text[start:end], title=str(row.get("title", "")), id=f"p{wanted}")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from disputatio.contradictions.comparing import Finding, compare
 from disputatio.contradictions.judging import judge
@@ -41,6 +42,7 @@ _CACHED = 20_000  # statements and documents that are kept while pairs are compa
 _LONGEST_BODY = 200_000  # characters of a document in which its subject is looked for
 _COMMON = 0.5  # share of the documents from which a word says nothing
 _SENTENCE = 5  # words from which a quote says by itself what it is about
+_MANY = 8  # documents that have a fact, each its own, from which only the title says of what it is
 _FEW = 8  # documents below which no word is common
 _TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".ods")
 _Key = TypeVar("_Key")
@@ -96,10 +98,10 @@ def find(
     for text in texts:
         _read(text, corpus, group_numbers)
         progress("reading", len(corpus.texts), 0)
-    pairs, left_out = pairs_of(_table(corpus))
+    pairs, others, left_out = pairs_of(_table(corpus))
     common = _common(corpus)
     names = [families(text) for text in corpus.texts]
-    found = _compared(corpus, pairs, names, common, progress)
+    found = _compared(corpus, (pairs, others), names, common, progress)
     contradictions = [_contradiction(corpus, each, sources, tiers, accepted) for each in found]
     contradictions = _merged(contradictions)
     hidden = sum(SEVERITIES.index(each.severity) < SEVERITIES.index(severity) for each in contradictions)
@@ -256,16 +258,20 @@ def _keep(cache: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
 
 
 def _compared(
-    corpus: _Corpus, pairs: Any, names: Sequence[frozenset[str]], common: Collection[str], progress: Progress
+    corpus: _Corpus,
+    found_pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
+    names: Sequence[frozenset[str]],
+    common: Collection[str],
+    progress: Progress,
 ) -> list[_Pair]:
     kept = _Kept(corpus)
     seen: set[tuple[int, int, int, int]] = set()
     found: list[_Pair] = []
-    places = [
-        (corpus.documents[a], corpus.numbers[a], corpus.documents[b], corpus.numbers[b])
-        for a, b in pairs.tolist()
-    ]
-    for done, place in enumerate(sorted(set(places))):
+    places: dict[tuple[int, int, int, int], int] = {}
+    for (a, b), others in zip(found_pairs[0].tolist(), found_pairs[1].tolist(), strict=True):
+        place = (corpus.documents[a], corpus.numbers[a], corpus.documents[b], corpus.numbers[b])
+        places[place] = max(others, places.get(place, 0))
+    for done, place in enumerate(sorted(places)):
         if done % 1000 == 0:
             progress("comparing", done, len(places))
         first, ours, second, theirs = place
@@ -282,6 +288,7 @@ def _compared(
             and not reports
             and not any(is_meeting(corpus.texts[number]) for number in (first, second))
         )
+        many = places[place] >= _MANY
         best: _Pair | None = None
         our_facts, their_facts = kept.facts(first, ours), kept.facts(second, theirs)
         bodies = partial(kept.words, first), partial(kept.words, second)
@@ -289,7 +296,9 @@ def _compared(
             for other in their_facts:
                 if fact.group != other.group:
                     continue
-                finding = compare(fact, other, family=family, reports=reports, common=common, bodies=bodies)
+                finding = compare(
+                    fact, other, family=family, reports=reports, many=many, common=common, bodies=bodies
+                )
                 if finding and (best is None or _rank(finding) > _rank(best.finding)):
                     best = _Pair(first, second, (fact, other), finding, family)
         if best is not None:

@@ -9,7 +9,7 @@ be a limit of scope: such a pair is kept with low severity.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from disputatio.contradictions.measures import differ
 from disputatio.contradictions.statements import COMPOUND, Fact
@@ -46,18 +46,20 @@ def compare(
     *,
     family: bool = False,
     reports: bool = False,
+    many: bool = False,
     common: Collection[str] = frozenset(),
     bodies: Bodies = (frozenset, frozenset),
 ) -> Finding | None:
     """Return how two facts of one group contradict each other, None where they do not or are of two things.
 
     `family` says that their documents are versions of one; `reports` that a document's period is that of its
-    figures; `common` are words that most documents have, such as the company's name; `bodies` the words of
-    all
-    statements of each document.
+    figures; `many` that many documents have such a fact, each its own; `common` are words that most documents
+    have, such as the company's name; `bodies` the words of all statements of each document.
     """
     if not _exclude(first, second):
         return None
+    if many:
+        first, second = replace(first, weak=True), replace(second, weak=True)
     limits: set[str] = set()
     if _other_codes(first, second, limits, family, bodies):
         return None

@@ -21,6 +21,7 @@ RARE = 40  # facts that have a word, up to which it is a key by itself
 ALIKE = 4  # facts of one block that say the same, at most
 WINDOW = 24  # neighbours of a fact in its block
 MOST_PAIRS = 400_000
+_NEARLY = 0.8  # the same, from which two facts are counted as one attribute of two documents
 AROUND = 1 << 30
 _ALIKE_WORDS = 0.5  # share of the own words of the shorter fact that both have
 
@@ -41,11 +42,15 @@ class Table:
     alone: NDArray[np.bool_]
 
 
-def pairs_of(table: Table) -> tuple[NDArray[np.int64], int]:
-    """Return pairs of facts (rows of two), the most alike first, and how many more were left out."""
+def pairs_of(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return pairs of facts (rows of two), the most alike first, and how many more were left out.
+
+    Beside them stands, for each pair, of how many others one of its facts says nearly the same with another
+    value: what many documents have each its own of says by itself not what it is of.
+    """
     count = len(table.lengths)
     if count < 2:
-        return np.empty((0, 2), np.int64), 0
+        return np.empty((0, 2), np.int64), np.empty(0, np.int64), 0
     words = table.flat & (AROUND - 1)
     frequency = np.bincount(words, minlength=1)
     order = _order(words, table.lengths, frequency)
@@ -53,12 +58,14 @@ def pairs_of(table: Table) -> tuple[NDArray[np.int64], int]:
     own = _filled(np.where(table.flat[order] < AROUND, words[order], -1), table.lengths)
     found = _blocked(matrix, frequency, table)
     if not len(found):
-        return found, 0
+        return found, np.empty(0, np.int64), 0
     likeness = _likeness(matrix, own, found, frequency)
     kept = likeness >= _ALIKE_WORDS
     found, likeness = found[kept], likeness[kept]
-    order = np.argsort(-likeness, kind="stable")
-    return found[order[:MOST_PAIRS]], max(0, len(found) - MOST_PAIRS)
+    near = found[likeness >= _NEARLY]
+    others = np.bincount(near.ravel(), minlength=count)
+    order = np.argsort(-likeness, kind="stable")[:MOST_PAIRS]
+    return found[order], others[found[order]].max(axis=1, initial=0), max(0, len(found) - MOST_PAIRS)
 
 
 def _order(

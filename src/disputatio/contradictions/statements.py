@@ -20,6 +20,7 @@ from disputatio.contradictions.measures import Measure, Token, tokens_of
 from disputatio.contradictions.units import BULLET, LEAD, Unit, cells_of, label_of
 from disputatio.contradictions.vocabulary import (
     ABOUT_DOCUMENT,
+    ANAPHORIC,
     ATTRIBUTES,
     CONDITION,
     CONTRARY,
@@ -411,6 +412,7 @@ def _fact(
             and set(specific) <= ATTRIBUTES
             and not any(len(word) >= COMPOUND for word in raw)
         )
+        or set(specific) <= ANAPHORIC
         or (tokens[0].text.casefold() in PRONOUNS),
         conditional=CONDITION.search(body) is not None,
         late=_LATE.search(body) is not None,
