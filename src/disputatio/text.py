@@ -203,6 +203,17 @@ def content_id(prefix: str, *parts: str) -> str:
     return prefix + digest.hexdigest()[:16]
 
 
+def titled(title: str, heading: str, text: str) -> str:
+    """Return a title with the headings that a text stands under, where it does not begin with them itself.
+
+    >>> titled("Terms of sale", "Delivery", "Within ten days."), titled("Terms", "Delivery", "Delivery:
+    free.") ('Terms of sale › Delivery', 'Terms')
+    """
+    begins = text.lstrip("# ")[: len(heading) + 40]
+    parts = [part for part in heading.split(" › ") if part and part != title and part not in begins]
+    return " › ".join([*([title] if title else []), *parts])
+
+
 def neutralise(text: str) -> str:
     """Return untrusted text without chat-template tokens and control characters.
 

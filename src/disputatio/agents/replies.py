@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from disputatio.errors import ReplyError
-from disputatio.text import fence
+from disputatio.text import fence, titled
 from disputatio.types import Abstention, Completion, Passage, Reply
 from disputatio.values import bears, states
 from disputatio.versions.dates import stated_date
@@ -16,10 +16,11 @@ MOST_CHARACTERS = 8_000  # a longer reply is unusable
 
 
 def shown(passage: Passage) -> str:
-    """Return a passage as an agent reads it: its text in a fence, after its title and stated date if it has
-    any.
+    """Return a passage as an agent reads it: its text in a fence, after its title, its headings and its stated date
+    if it has any.
     """
-    head = [f"Title: {passage.title}"] if passage.title else []
+    title = titled(passage.title, passage.metadata.get("heading", ""), passage.text)
+    head = [f"Title: {title}"] if title else []
     head += [f"Date: {date}"] if (date := stated_date(passage)) else []
     return fence("passage", "\n".join([*head, passage.text]))
 

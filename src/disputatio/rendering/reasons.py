@@ -141,11 +141,11 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
 _WEAK: Mapping[str, str] = MappingProxyType(
     {
         "votes": "no other source supports it",
-        "lead": "its passage opens with another subject",
+        "lead": "neither its beginning nor what stands about the answer names what is asked about",
         "certainty": "the model was unsure when it read it",
         "answered": "its passage hardly answers the question",
         "kind": "it is not of the kind that the question asks for",
-        "thing": "its passage speaks of another thing of that kind",
+        "thing": "its passage speaks of another thing than the one asked about",
         "prose": "it stands among links or figures, not in a text",
         "kinship": "nothing else supports it",
         "resemblance": "nothing else supports it",

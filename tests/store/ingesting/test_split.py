@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from disputatio.store.ingesting.split import LONGEST, count_words, split
+from disputatio.store.ingesting.split import LONGEST, count_words, heading_of, split
 
 _SENTENCE = "The town counted three thousand five hundred and fifty-nine people in the census of that year. "
 _WORDS = st.sampled_from(
@@ -61,6 +61,22 @@ def test_a_heading_stays_with_what_follows_it() -> None:
     text = "\n\n".join(f"# Heading {n}\n\n" + _SENTENCE * 7 for n in range(4))
     passages = [text[start:end] for start, end in split(text)]
     assert [passage[:11] for passage in passages] == [f"# Heading {n}" for n in range(4)]
+
+
+def test_every_section_with_a_body_is_a_passage_that_knows_its_headings() -> None:
+    text = (
+        "Rules of the pool\n\nOpening hours\n\nThe pool is open from seven to nine on every working day.\n\n"
+        "Children\n\nUnder ten they come with an adult who can swim well.\n\nLockers\n\nFree."
+    )
+    spans = split(text)
+    assert [text[start:end].split("\n", maxsplit=1)[0] for start, end in spans] == [
+        "Rules of the pool",
+        "Children",
+    ]
+    assert [heading_of(text, start) for start, _ in spans] == [
+        "Rules of the pool › Opening hours",
+        "Children",
+    ]
 
 
 def test_a_text_without_spaces_is_divided_anyway() -> None:

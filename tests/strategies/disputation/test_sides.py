@@ -209,18 +209,39 @@ def test_the_words_of_the_question_and_of_the_answers_make_no_similarity() -> No
     assert sides["Barnaby Croll"].features["kinship"] == 0
 
 
-def test_a_passage_leads_with_the_share_of_the_question_in_its_beginning() -> None:
+def test_a_passage_leads_with_the_words_of_the_question_at_its_beginning_or_about_its_answer() -> None:
     sides = weighed(
-        reading("Ingrid Vasmer", "Fog. " * 60 + VASMER),
+        reading("Tove Lind", "Fog. " * 60 + "The mayor is Tove Lind."),
+        reading("Ingrid Vasmer", "Fog. " * 60 + "Of the Quillhaven lighthouse. It is by Ingrid Vasmer."),
         reading("Barnaby Croll", "Of the Quillhaven lighthouse: by Barnaby Croll."),
     )
-    assert sides["Ingrid Vasmer"].features["lead"] == 0
+    assert sides["Tove Lind"].features["lead"] == 0
+    assert sides["Ingrid Vasmer"].features["lead"] == pytest.approx(2 / 3)
     assert sides["Barnaby Croll"].features["lead"] == pytest.approx(2 / 3)
 
 
 def test_a_title_leads_too() -> None:
-    side = weighed(reading("Ingrid Vasmer", "Fog. " * 60 + VASMER, title="Quillhaven"))["Ingrid Vasmer"]
+    text = "Fog. " * 60 + "By Ingrid Vasmer."
+    side = weighed(reading("Ingrid Vasmer", text, title="Quillhaven"))["Ingrid Vasmer"]
     assert side.features["lead"] == pytest.approx(1 / 3)
+
+
+def test_rows_of_a_table_and_chinese_sentences_are_not_taken_for_lists_of_links() -> None:
+    sides = weighed(
+        reading("Ingrid Vasmer", "Tower: QUILLHAVEN; Year: 1887; Designer: Ingrid Vasmer."),
+        reading("1887", "灯塔于1887年建成，由当地的石匠建造。"),
+    )
+    assert "prose" not in sides["Ingrid Vasmer"].features
+    assert "prose" not in sides["1887"].features
+
+
+def test_rows_of_one_table_are_no_altered_copies() -> None:
+    rows = [f"Lighthouse: Quillhaven {n}; Kind: stone; Keeper: none; Designer: {name}." for n, name in
+            enumerate(["Ingrid Vasmer", "Barnaby Croll"])]  # fmt: skip
+    sides = weighed(
+        *(reading(name, row) for name, row in zip(["Ingrid Vasmer", "Barnaby Croll"], rows, strict=True))
+    )
+    assert sides["Barnaby Croll"].features.get("kinship", 0) == 0
 
 
 def test_a_list_of_links_is_no_prose() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from disputatio.errors import InputError
 from disputatio.store.ingesting.documents import Document, passage_metadata
 from disputatio.store.ingesting.readers import clean, domain, with_source
-from disputatio.store.ingesting.split import split
+from disputatio.store.ingesting.split import heading_of, split
 from disputatio.store.ingesting.statements import stored_metadata, with_statements
 from disputatio.text import content_id
 from disputatio.types import Passage
@@ -21,6 +21,9 @@ from disputatio.versions.dates import as_stated
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+_LONGEST_HEADING = 300  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +74,14 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
 
 
 def passage_at(document: Document, passage_id: str, start: int, end: int) -> Passage:
-    """Return the passage at `start:end` of a document that has its id; documents without pages share
-    metadata.
+    """Return the passage at `start:end` of a document that has its id; documents without pages and headings
+    share metadata. A part of a document has the headings that it stands under.
     """
-    paged = "pages" in document.metadata
+    metadata = passage_metadata(document, start, end) if "pages" in document.metadata else document.metadata
+    is_part = end - start < len(document.text.strip())
+    heading = heading_of(document.text, start)[:_LONGEST_HEADING] if is_part else ""
+    if heading and heading != document.title:
+        metadata = {**metadata, "heading": heading}
     return Passage(
         text=document.text[start:end],
         id=passage_id,
@@ -93,7 +100,7 @@ def passage_at(document: Document, passage_id: str, start: int, end: int) -> Pas
         document=document.id,
         start=start,
         end=end,
-        metadata=passage_metadata(document, start, end) if paged else document.metadata,
+        metadata=metadata,
     )
 
 

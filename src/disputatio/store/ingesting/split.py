@@ -1,13 +1,16 @@
-"""Passages: a text divided at sentence ends, with exact character offsets.
+"""Passages: a text divided at headings and sentence ends, with exact character offsets.
 
-The division is the cheapest one (a dynamic program over the possible cuts): passages want to be
-about 125 words long and want to end where a paragraph ends; a heading stays with what follows it;
+A section is divided by itself, the cheapest way (a dynamic program over the possible cuts): passages want to
+be about 125 words long and want to end where a paragraph ends; a heading stays with what follows it;
 a sentence is cut only when it is longer than a passage by itself.
 """
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 TARGET = 125
@@ -26,6 +29,9 @@ _SENTENCE = re.compile(
 _ABBREVIATION = re.compile(r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|No|Fig|Vol|etc|e\.g|i\.e|cf|al))\.$")
 _MARK = re.compile(r"#{1,6} |([-*+•] |\d{1,3}[.)] )")
 _HEADING_WORDS = 12
+_HEADING = 30.0  # the cost of a cut after a heading
+_MOST_HEADINGS = 4  # of one path
+_BODY = 8  # words from which a section stands alone
 _PART = 50
 
 
@@ -59,12 +65,66 @@ def split(text: str) -> list[tuple[int, int]]:
     ([], [True])
     """
     units = _units(text)
-    total = sum(unit.words for unit in units)
-    if not units:
-        return []
-    if total <= _WHOLE:
-        return [(units[0].start, units[-1].end)]
-    return [(units[first].start, units[last - 1].end) for first, last in _cheapest(units)]
+    return [
+        (section[first].start, section[last - 1].end)
+        for section in _sections(units)
+        for first, last in _runs(section)
+    ]
+
+
+def heading_of(text: str, start: int) -> str:
+    """Return the headings under which the character at `start` stands, the higher first; empty if there is
+    none.
+
+    >>> text = "Terms\\n\\nDelivery\\n\\n" + "We deliver on any working day of the week to all places. " * 9
+    >>> heading_of(text, 0), heading_of(text, 60), heading_of("Words only, and no heading.", 3)
+    ('Terms › Delivery', 'Terms › Delivery', '')
+    """
+    starts, headings = _headings(text)
+    at = bisect.bisect_right(starts, start) - 1
+    return headings[at] if at >= 0 else ""
+
+
+@lru_cache(maxsize=2)
+def _headings(text: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return where each section begins, and the headings that it begins with."""
+    starts, headings = [], []
+    for section in _sections(_units(text)):
+        lines = list(itertools.takewhile(_opens, section))[:_MOST_HEADINGS]
+        starts.append(section[0].start)
+        headings.append(" › ".join(_bare(text[unit.start : unit.end]) for unit in lines))
+    return tuple(starts), tuple(headings)
+
+
+def _bare(heading: str) -> str:
+    return " ".join(heading.lstrip("# ").split())
+
+
+def _opens(unit: _Unit) -> bool:
+    """Return whether a unit is a heading."""
+    return unit.cut == _HEADING
+
+
+def _sections(units: list[_Unit]) -> list[list[_Unit]]:
+    """Return the units by section: one begins at a heading where the one before has a body."""
+    sections: list[list[_Unit]] = []
+    words = 0  # of the body of the last section
+    for unit in units:
+        if not sections or (_opens(unit) and words >= _BODY):
+            sections.append([])
+            words = 0
+        sections[-1].append(unit)
+        words += 0 if _opens(unit) else unit.words
+    if len(sections) > 1 and words < _BODY:  # what is left at the end, such as a name below a letter
+        last = sections.pop()
+        sections[-1] += last
+    return sections
+
+
+def _runs(units: list[_Unit]) -> list[tuple[int, int]]:
+    if sum(unit.words for unit in units) <= _WHOLE:
+        return [(0, len(units))]
+    return _cheapest(units)
 
 
 def _cheapest(units: list[_Unit]) -> list[tuple[int, int]]:
@@ -99,7 +159,9 @@ def _units(text: str) -> list[_Unit]:
             for sentence in sentences:
                 units.extend(_parts(text, *sentence))
             units[-1] = units[-1]._replace(cut=1.0)
-        units[-1] = units[-1]._replace(cut=30.0 if len(lines) == 1 and _is_heading(text[start:end]) else 0.0)
+        units[-1] = units[-1]._replace(
+            cut=_HEADING if len(lines) == 1 and _is_heading(text[start:end]) else 0.0
+        )
     return units
 
 

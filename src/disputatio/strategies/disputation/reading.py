@@ -17,6 +17,7 @@ from disputatio.attribution.citations import quote_span
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
 from disputatio.strategies.disputation.form import asked_form
+from disputatio.strategies.disputation.rows import cell_of, is_row
 from disputatio.text import bare_words, is_unknown, one_line
 from disputatio.types import Completion, Extraction, Passage, Prompt, Reply, Sampling
 
@@ -55,6 +56,8 @@ MAX_TOKENS = 80
 ANSWERS = 0.5  # the probability from which a passage is taken to answer
 SURE = 0.75  # from which the encoder's answer is used without the language model
 HOPELESS = 0.3  # below which the language model is not asked
+_FIGURE_END = re.compile(r"(?:\d{1,20}[-./:,]?){1,8}\Z")
+_FIGURE_START = re.compile(r"(?:[-./:,]?\d{1,20}){1,8}")
 _VALUE = re.compile(r'"answer"\s*:\s*"')
 
 Reader = Literal["llm", "encoder", "both"]
@@ -147,8 +150,10 @@ def parse_reading(
         round=turn,
         raw=completion.text,
     )
+    if cell := _cell(question, passage):
+        answer = cell
     if not is_unknown(answer) and stands_in(passage, answer) and not echoes(question, answer):
-        answer = asked_form(question, answer, passage.text)
+        answer = cell or asked_form(question, answer, passage.text)
         reply = replace(reply, answer=answer, quote=_quote(passage, answer))
     return PassageReading(passage=passage, reply=reply)
 
@@ -216,11 +221,31 @@ def extract_or_read(
 
 def _from_extraction(question: str, passage: Passage, extraction: Extraction, *, turn: int) -> PassageReading:
     """Return an extraction as a reading; an unlikely one has no answer."""
-    reply, answer = Reply(passages=(passage.id,), round=turn), extraction.answer.strip()
-    if extraction.probability >= ANSWERS and answer and not echoes(question, answer):
-        answer = asked_form(question, answer, passage.text)
+    reply, cell = Reply(passages=(passage.id,), round=turn), _cell(question, passage)
+    answer = cell or _whole(passage.text, extraction).strip()
+    probability = max(extraction.probability, SURE) if cell else extraction.probability
+    if probability >= ANSWERS and answer and not echoes(question, answer):
+        answer = cell or asked_form(question, answer, passage.text)
         reply = replace(reply, answer=answer, quote=_quote(passage, answer), certainty=extraction.certainty)
-    return PassageReading(passage=passage, reply=reply, answered=extraction.probability, by_model=False)
+    return PassageReading(passage=passage, reply=reply, answered=probability, by_model=False)
+
+
+def _cell(question: str, passage: Passage) -> str:
+    """Return the cell that a question asks for, of a passage that is a row of a table; empty elsewhere."""
+    return cell_of(question, passage.text) if is_row(passage.text) else ""
+
+
+def _whole(text: str, extraction: Extraction) -> str:
+    """Return what was read with the figures that it cuts: a date is not its last two digits."""
+    start, end = extraction.start, extraction.end
+    if text[start:end] != extraction.answer:
+        return extraction.answer
+    before, after = _FIGURE_END.search(text[max(0, start - 40) : start]), _FIGURE_START.match(text, end)
+    if extraction.answer[:1].isdigit() and before:
+        start -= len(before[0])
+    if extraction.answer[-1:].isdigit() and after:
+        end = after.end()
+    return text[start:end]
 
 
 def _quote(passage: Passage, answer: str) -> str:

@@ -26,10 +26,11 @@ from disputatio.reliability.source_weights import weight_of
 from disputatio.reliability.succession import Succession, best_claim
 from disputatio.strategies.disputation.kinds import is_of_the_kind
 from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.strategies.disputation.rows import is_row
 from disputatio.strategies.disputation.things import speaks_of_asked
-from disputatio.text import bare_words, stem
+from disputatio.text import bare_words, sentences, stem
 from disputatio.types import Passage
-from disputatio.values import canonical, contradicts, groups, matches
+from disputatio.values import canonical, contradicts, groups, matches, states
 from disputatio.versions.dates import is_later, iso_day, stated_date
 
 Feature = Literal[
@@ -54,7 +55,7 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
         "resemblance": (-2.1, 0.37),  # with any passage of another answer, where ranks are not trusted
     }
 )
-UNFIT: tuple[Feature, ...] = ("thing", "kind")  # by which a side may be no answer at all
+UNFIT: tuple[Feature, ...] = ("kind", "thing")  # by which a side may be no answer at all
 # The contest score: a second account weighs as much as a clear belief (debate.py).
 ACCOUNTS = 2.5
 NEWER = 0.3  # by which an earlier stated date lowers it: less than settles anything
@@ -299,8 +300,8 @@ def _dated(sides: Sequence[Side]) -> list[Side]:
 def _features(question: str, side: Side) -> dict[Feature, float]:
     """Return the features of a side that its own passages show: the best value of each among them."""
     values: dict[Feature, list[float]] = {
-        "lead": [_lead(question, passage) for passage in side.passages],
-        "prose": [_prose(passage.text) for passage in side.passages],
+        "lead": [_lead(question, reading) for reading in side.readings],
+        "prose": [prose for reading in side.readings if (prose := _prose(reading.passage.text)) is not None],
         "certainty": [
             reading.certainty
             for reading in side.readings
@@ -426,16 +427,48 @@ def _is_known(group: Sequence[Passage], reliabilities: Mapping[str, float]) -> b
     return any(passage.source in reliabilities for passage in group)
 
 
-def _lead(question: str, passage: Passage) -> float:
-    """Return the share of the question's content words that a passage begins with."""
+def _lead(question: str, reading: PassageReading) -> float:
+    """Return the share of the question's content words that a passage begins with, or that stand about its
+    answer: in the heading above, the sentence before and its own.
+    """
+    passage = reading.passage
     stems = content_stems(question)
+    if not stems:
+        return 1.0
     beginning = f"{passage.title} {passage.text}"[: OPENING + len(passage.title)]
-    return len(stems & {stem(word) for word in bare_words(beginning)}) / len(stems) if stems else 1.0
+    return max(_share(stems, beginning), _share(stems, _around(reading)))
 
 
-def _prose(text: str) -> float:
-    """Return the share of plain words: low in lists of links, tables and references."""
+def _share(stems: Collection[str], text: str) -> float:
+    """Return the share of stems that are in a text."""
+    words = {stem(word) for word in bare_words(text)}
+    return sum(each in words for each in stems) / len(stems)
+
+
+def _around(reading: PassageReading) -> str:
+    """Return the title, the heading, and the sentences in which a passage gives its answer."""
+    passage, before = reading.passage, ""
+    stating: list[str] = []
+    for first, last in sentences(passage.text):
+        sentence = passage.text[first:last]
+        if states(sentence, reading.answer):
+            stating = [before, sentence]
+            break
+        before = sentence
+    return " ".join([passage.title, passage.metadata.get("heading", ""), *stating])
+
+
+def _prose(text: str) -> float | None:
+    """Return the share of plain words: low in lists of links and references.
+
+    None where letters have no small form, as in Chinese, and for a row of a table.
+    """
+    if is_row(text):
+        return None
     words = text.split()
+    cased = sum(letter.islower() or letter.isupper() for letter in text)
+    if 2 * cased < sum(map(str.isalpha, text)):
+        return None
     return sum(word.isalpha() and word.islower() for word in words) / max(len(words), 1)
 
 
@@ -456,6 +489,8 @@ def _most_similar(
                     continue  # versions of one document are alike, and neither is an altered copy
                 if (claim := side.claimed.get(mine.passage.id)) and claim.newer.id == theirs.passage.id:
                     continue  # what claims the place of another text is the alteration, if one is
+                if is_row(mine.passage.text) and is_row(theirs.passage.text):
+                    continue  # rows of a table are alike and about different things
                 ignored = (question, mine.answer, theirs.answer)
                 similarity = content_similarity(mine.passage.text, theirs.passage.text, ignored)
                 if similarity > best:

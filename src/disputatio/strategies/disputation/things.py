@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from disputatio.strategies.disputation.rows import is_about_another, is_row
 from disputatio.text import sentences, stem
 from disputatio.types import Passage
 from disputatio.values import states
@@ -61,6 +62,28 @@ per play plays released say says set that the their there they this was were wha
 with work works would year years
 """
 _NO_NOUNS = frozenset(_NO_NOUNS_WORDS.split())
+# Attributes and groups that have few names, as questions and as texts name them: what never mentions one does not
+# speak of it.
+_MENTIONED = tuple(
+    (re.compile(asked, re.IGNORECASE), re.compile(f"{asked}|{also}", re.IGNORECASE))
+    for asked, also in (
+        (
+            r"salary|salaries|\bwages?\b|gehalt|工资|薪",
+            r"\bpaid\b|\bpays?\b|\bearns?\b|remunerat|compensat|lohn|verdien",
+        ),
+        (
+            r"\b(?:tele)?phone\s+(?:number|extension)|telefonnummer|电话",
+            r"phone|\btel\b|\bcall|extension|telefon|durchwahl",
+        ),
+        (r"\be-?mail\s+address|邮箱", r"e-?mail|\S@\S"),
+        (r"\bbatter(?:y|ies)\b|\bakku|电池", r"charg|\bcells?\b|batterie"),
+        (r"\bwarranty\b|\bgarantie|保修", r"warrant|guarantee|gewährleistung"),
+        (r"\bapprentices?\b|auszubildende|学徒", r"apprentic|trainee|auszubild|\bazubi"),
+        (r"\binterns?\b|praktikant|实习", r"\bintern(?:s|ships?)?\b|praktik"),
+        (r"\bcontractors?\b|\bfreelancers?\b", r"contractor|freelanc|self-employed"),
+        (r"\bpart-?time(?:rs?)?\b|teilzeit|兼职", r"part-?time"),
+    )
+)
 _FOLDED = re.compile(r"[\W_]+")
 _GERMAN = re.compile(
     r"\b(?:der|die|das|ist|wie|wer|wann|wo|welche[rs]?|und|für|im|den|dem|des|ein|eine)\b", re.IGNORECASE
@@ -94,13 +117,15 @@ def speaks_of_asked(question: str, answer: str, passage: Passage) -> bool | None
     >>> row = Passage(text="Pump: X210; Weight: 14 kg.")
     >>> speaks_of_asked("What does the X200 weigh?", "14 kg", row)
     False
-    >>> speaks_of_asked("What does the X210 weigh?", "14 kg", row), speaks_of_asked("What is it?", "14 kg", row)
+    >>> speaks_of_asked("What does the X210 weigh?", "14 kg", row), speaks_of_asked("Who?", "14 kg", Passage(text="No."))
     (True, None)
     """
     told = [
         *(_tells(thing, answer, passage) for thing in _asked(question)),
         _tells_year(question, answer, passage),
         _tells_name(question, passage),
+        False if is_about_another(question, passage.text) else None,
+        _tells_attribute(question, passage),
     ]
     if False in told:
         return False
@@ -202,6 +227,13 @@ def _tells_name(question: str, passage: Passage) -> bool | None:
     return False if any(_has_rival(name, text) for name in names) else None
 
 
+def _tells_attribute(question: str, passage: Passage) -> bool | None:
+    """Return False where a question asks for an attribute, or of a group, that a passage never mentions."""
+    text = f"{_head(passage)} {passage.text}"
+    missing = any(asked.search(question) and not named.search(text) for asked, named in _MENTIONED)
+    return False if missing else None
+
+
 def _has_rival(name: tuple[str, ...], text: str) -> bool:
     """Return whether a text has the last word of a name after another capital word, and never after the first."""
     if len(name) != 2 or name[1].isupper():
@@ -209,17 +241,6 @@ def _has_rival(name: tuple[str, ...], text: str) -> bool:
     before = re.findall(rf"(\w[\w’'-]*)\s+{re.escape(name[-1])}\b", text)
     others = [word for word in before if word[0].isupper() and word.casefold() not in _NO_NAMES]
     return bool(others) and len(others) == len(before)
-
-
-def is_row(text: str) -> bool:
-    """Return whether a text is a row of a table, written out.
-
-    >>> is_row("Pump: X210; Weight: 14 kg."), is_row("He said: go; and they went.")
-    (True, False)
-    """
-    line = text.strip()
-    cells = line.rstrip(".").split("; ")
-    return "\n" not in line and len(cells) > 1 and sum(": " in cell for cell in cells) > len(cells) / 2
 
 
 def _folded(word: str) -> str:
