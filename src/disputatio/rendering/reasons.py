@@ -141,7 +141,7 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
 _WEAK: Mapping[str, str] = MappingProxyType(
     {
         "votes": "no other source supports it",
-        "lead": "neither its beginning nor what stands about the answer names what is asked about",
+        "lead": "its passage is about another subject",
         "certainty": "the model was unsure when it read it",
         "answered": "its passage hardly answers the question",
         "kind": "it is not of the kind that the question asks for",
