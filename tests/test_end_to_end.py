@@ -29,7 +29,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
     corpus = ROOT / "examples" / "disagreement" / "sources"
     run = disputatio("ingest", corpus, "--index", "town.index", "--embedder", "none", "--json", cwd=folder)
     assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout)["added"] == 12
+    assert json.loads(run.stdout)["added"] == 14
     return folder
 
 

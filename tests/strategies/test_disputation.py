@@ -427,7 +427,7 @@ def test_the_trace_has_by_how_much_belief_and_debate_moved_a_side() -> None:
 
 def test_an_answer_that_won_by_its_date_has_no_certificate() -> None:
     town = [
-        replace(passage, date=date, date_origin="stated", owner="town")
+        replace(passage, date=date, date_origin="stated")
         for passage, date in zip(EQUALS, ("2020", "2010"), strict=True)
     ]
     answer = answered(Agents(), town, order=False, belief=False)

@@ -29,6 +29,7 @@ from disputatio.cli.search import search
 from disputatio.cli.serve import serve
 from disputatio.cli.simulate import simulate
 from disputatio.cli.sources import calibrate, sources
+from disputatio.cli.stale import stale
 from disputatio.cli.strategies import strategies
 from disputatio.errors import DisputatioError
 
@@ -46,6 +47,7 @@ app.command()(mcp)
 app.command()(calibrate)
 app.command()(sources)
 app.command()(check)
+app.command()(stale)
 app.command()(simulate)
 app.command()(strategies)
 app.command()(demo)

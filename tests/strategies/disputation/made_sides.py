@@ -47,18 +47,13 @@ def side(
     kinship: float = 0.0,
     passages: int = 1,
     independent_votes: Sequence[tuple[str, float]] = (),
-    owner: str = "",
 ) -> Side:
-    """Return a weighed side: each of its passages in words of its own, from a source of its own.
-
-    All that are dated have one owner, unless another one is named.
-    """
+    """Return a weighed side: each of its passages in words of its own, from a source of its own."""
     read = [
         reading(
             answer,
             f"It is {answer} and no other, says page {n} of the {answer} papers.",
             source=f"{answer}/{n}",
-            owner=owner or ("registry" if date else ""),
             title=title,
             date=date,
             subject=subject,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,17 +115,15 @@ def test_copies_and_one_owner_are_one_vote() -> None:
 
 def test_of_two_equal_sides_the_newer_stands_and_the_older_is_called_outdated() -> None:
     answers, conflict = decide(
-        stated("5,930", "The population of Tarnwick was 5,930.", source="a", date="1998-06-01", owner="town"),
-        stated(
-            "4,180", "In Tarnwick lives a population of 4,180.", source="b", date="2021-11-30", owner="town"
-        ),
+        stated("5,930", "The population of Tarnwick was 5,930.", source="a", date="1998-06-01"),
+        stated("4,180", "In Tarnwick lives a population of 4,180.", source="b", date="2021-11-30"),
     )
     assert answers == ("4,180",)
     assert conflict.kind == "outdated"
-    assert position(conflict, "5,930").cause.kind == "superseded"
-    assert position(conflict, "4,180").cause.kind == "in_force"
+    assert position(conflict, "5,930").cause.kind == "older"
+    assert position(conflict, "4,180").cause.kind == "newest"
     reason = position(conflict, "5,930").reason
-    assert "a later version says 4,180 (2021-11-30 after 1998-06-01)" in reason
+    assert "last dated 1998-06-01, older than 4,180 (2021-11-30)" in reason
 
 
 def test_a_year_is_neither_older_nor_newer_than_a_month_of_it() -> None:
@@ -472,13 +472,14 @@ def test_clearly_better_odds_decide_and_the_reason_says_how_likely_each_was() ->
 
 def test_a_date_against_none_decides_nothing() -> None:
     for dated in (side("7", date="1931"), side("7", date="2021", log_odds=3.0)):
-        resolved = by_answer(dated, side("9", owner="registry"))
+        resolved = by_answer(dated, side("9"))
         assert {each.verdict for each in resolved.values()} == {"unresolved"}
 
 
-def test_a_later_date_of_another_publisher_decides_nothing() -> None:
-    honest, planted = side("7", date="2021", owner="town"), side("9", date="2031", owner="stranger")
+def test_a_date_that_is_still_to_come_decides_nothing() -> None:
+    honest, planted = side("7", date="2021"), replace(side("9", date="2031"), today="2026-11-24")
     assert {each.verdict for each in by_answer(honest, planted).values()} == {"unresolved"}
+    assert by_answer(honest, side("9", date="2025"))["9"].verdict == "accepted"
 
 
 def test_an_older_side_that_was_outvoted_is_misinformation_not_outdated() -> None:

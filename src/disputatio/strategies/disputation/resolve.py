@@ -2,7 +2,7 @@
 
 No model decides here. A side stands if its own log-odds are even or better (`sides`). Of two that stand, are about the
 same thing and differ in the answer, the one with more independent sources wins (near copies of a text are one; Dong et
-al. 2009), then the newer of one publisher, then the one with the better contest score; different things keep their own
+al. 2009), then the newer, then the one with the better contest score; different things keep their own
 answers. Before all that, a side whose documents are superseded by those of another one falls to it, whatever votes it has.
 
 A planted text often reads better than a true one, so a short lead is open to doubt (`sides_in_doubt`): the sides that it
@@ -26,11 +26,11 @@ from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.sides import Feature, Side, successor_of, unfit, weakest
 from disputatio.text import bare_words
 from disputatio.types import Conflict, ConflictKind, Position, PositionVerdict
-from disputatio.versions.dates import known_day
+from disputatio.versions.dates import is_later, known_day
 from disputatio.versions.families import family_names
 
 # The steps that move a side after it is weighed, and the cause if it falls by one.
-MOVED: Mapping[str, str] = MappingProxyType({"belief": "disbelieved", "debate": "yielded", "date": "older"})
+MOVED: Mapping[str, str] = MappingProxyType({"belief": "disbelieved", "debate": "yielded"})
 SIMILARITIES: tuple[Feature, ...] = ("kinship", "resemblance")
 ALIKE = 0.8  # similarity from which two passages are taken to be about the same thing
 TIED = 1e-9  # log-odds apart: the rounding of a tie
@@ -266,12 +266,18 @@ def newest(side: Side) -> str:
 
 
 def is_newer(side: Side, rival: Side) -> bool:
-    """Return whether a publisher says one thing later than another; never by an undated document."""
+    """Return whether one is newer than another, never by a date against none.
+
+    Of one publisher all dates count that tell; between publishers those of records and persons, since words and
+    names of files are written by anybody.
+    """
     return _has_later(side, rival) and not _has_later(rival, side)
 
 
 def _has_later(side: Side, rival: Side) -> bool:
-    return any(is_later_published(mine, theirs) for mine in side.passages for theirs in rival.passages)
+    return is_later(side.stated_day, rival.stated_day) or any(
+        is_later_published(mine, theirs) for mine in side.passages for theirs in rival.passages
+    )
 
 
 def support_of(side: Side, rivals: Sequence[Side] = ()) -> Support:

@@ -32,6 +32,7 @@ from disputatio.text import bare_words, sentences, stem
 from disputatio.types import Passage
 from disputatio.values import canonical, contradicts, groups, matches, states
 from disputatio.versions.dates import is_later, iso_day, stated_date
+from disputatio.versions.families import UNVERIFIED
 
 Feature = Literal[
     "votes", "lead", "certainty", "prose", "answered", "kind", "thing", "kinship", "resemblance"
@@ -58,7 +59,6 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
 UNFIT: tuple[Feature, ...] = ("kind", "thing")  # by which a side may be no answer at all
 # The contest score: a second account weighs as much as a clear belief (debate.py).
 ACCOUNTS = 2.5
-NEWER = 0.3  # by which an earlier stated date lowers it: less than settles anything
 READING = 0.2  # of the log-odds below even that its passages answer at all
 
 
@@ -70,8 +70,9 @@ class Side:
     sources has one, and `declared` how much of them comes of tiers that people gave documents. `log_odds` is that
     its passages answer the question, computed from `features`.
     `most_similar` is the reading with another answer that one of its own is most similar to; `moved` is by how
-    much date, belief and debate moved its contest score. `superseded` has the passages, by id, whose place a
-    document with another answer takes, `claimed` those of which one only says so.
+    much belief and debate moved its contest score. `superseded` has the passages, by id, whose place a
+    document with another answer takes, `claimed` those of which one only says so; `today` is the day after which
+    no date counts.
     """
 
     answer: str
@@ -85,6 +86,13 @@ class Side:
     most_similar: PassageReading | None = None
     superseded: Mapping[str, Succession] = field(default_factory=dict)
     claimed: Mapping[str, Succession] = field(default_factory=dict)
+    today: str = ""
+
+    @property
+    def stated_day(self) -> str:
+        """The latest date that a record or a person states of its passages; that of an upload is none."""
+        days = [iso_day(stated_date(each)) for each in self.passages if each.owner != UNVERIFIED]
+        return max((day for day in days if not is_later(day, self.today)), default="")
 
     @property
     def is_superseded(self) -> bool:
@@ -227,7 +235,7 @@ def weigh(
             most_similar=most_similar,
         )
         weighed.append(replace(voted, declared=declared_part(voted, voting, reliabilities, alike)))
-    return _dated(_lifted(weighed))
+    return _lifted(weighed)
 
 
 def _with_successions(sides: Sequence[Side], day: str) -> list[Side]:
@@ -239,7 +247,7 @@ def _with_successions(sides: Sequence[Side], day: str) -> list[Side]:
         known = {name: claim for name, claim in claims.items() if claim is not None}
         believed = {name: claim for name, claim in known.items() if claim.believed}
         others = {name: claim for name, claim in known.items() if not claim.believed}
-        with_claims.append(replace(side, superseded=believed, claimed=others))
+        with_claims.append(replace(side, superseded=believed, claimed=others, today=day))
     return with_claims
 
 
@@ -281,20 +289,6 @@ def _lifted(sides: Sequence[Side]) -> list[Side]:
         if (number := successor_of(side, sides)) is not None:
             odds[number] = max(odds[number], side.log_odds)
     return [replace(side, log_odds=value) for side, value in zip(sides, odds, strict=True)]
-
-
-def _dated(sides: Sequence[Side]) -> list[Side]:
-    """Return the sides, those moved a little that state an earlier date than a document of another publisher.
-
-    That alone settles nothing: anybody can write a date.
-    """
-    days = [max((iso_day(stated_date(passage)) for passage in side.passages), default="") for side in sides]
-    return [
-        replace(side, moved={**side.moved, "date": -NEWER})
-        if any(is_later(d, days[n]) for d in days)
-        else side
-        for n, side in enumerate(sides)
-    ]
 
 
 def _features(question: str, side: Side) -> dict[Feature, float]:
