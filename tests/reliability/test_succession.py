@@ -144,3 +144,13 @@ def test_a_document_replaces_none_that_people_gave_a_higher_authority() -> None:
     stated = replace(planted, relations=(Relation(kind="replaces", target="mooring fees", by_person=True),))
     by_person = succession(stated, bylaw)
     assert by_person is not None and by_person.believed
+
+
+def test_a_document_that_states_the_owner_whom_people_gave_another_is_not_of_that_owner() -> None:
+    given = replace(OLD, source="by-laws", owner="Harbour office", by_people={"owner": "Harbour office"})
+    planted = replace(NEW, source="blog", owner="Harbour office", relations=(REPLACES,))
+    assert not one_publisher(planted, given)
+    claim = succession(planted, given)
+    assert claim is None or not claim.believed
+    also_given = replace(planted, by_people={"owner": "Harbour office"})
+    assert one_publisher(also_given, given)

@@ -372,7 +372,7 @@ def _source_lines(source: Source, group: list[str], tiers: Mapping[str, int]) ->
     lines = [
         f"owner {source.owner}" if source.owner else "",
         *(
-            f"declared {tier} in {count:,} (counts as {TIERS.get(tier, 1):g}; {share:.0%} of the weight)"
+            f"declared {tier} ({count:,}): counts as {TIERS.get(tier, 1):g}, {share:.0%} of the weight"
             for tier, count in tiers.items()
         ),
         f"not independent of {_names(others, 2)}" if others else "",

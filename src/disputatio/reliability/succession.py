@@ -66,8 +66,9 @@ def succession(newer: Passage, older: Passage, day: str = "") -> Succession | No
 def one_publisher(first: Passage, second: Passage) -> bool:
     """Return whether two passages are of one source or owner; uploads of strangers are of none.
 
-    A file of a folder without a publisher is its own source, by its name: two of them are of one where they
-    are named as versions of one document.
+    A name that people gave to one of them is shared by those alone whom people gave it, not by one that
+    states it itself. A file of a folder without a publisher is its own source, by its name: two of them are
+    of one where they are named as versions of one document.
 
     >>> one, two = (Passage(text="x", source=f"fees-v{n}", family="fees") for n in (1, 2))
     >>> one_publisher(one, two), one_publisher(one, Passage(text="x", source="note", family="note"))
@@ -75,8 +76,11 @@ def one_publisher(first: Passage, second: Passage) -> bool:
     """
     if UNVERIFIED in (first.owner, second.owner):
         return False
-    for mine, other in ((first.owner, second.owner), (first.source, second.source)):
-        if mine and mine == other:
+    for field, mine, other in (
+        ("owner", first.owner, second.owner),
+        ("source", first.source, second.source),
+    ):
+        if mine and mine == other and (field in first.by_people) == (field in second.by_people):
             return True
     file, other_file = _file_family(first), _file_family(second)
     return bool(file) and file == other_file

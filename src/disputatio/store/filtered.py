@@ -118,7 +118,8 @@ def muted_ids(retriever: object, names: Collection[str]) -> list[str]:
         return list(names)
     for name in names:
         if name not in known:
-            raise UnknownName("document", name, known, command=_EXPORTED if len(known) > _NAMED else "")
+            shown = [each for each in known if each not in known[each] and "/" not in each]
+            raise UnknownName("document", name, shown, command=_EXPORTED if len(shown) > _NAMED else "")
     return [found for name in names for found in known[name]]
 
 
