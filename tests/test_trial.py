@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import sys
 from pathlib import Path
 
@@ -81,7 +82,10 @@ def test_a_gguf_file_cannot_ask_for_memory_or_depth(tmp_path: Path) -> None:
     nested = (9).to_bytes(4, "little") + (1).to_bytes(8, "little")
     at = sound.index(b"nested") + 6 + 4
     deep = sound[:at] + nested * 5_000 + sound[at:]
-    for raw in (wide, deep):
+    of_v = b"v" + struct.pack("<IQI", 1, 8, 0)
+    far = sound.replace(of_v + struct.pack("<Q", 192), of_v + b"\xff" * 8)
+    assert far != sound
+    for raw in (wide, deep, far):
         file.write_bytes(raw)
         with pytest.raises(InputError):
             gguf.holds_unreadable(file)

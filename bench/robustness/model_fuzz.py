@@ -27,7 +27,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.robustness.reader_fuzz import mutate
-from disputatio.encoder.model import SHIPPED, EncoderModel
+from disputatio.encoder.model import SHIPPED, EncoderModel, tokenizer_of
 from disputatio.errors import DisputatioError
 from disputatio.store.embed import OnnxEmbedder
 
@@ -117,6 +117,9 @@ def kinds() -> dict[str, tuple[bytes, Callable[[Path, bytes], None]]]:
 
         return load
 
+    def tokenizer(_: Path, raw: bytes) -> None:
+        tokenizer_of(raw, 64).encode_batch([("The ferry crossed in 1887.", "A ferry.")])
+
     def ir(folder: Path, raw: bytes) -> None:
         for name, content in encoder.items():
             (folder / name).write_bytes(content)
@@ -132,7 +135,7 @@ def kinds() -> dict[str, tuple[bytes, Callable[[Path, bytes], None]]]:
 
     return {
         "ONNX": (onnx_file(), embedder("model.onnx")),
-        "tokenizer": (tokenizer_file(), embedder("tokenizer.json")),
+        "tokenizer": (tokenizer_file(), tokenizer),
         "GGUF": (gguf_file(), gguf),
         "IR": (encoder["encoder.xml"], ir),
     }

@@ -138,6 +138,37 @@ def test_five_hundred_hostile_passages_do_nothing(tab: Visit, page: Page, server
     assert tab.errors == []
 
 
+COLLECT = """
+window.violations = [];
+document.addEventListener('securitypolicyviolation', event =>
+  window.violations.push(`${event.violatedDirective}: ${event.blockedURI} ${event.sample}`));
+"""
+
+
+def test_the_policy_reports_no_violation_by_hostile_text_and_one_by_a_sink(
+    tab: Visit, page: Page, server: Served
+) -> None:
+    server.service.answers.keep("aforged", forged())
+    page.add_init_script(COLLECT)
+    page.reload()
+    for screen in ("answer/aforged", "sources", "documents", ""):
+        tab.go(screen)
+        tab.painted()
+    tab.go("answer/aforged")
+    page.wait_for_selector(".verdict")
+    page.locator(".position .quiet-button").evaluate_all("all => all.forEach(each => each.click())")
+    page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true })")
+    tab.painted()
+    assert page.evaluate("window.violations") == []
+    assert page.evaluate("window.hit") is None
+    # What text could do if it became markup is refused, and reported: the collector works.
+    page.evaluate("() => { try { document.body.innerHTML = '<img src=x onerror=window.hit=1>' } catch {} }")
+    page.evaluate("() => { const s = document.createElement('img'); s.src = 'http://evil.example/x.png';"
+                  " document.body.append(s) }")  # fmt: skip
+    page.wait_for_function("window.violations.length >= 2")
+    assert page.evaluate("window.hit") is None
+
+
 def test_a_word_of_a_megabyte_breaks_nothing(tab: Visit, page: Page, server: Served) -> None:
     word = "w" * 1_000_000
     text = f"{word} The lighthouse was designed by Ingrid Vasmer. {word}"

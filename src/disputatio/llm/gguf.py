@@ -70,6 +70,8 @@ def rewrite(path: Path, target: Path) -> None:
             step = _AT_A_TIME * _Q5_BYTES
             for at in range(0, tensor.size, step):
                 piece = file.read(min(step, tensor.size - at))
+                if len(piece) < min(step, tensor.size - at):
+                    raise InputError(f"{path}: a GGUF file that breaks off in its tensors")
                 out.write(q8_0(piece) if tensor.kind == _Q5_0 else piece)
             written = out.tell() - begun
             out.write(b"\0" * (_padded(written, layout.alignment) - written))
@@ -134,6 +136,8 @@ def _layout(file: IO[bytes], path: Path) -> _Layout:
     ends = sorted({start for _, _, _, start in headers} | {end - data})
     described = []
     for name, shape, kind, start in headers:
+        if start > end:
+            raise InputError(f"{path}: a GGUF file that breaks off before its tensors")
         size = next((after for after in ends if after > start), start) - start
         if kind == _Q5_0:
             count = 1
