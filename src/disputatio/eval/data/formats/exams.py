@@ -200,7 +200,7 @@ FORMATS = (
     ),
     Format(
         name="legalbench_examples",
-        description="example rows of all tasks of legal reasoning, in one file (LegalBench)",
+        description="example rows of all tasks of legal reasoning (LegalBench)",
         origin="Guha et al. 2023, arXiv:2308.11462; github.com/HazyResearch/legalbench",
         licence="by task, as its README says (most CC BY 4.0)",
         shape=f"JSON lines, and {TASKS} beside them",
