@@ -244,7 +244,11 @@ class _Kept:
                 {
                     *(root(word, language) for word in written),
                     *(word.replace("-", "") for word in written),
-                    *(f"{label}\x1f{of}" for label, of in pairwise(written) if label in LABELS),
+                    *(
+                        f"{label}\x1f{of}"
+                        for label, of in pairwise(written)
+                        if label in LABELS or of.isdigit()
+                    ),
                 }
             )
             _keep(self._words, document, words)

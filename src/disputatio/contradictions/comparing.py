@@ -341,7 +341,7 @@ def _other_subject(
 def _subject(fact: Fact, other: Fact, common: Collection[str]) -> set[str]:
     """Return the words of title and headings that name a subject and that the other does not have."""
     everything = {*other.words, *other.near, *other.around, *fact.words}
-    return {word for word in fact.around if word not in everything} - TITLES - GENERIC_ROOTS - set(common)
+    return {word for word in fact.titled if word not in everything} - TITLES - GENERIC_ROOTS - set(common)
 
 
 def _limits(fact: Fact, alone: dict[str, float], other: Fact) -> set[str]:

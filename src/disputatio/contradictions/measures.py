@@ -227,7 +227,7 @@ def _tokens(text: str, comma: bool | None) -> Iterator[Token]:
 
 def _is_named(token: Token, text: str) -> bool:
     """Return whether a number after a token may be part of a name, as in "Windows 11"."""
-    capital = token.kind == "word" and token.start > 0 and token.text[0].isupper()
+    capital = token.kind == "word" and token.text[0].isupper()
     return capital and text[token.end : token.end + 1] == " " and token.text.casefold() not in STOP
 
 

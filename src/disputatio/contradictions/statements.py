@@ -20,6 +20,7 @@ from disputatio.contradictions.measures import Measure, Token, tokens_of
 from disputatio.contradictions.units import BULLET, LEAD, Unit, cells_of, label_of
 from disputatio.contradictions.vocabulary import (
     ABOUT_DOCUMENT,
+    ACTS,
     ANAPHORIC,
     ATTRIBUTES,
     CONDITION,
@@ -90,11 +91,11 @@ class Fact:
     """One thing that a statement states, at `start:end` of its document, with the words that say of what.
 
     `words` are its own, the subject's and the attribute's (`written` as they stand there); `scope` those of
-    them that limit it ("for
-    apprentices"); `before` maps a word to the one after it; `near` has the words around: the rest of the
-    sentence, heading and title. `codes` are model numbers and the like, `names` words with a capital,
-    `periods` years and quarters it is about. `head` is the first word that names what is measured (a fee, a
-    length); `weak` says that its own words name no subject.
+    them that limit it ("for apprentices"); `before` maps a word to the one after it; `near` has the words
+    around: the rest of the sentence, heading and title, which `titled` has without questions. `codes` are
+    model numbers and the like, `names` words with a capital, `periods` years and quarters it is about. `head`
+    is the first word that names what is measured (a fee, a length); `weak` says that its own words name no
+    subject.
     """
 
     kind: FactKind
@@ -112,6 +113,7 @@ class Fact:
     raw: frozenset[str] = frozenset()
     near: frozenset[str] = frozenset()
     around: frozenset[str] = frozenset()
+    titled: frozenset[str] = frozenset()
     codes: frozenset[str] = frozenset()
     around_codes: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
@@ -150,6 +152,7 @@ class _Around:
     headings: list[str] = field(default_factory=list)
     lead: str = ""
     words: frozenset[str] = frozenset()
+    titled: frozenset[str] = frozenset()
     codes: frozenset[str] = frozenset()
     periods: frozenset[str] = frozenset()
     raw: frozenset[str] = frozenset()
@@ -191,6 +194,7 @@ def _around(title: str, above: str, language: str) -> _Around:
         if len(_AROUND) > 5_000:
             _AROUND.clear()
         headings, _, before = above.partition(LEAD)
+        stated = " / ".join(part for part in headings[:600].split(" / ") if not part.endswith("?"))
         parts = [tokens_of(part) for part in (_TITLE_NOISE.sub("", title)[:200], headings[:600], before)]
         tokens = [token for part in parts for token in part]
         words = [token for token in tokens if token.kind == "word"]
@@ -198,6 +202,7 @@ def _around(title: str, above: str, language: str) -> _Around:
             language=language,
             comma=None,
             words=frozenset(_roots(words, language)),
+            titled=frozenset(_roots([*parts[0], *tokens_of(stated)], language)),
             codes=_codes(parts[1]) or _codes(parts[0]) or _codes(parts[2]),
             periods=_periods([*parts[0], *parts[1]]),
             raw=frozenset(token.text.casefold() for token in words),
@@ -371,7 +376,7 @@ def _fact(
     if at is not None and at.value and at.value.noun and at.value.of == "count":
         words.setdefault(root(at.value.noun, language), at.value.noun)
     roots.sort()
-    head = next((form for _, form in roots if form in ATTRIBUTES), "")
+    head = next((form for _, form in roots if form in ATTRIBUTES - ACTS), "")
     before = tuple((first, second) for (_, first), (_, second) in pairwise(roots))
     near = frozenset(_roots(tokens, language)) - set(words)
     capital = language == "german"
@@ -402,6 +407,7 @@ def _fact(
         raw=raw,
         near=near,
         around=around.words,
+        titled=around.titled,
         codes=_codes(tokens),
         around_codes=around.codes,
         names=names,
@@ -612,7 +618,7 @@ def _cell(
         base,
         codes=codes,
         periods=_periods(subject),
-        head=next((form for form in _roots(named, language) if form in ATTRIBUTES), ""),
+        head=next((form for form in _roots(named, language) if form in ATTRIBUTES - ACTS), ""),
         weak=not extra,
         value_start=start,
         value_end=end,

@@ -18,7 +18,7 @@ _LABEL = re.compile(r"(?:[-*•–]\s+)?(?P<key>[^\W_][^:|\n.!?;]{0,58}?)\s?:\s+
 _VERB = re.compile(r"\b(?:is|are|was|were|ist|sind|war|est|sont|es|son)$", re.IGNORECASE)
 BULLET = re.compile(r"(?:[-*•–▪◦]|\(?\d{1,3}[.)]|\(?[a-z]\))\s+")
 _ABBREVIATED = re.compile(
-    r"(?:\b(?:e\.g|i\.e|cf|vs|No|Nr|Art|Abs|approx|ca|max|min|incl|excl|Dr|Mr|Mrs|Ms|St|Prof|z\.B|bzw|Ltd|Inc|Co|Fig)|\b[A-Z])\.$"
+    r"(?:\b(?:e\.g|i\.e|cf|vs|No|Nr|Art|Abs|approx|ca|max|min|incl|excl|Dr|Mr|Mrs|Ms|St|Prof|z\.B|bzw|Ltd|Inc|Co|Fig)|(?:^|\s)[A-Z])\.$"
 )
 _ORDINAL_DAY = re.compile(r"(?:^|\s)\d{1,2}\.$")  # "am 3. März", which ends no sentence
 
