@@ -22,7 +22,8 @@ from disputatio.types import Answer, Claim, Conflict, Passage, Position, Reading
 from disputatio.values import states
 
 _REPORTED = re.compile(
-    r"^(?:according to the passage,?|the passage (?:\w+ly )?(?:states|says|mentions|reports|shows) that)\s+",
+    r"^(?:according to the passage,?|the passage (?:[a-z]{0,3}\d[\w-]{0,20} )?(?:\w+ly )?"
+    r"(?:states|says|mentions|reports|shows) that)\s+",
     re.IGNORECASE,
 )
 
@@ -214,6 +215,8 @@ def as_statement(explanation: str) -> str:
 
     >>> as_statement("The passage clearly states that the pier was built in 1901.")
     'The pier was built in 1901.'
+    >>> as_statement("The passage a68795 states that it rained.")
+    'It rained.'
     """
     bare = _REPORTED.sub("", explanation, count=1)
     return bare[:1].upper() + bare[1:]

@@ -26,12 +26,12 @@ from rich.text import Text
 from disputatio.attribution.citations import render
 from disputatio.events import Event, Found, IndexUnsearched, Read, Round, Stale, Unchecked, Unestimated
 from disputatio.rendering.wording import (
-    abstention_line,
     certified,
     claimed_line,
     conflict_line,
     cost,
     count,
+    headline,
     quoted_from,
     read_from,
     sources_line,
@@ -286,7 +286,7 @@ def _unestimated(event: Unestimated) -> str:
 
 def _show_head(out: Console, answer: Answer) -> None:
     """Print the question, and the answers or the reason for none, in a box."""
-    head = "; ".join(answer.answers) or f"No answer: {abstention_line(answer)}"
+    head = headline(answer)
     question = " ".join(answer.question.split())
     title = plain(question) if len(question) <= out.width - 8 else None
     if title is None:

@@ -16,6 +16,7 @@ from disputatio.attribution.citations import escape_marks
 from disputatio.rendering import plain
 from disputatio.rendering.reasons import reason
 from disputatio.rendering.wording import (
+    STRENGTHS,
     abstention_line,
     certified,
     claimed_line,
@@ -94,7 +95,8 @@ def _isolated(text: str) -> str:
 def _answer_parts(answer: Answer) -> Iterator[str]:
     yield f'<p style="{_SMALL}">{_isolated(answer.question)}</p>'
     if answer.answers:
-        answers = "; ".join(map(_isolated, answer.answers))
+        sureness = next((word for bound, word in STRENGTHS if (answer.confidence or 1.0) >= bound), "")
+        answers = sureness + "; ".join(map(_isolated, answer.answers))
         sure = "" if answer.confidence is None else f' <span style="{_SMALL}">{answer.confidence:.0%}</span>'
         yield f'<p style="font-size:1.3em"><b>{answers}</b>{sure}</p>'
     else:

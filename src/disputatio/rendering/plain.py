@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from disputatio.rendering.reasons import reason
 from disputatio.rendering.wording import (
-    abstention_line,
     certified,
     claimed_line,
     conflict_line,
     cost,
+    headline,
     looked_for,
     quoted_from,
     read_from,
@@ -50,7 +50,7 @@ def aligned(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _answer_lines(answer: Answer) -> Iterator[str]:
-    yield one_line("; ".join(answer.answers) or f"No answer: {abstention_line(answer)}")
+    yield one_line(headline(answer))
     if answer.text:
         yield ""
         yield _wrapped("", answer.text)

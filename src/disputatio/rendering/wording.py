@@ -35,6 +35,12 @@ CONFLICTS: Mapping[ConflictKind, str] = {
     "opinion": "the passages give opinions",
     "unresolved": "the passages disagree, and nothing settles it",
 }
+STRENGTHS = (
+    (0.85, ""),
+    (0.6, "Likely: "),
+    (0.35, "Possibly: "),
+    (0.0, "Doubtful: "),
+)  # from which confidence
 APART = "one answer stands; what the other passages say does not answer the question"
 NEAREST = "none of them answers the question; this came nearest"
 NOTHING_FOUND = "nothing was found for the question"
@@ -44,6 +50,18 @@ _WARNINGS: Mapping[CitationVerdict, str] = {
     "unsupported": "unsupported",
     "contradicted": "contradicted by what it cites",
 }
+
+
+def headline(answer: Answer) -> str:
+    """Return the answers, as sure as they are, or why there is none.
+
+    >>> headline(Answer(question="?", answers=("7",), confidence=0.95)), headline(Answer(question="?",
+    answers=("7",), confidence=0.5)) ('7', 'Possibly: 7')
+    """
+    if not answer.answers:
+        return f"No answer: {abstention_line(answer)}"
+    sure = next((word for bound, word in STRENGTHS if (answer.confidence or 1.0) >= bound), "")
+    return f"{sure}{'; '.join(answer.answers)}"
 
 
 def conflict_line(answer: Answer) -> str:
