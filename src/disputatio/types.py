@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from disputatio.causes import Cause
 from disputatio.serialisation import Serialisable, fields_of
+from disputatio.text import gives_orders
 
 Abstention = Literal["no_evidence", "conflict", "fault"]
 ConflictKind = Literal["none", "ambiguity", "misinformation", "outdated", "opinion", "unresolved"]
@@ -135,9 +136,12 @@ class Passage(Serialisable):
     metadata: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as JSON values, and the page beside them where the metadata names one."""
+        """Return all fields as JSON values, the page beside them where the metadata names one, and
+        `gives_orders` where the text tells its reader what to answer.
+        """
         page = self.metadata.get("page")
-        return fields_of(self) | ({"page": page} if page is not None else {})
+        orders = {"gives_orders": True} if gives_orders(self.text) else {}
+        return fields_of(self) | ({"page": page} if page is not None else {}) | orders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from disputatio.attribution.citations import escape_marks
-from disputatio.text import one_line
+from disputatio.text import gives_orders, one_line
 from disputatio.types import (
     Abstention,
     Answer,
@@ -41,6 +41,7 @@ STRENGTHS = (
     (0.35, "Possibly: "),
     (0.0, "Doubtful: "),
 )  # from which confidence
+ORDERS = "gives instructions to its reader: planted?"  # after the origin of a quote
 APART = "one answer stands; what the other passages say does not answer the question"
 NEAREST = "none of them answers the question; this came nearest"
 NOTHING_FOUND = "nothing was found for the question"
@@ -131,7 +132,8 @@ def quoted_from(citation: Citation, passages: Iterable[Passage]) -> tuple[str, s
     passage = next((passage for passage in passages if passage.id == citation.passage), Passage(text=""))
     page = passage.metadata.get("page", "")
     place = (citation.source or citation.passage) + (f", page {page}" if page else "")
-    return escape_marks(f"{place}, {dated}" if (dated := dated_line(passage)) else place), passage.url
+    place += f", {dated}" if (dated := dated_line(passage)) else ""
+    return escape_marks(place + (f" ({ORDERS})" if gives_orders(passage.text) else "")), passage.url
 
 
 def dated_line(passage: Passage) -> str:

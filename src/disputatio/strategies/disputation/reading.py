@@ -56,6 +56,7 @@ MAX_TOKENS = 80
 ANSWERS = 0.5  # the probability from which a passage is taken to answer
 SURE = 0.75  # from which the encoder's answer is used without the language model
 HOPELESS = 0.3  # below which the language model is not asked
+MOST_REPEATED = 2  # times that a text may hold a question in its words
 _FIGURE_END = re.compile(r"(?:\d{1,20}[-./:,]?){1,8}\Z")
 _FIGURE_START = re.compile(r"(?:[-./:,]?\d{1,20}){1,8}")
 _VALUE = re.compile(r'"answer"\s*:\s*"')
@@ -224,10 +225,17 @@ def _from_extraction(question: str, passage: Passage, extraction: Extraction, *,
     reply, cell = Reply(passages=(passage.id,), round=turn), _cell(question, passage)
     answer = cell or _whole(passage.text, extraction).strip()
     probability = max(extraction.probability, SURE) if cell else extraction.probability
+    if _repeats(question, passage.text):
+        probability = 0.0
     if probability >= ANSWERS and answer and not echoes(question, answer):
         answer = cell or asked_form(question, answer, passage.text)
         reply = replace(reply, answer=answer, quote=_quote(passage, answer), certainty=extraction.certainty)
     return PassageReading(passage=passage, reply=reply, answered=probability, by_model=False)
+
+
+def _repeats(question: str, text: str) -> bool:
+    """Return whether a text repeats a question, as one that is written to be found and read does."""
+    return " ".join(bare_words(text)).count(" ".join(bare_words(question))) > MOST_REPEATED
 
 
 def _cell(question: str, passage: Passage) -> str:
