@@ -115,3 +115,20 @@ def test_a_search_by_date_takes_dates_of_every_origin(tmp_path: Path) -> None:
         ]
     )
     assert len(index.search("zebra", after="2019")) == 2
+
+
+def test_a_docx_without_a_title_has_its_first_line_unless_that_is_a_sentence(tmp_path: Path) -> None:
+    import docx
+
+    for name, lines in {
+        "a": ("Mooring rules", "Version 2. It replaces version 1."),
+        "b": ("The quay is closed today.", "It opens tomorrow."),
+    }.items():
+        file = docx.Document()
+        for line in lines:
+            file.add_paragraph(line)
+        file.save(str(tmp_path / f"{name}.docx"))
+    documents, _ = read_all([tmp_path])
+    assert [document.title for document in documents] == ["Mooring rules", ""]
+    made = prepare(documents[0]).document
+    assert (made.version, made.relations[0].target) == ("2", "version 1")

@@ -26,6 +26,7 @@ _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallba
 _SPACE = {_W + "tab": "\t", _W + "br": "\n", _W + "cr": "\n", _W + "noBreakHyphen": "-"}
 _GONE = frozenset({_W + "del", _W + "moveFrom", _FALLBACK})
 _MOST_SPAN = 100  # columns that one cell covers
+_TITLE = 80  # characters of a first line that is a title, where the file states none
 _PROLOGUE = 65_536  # bytes at the start of a part
 _OFF = frozenset({"0", "false", "off", "none"})
 
@@ -50,12 +51,19 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             raise Refused(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
     fields = {
         "text": "\n\n".join(texts),
-        "title": str(about.title or "")[:1000],
+        "title": (str(about.title or "").strip() or _headline(texts))[:1000],
         "date": date.date().isoformat() if date else "",
         "date_origin": "file",
         "author": str(about.author or "")[:1000],
     }
     yield {"document": fields, "hidden": shown.hidden}
+
+
+def _headline(texts: list[str]) -> str:
+    """Return the first line where it can only be a title: short, and no sentence."""
+    first = texts[0] if texts else ""
+    is_title = len(first) <= _TITLE and "\n" not in first and " | " not in first
+    return first if is_title and not first.endswith((".", ":", "?", "!", ",")) else ""
 
 
 def checked_package(file: BinaryIO) -> None:
