@@ -80,7 +80,8 @@ def is_about_another(question: str, text: str) -> bool:
         return False
     cells = _cells(text)
     is_list = any(set(map(stem, bare_words(name))) & _PROPERTIES for name, _ in cells)
-    return not is_list and not _keys(cells, content_stems(question))
+    wanted = content_stems(question)
+    return not is_list and not wanted <= set(map(stem, bare_words(text))) and not _keys(cells, wanted)
 
 
 def _cells(text: str) -> list[tuple[str, str]]:

@@ -40,6 +40,7 @@ Feature = Literal[
 Alike = Callable[[Sequence[tuple[Passage, Passage]]], Sequence[float | None]]
 """The similarity of the passages of each pair, in [-1, 1]; None if unknown."""
 OPENING = 200  # characters of a passage in which it names its subject
+FEW, ENDS = 12, (".", "!", "?")  # a sentence of fewer words has no share of plain ones that tells anything
 SURELY_NOT = 0.02  # the probability from which one is as good as another
 BIAS = 0.55
 # feature: (weight, what it usually is); a feature that is left out or unknown counts as usual.
@@ -455,11 +456,11 @@ def _around(reading: PassageReading) -> str:
 def _prose(text: str) -> float | None:
     """Return the share of plain words: low in lists of links and references.
 
-    None where letters have no small form, as in Chinese, and for a row of a table.
+    None where letters have no small form, as in Chinese, for a row of a table, and for one short sentence.
     """
-    if is_row(text):
-        return None
     words = text.split()
+    if is_row(text) or (len(words) < FEW and text.rstrip()[-1:] in ENDS):
+        return None
     cased = sum(letter.islower() or letter.isupper() for letter in text)
     if 2 * cased < sum(map(str.isalpha, text)):
         return None
