@@ -23,6 +23,7 @@ from disputatio.reliability.trust import vote
 from disputatio.reliability.weighted_vote import estimate, weighted_vote, weights_of
 
 SOURCES, TESTED = 9, 1400
+SEED = 4_017  # of draws on which nothing was chosen
 METHODS = ("RA-RAG", "ours", "ours, reader apart", "Oracle")
 
 
@@ -66,7 +67,13 @@ def main() -> None:
     for together in arguments.lies:
         worlds = {
             (liars, questions): [
-                trial([liars, questions, number], liars, questions, arguments.memory, together == "together")
+                trial(
+                    [SEED, liars, questions, number],
+                    liars,
+                    questions,
+                    arguments.memory,
+                    together == "together",
+                )
                 for number in range(arguments.trials)
             ]
             for liars in arguments.adversaries

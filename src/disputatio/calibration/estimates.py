@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from disputatio.reliability.grouping import tied_by_text, united_list
-from disputatio.reliability.informative import estimate_informed
+from disputatio.reliability.informative import estimate_informed, overturns
 from disputatio.reliability.posterior import posterior
 from disputatio.reliability.similarity import COPY
 from disputatio.reliability.trust import Trust, joined, untangled
@@ -214,7 +214,10 @@ def _set_reader_apart(
     known: NDArray[np.int32],
     counts: Floats,
 ) -> Trust:
-    """Estimate each owner anew where the reader's own answers are known: agreeing with them earns little."""
+    """Estimate each owner anew where the reader's own answers are known: agreeing with them earns little.
+
+    An estimate that this would turn round is left as it is.
+    """
     by_owner = united_list(votes, trusted.owner, split="none")
     first_source = np.unique(trusted.owner, return_index=True)[1]
     found = estimate_informed(
@@ -226,6 +229,8 @@ def _set_reader_apart(
         prior=PRIOR,
         start=trusted.low[first_source],
     )
+    if overturns(trusted.reliability[first_source], found.reliability):
+        return trusted
     of = trusted.owner
     return replace(
         trusted,

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from disputatio.errors import InputError
 from disputatio.eval.statistics import Estimate
 from disputatio.eval.statistics import estimate as interval
-from disputatio.reliability.informative import Informed, estimate_informed
+from disputatio.reliability.informative import Informed, estimate_informed, overturns
 from disputatio.reliability.trust import Trust, untangled, vote
 from disputatio.reliability.weighted_vote import (
     CAP,
@@ -332,10 +332,23 @@ def trial(
 
 
 def estimate_apart(world: World) -> tuple[Trust, Informed]:
-    """Return our estimate of a world, and the same with what the reader says by itself set apart."""
+    """Return our estimate of a world, and the same with what the reader says by itself set apart.
+
+    Both are the same where the second would turn the first round.
+    """
     trusted, ties = untangled(world.votes)
     groups = ties.group[trusted.owner]
-    return trusted, estimate_informed(world.votes, world.own, groups=groups, start=trusted.low)
+    informed = estimate_informed(world.votes, world.own, groups=groups, start=trusted.low)
+    if overturns(trusted.reliability, informed.reliability):
+        informed = replace(
+            informed,
+            reliability=trusted.reliability,
+            low=trusted.low,
+            high=trusted.high,
+            answered=trusted.answered,
+            agreed=trusted.agreed,
+        )
+    return trusted, informed
 
 
 def simulate(

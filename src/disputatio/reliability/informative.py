@@ -111,6 +111,19 @@ def estimate_informed(
     )
 
 
+def overturns(before: Floats, after: Floats) -> bool:
+    """Return True if one estimate orders the sources against another (a negative covariance).
+
+    Setting the reader apart may refine what all agreement says, and never turn it round. Where most sources
+    share one lie, honest ones have little but what the reader says as well, and the lie would be left.
+
+    >>> up, down = np.array([0.2, 0.5, 0.9]), np.array([0.8, 0.5, 0.1])
+    >>> overturns(up, down), overturns(up, up)
+    (True, False)
+    """
+    return float(((before - before.mean()) * (after - after.mean())).sum()) < 0
+
+
 def _told(
     flat: FlatVotes,
     own: ArrayLike,
