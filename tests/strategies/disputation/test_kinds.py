@@ -151,3 +151,11 @@ def test_the_next_model_neither_wins_nor_counts_beside_the_asked_one() -> None:
         for name, mass in texts.items()
     ]
     assert _answered("What does the QL-40 weigh?", passages, ["2 kg", "3 kg"]).answers == ("2 kg",)
+
+
+def test_what_does_not_answer_is_never_shown_likelier_than_what_was_accepted() -> None:
+    masses = {"QL-40": "2 kg", "QL-45": "3 kg", "QL-50": "3 kg"}
+    passages = [Passage(text=f"The {name} lamp weighs {mass}.", source=name) for name, mass in masses.items()]
+    positions = _answered("What does the QL-40 weigh?", passages, ["2 kg", "3 kg"]).conflict.positions
+    chances = {position.verdict: position.probability or 0.0 for position in positions}
+    assert chances["rejected"] <= chances["accepted"]

@@ -452,6 +452,9 @@ def joined_conflict(parts: Sequence[Conflict]) -> Conflict:
     return Conflict(kind=min((part.kind for part in parts), key=_GRAVEST.index), positions=tuple(positions))
 
 
+_NO_ANSWER = ("off_topic", "altered_copy")
+
+
 def conflict_of(resolved: Sequence[ResolvedSide]) -> Conflict:
     """Return the conflict: its kind, and every side as a position, accepted, unresolved, rejected."""
     positions = [
@@ -468,6 +471,15 @@ def conflict_of(resolved: Sequence[ResolvedSide]) -> Conflict:
             moved={step: round(log_odds, 4) for step, log_odds in each.side.moved.items()},
         )
         for each in resolved
+    ]
+    # How likely a position is right holds among those about the same thing; one that does not answer is not likelier
+    # than what was accepted.
+    least = min((each.probability or 0.0 for each in positions if each.verdict == "accepted"), default=1.0)
+    positions = [
+        replace(each, probability=min(each.probability or 0.0, least))
+        if each.verdict == "rejected" and each.cause.kind in _NO_ANSWER
+        else each
+        for each in positions
     ]
     positions.sort(key=_by_verdict)
     return Conflict(kind=_kind(resolved), positions=tuple(positions))
