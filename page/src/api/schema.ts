@@ -90,6 +90,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/conflicts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where the documents contradict each other; no question, no model */
+        get: operations["conflicts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/documents": {
         parameters: {
             query?: never;
@@ -105,6 +122,23 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** State date, owner, source, authority and more of a document, or take it back */
+        patch: operations["describe"];
         trace?: never;
     };
     "/api/health": {
@@ -528,6 +562,11 @@ export interface components {
              */
             model?: string | null;
             /**
+             * Mute
+             * @description leave these documents unread: id, file or title
+             */
+            mute?: string[];
+            /**
              * Options
              * @description the strategy's options
              */
@@ -634,6 +673,11 @@ export interface components {
              * @description the language model, one that GET /api/ready lists
              */
             model?: string | null;
+            /**
+             * Mute
+             * @description leave these documents unread: id, file or title
+             */
+            mute?: string[];
             /**
              * Options
              * @description the strategy's options
@@ -918,6 +962,106 @@ export interface components {
             positions: components["schemas"]["Position"][];
         };
         /**
+         * ConflictsShape
+         * @description One page of what was found, the gravest first; `total` counts all, `hidden` those of lower severity.
+         */
+        ConflictsShape: {
+            /** Compared */
+            compared: number;
+            /** Contradictions */
+            contradictions: components["schemas"]["Contradiction"][];
+            /** Documents */
+            documents: number;
+            /** Hidden */
+            hidden: number;
+            /** Left Out */
+            left_out: number;
+            /** Seconds */
+            seconds: number;
+            /** Statements */
+            statements: number;
+            /** Total */
+            total: number;
+        };
+        /**
+         * Contradiction
+         * @description Two statements of two documents that cannot both hold of one thing.
+         *
+         *     `kind` is `version` where the documents are versions of one. `scope` has what only one of them says and
+         *     what may reconcile them; the severity is then `low`. `newer`, `higher` (in declared authority) and
+         *     `more_reliable` (as learnt) name a side where that is known, `holds` the one that is in force.
+         *     `settled_by`
+         *     says what would settle it. `probability` is a model's, where one has judged. `new` is false for one that a
+         *     baseline has; `id` stays the same as long as both quotes do.
+         */
+        Contradiction: {
+            /**
+             * About
+             * @default
+             */
+            about: string;
+            first: components["schemas"]["Statement"];
+            /**
+             * Higher
+             * @default
+             * @enum {string}
+             */
+            higher: "first" | "second" | "";
+            /**
+             * Holds
+             * @default
+             * @enum {string}
+             */
+            holds: "first" | "second" | "";
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "value" | "date" | "negation" | "definition" | "version";
+            /**
+             * Likeness
+             * @default 0
+             */
+            likeness: number;
+            /**
+             * More Reliable
+             * @default
+             * @enum {string}
+             */
+            more_reliable: "first" | "second" | "";
+            /**
+             * New
+             * @default true
+             */
+            new: boolean;
+            /**
+             * Newer
+             * @default
+             * @enum {string}
+             */
+            newer: "first" | "second" | "";
+            /** Probability */
+            probability?: number | null;
+            /**
+             * Scope
+             * @default []
+             */
+            scope: string[];
+            second: components["schemas"]["Statement"];
+            /**
+             * Settled By
+             * @default
+             */
+            settled_by: string;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "low" | "medium" | "high";
+        };
+        /**
          * Cost
          * @description The total cost of the question.
          */
@@ -928,6 +1072,30 @@ export interface components {
              */
             event: "cost";
             usage: components["schemas"]["Usage"];
+        };
+        /**
+         * DescribeBody
+         * @description The fields to state of a document, or a statement to `undo`; an empty text takes a field back.
+         */
+        DescribeBody: {
+            /** Authority */
+            authority?: string | null;
+            /** Date */
+            date?: string | null;
+            /** Mute */
+            mute?: boolean | null;
+            /** Owner */
+            owner?: string | null;
+            /** Replaces */
+            replaces?: string | null;
+            /** Source */
+            source?: string | null;
+            /** Status */
+            status?: string | null;
+            /** Title */
+            title?: string | null;
+            /** Undo */
+            undo?: number | null;
         };
         /**
          * DocumentRow
@@ -1609,7 +1777,8 @@ export interface components {
          * SourceRow
          * @description A source with its counts in the index and its estimate; null if there is none.
          *
-         *     Sources of one `group` are not independent: copies, or shared false values.
+         *     Sources of one `group` are not independent: copies, or shared false values. `declared` has the number of
+         *     documents of each authority that people declared.
          */
         SourceRow: {
             /** Agreed */
@@ -1663,6 +1832,113 @@ export interface components {
             question: string;
             /** Strategy */
             strategy: string;
+        };
+        /**
+         * Stated
+         * @description A statement of people about a document: its number, its fields, the way it came, and when.
+         */
+        Stated: {
+            /** At */
+            at: string;
+            /** By */
+            by: string;
+            /** Fields */
+            fields: {
+                [key: string]: string;
+            };
+            /** Key */
+            key: number;
+            /** Undone */
+            undone: string;
+        };
+        /**
+         * Statement
+         * @description A statement of a document: `quote` is `text[start:end]` of its text, and `value` what others
+         *     contradict.
+         *
+         *     `document` is its id in an index, `path` and `row` the place that it was read from, `section` the headings
+         *     above it. `also` names other documents that state the same in the same words.
+         */
+        Statement: {
+            /**
+             * Also
+             * @default []
+             */
+            also: string[];
+            /**
+             * Authority
+             * @default
+             */
+            authority: string;
+            /**
+             * Date
+             * @default
+             */
+            date: string;
+            /**
+             * Date Origin
+             * @default
+             * @enum {string}
+             */
+            date_origin: "stated" | "text" | "name" | "file" | "";
+            /**
+             * Document
+             * @default
+             */
+            document: string;
+            /** End */
+            end: number;
+            /**
+             * Line
+             * @default 0
+             */
+            line: number;
+            /**
+             * Owner
+             * @default
+             */
+            owner: string;
+            /**
+             * Page
+             * @default
+             */
+            page: string;
+            /**
+             * Path
+             * @default
+             */
+            path: string;
+            /** Quote */
+            quote: string;
+            /**
+             * Row
+             * @default 0
+             */
+            row: number;
+            /**
+             * Section
+             * @default
+             */
+            section: string;
+            /**
+             * Source
+             * @default
+             */
+            source: string;
+            /** Start */
+            start: number;
+            /**
+             * Title
+             * @default
+             */
+            title: string;
+            /**
+             * Url
+             * @default
+             */
+            url: string;
+            /** Value */
+            value: string;
         };
         /**
          * Stopped
@@ -1783,6 +2059,8 @@ export interface components {
          * @description The parts to leave out of an answer, by name.
          */
         WithoutBody: {
+            /** Documents */
+            documents?: string[];
             /** Owners */
             owners?: string[];
             /** Passages */
@@ -1996,6 +2274,40 @@ export interface operations {
             };
         };
     };
+    conflicts: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+                /** @description the least that is listed */
+                severity?: "low" | "medium" | "high";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConflictsShape"];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
     documents: {
         parameters: {
             query?: {
@@ -2016,6 +2328,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Documents"];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    describe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DescribeBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stated"][];
                 };
             };
             /** @description a typed fault */

@@ -145,6 +145,7 @@ class PostgresIndex(ServedIndex):
             documents = _documents_of(self._connection(), text=text)
         return sorted(documents, key=lambda each: (each.path, each.row or 0, each.id))
 
+    @reads_rows
     def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:
         """Return some documents by path and row, as every index does (`Index.list_documents`)."""
         if self._settings() is None:
