@@ -25,8 +25,9 @@ def _keyed(name: str) -> dict[str, str]:
     return {word: key for key, _, words in rows for word in words.split()}
 
 
-def _pattern(name: str, form: str = r"\b(?:{})\b") -> re.Pattern[str]:
-    return re.compile(form.format("|".join(_LISTS["patterns"][name])), re.IGNORECASE)
+def _any_of(name: str, form: str = r"\b(?:{})\b") -> str:
+    """Return a pattern of the phrases of a list."""
+    return form.format("|".join(_LISTS["patterns"][name]))
 
 
 STOP, GENERIC, EVERYONE = _words("stop"), _words("generic"), _words("everyone")
@@ -57,13 +58,16 @@ BOUND = re.compile(
     + r")\s{0,3}(?:(?:of|the|a|an|von|de|du)\s)?$",
     re.IGNORECASE,
 )
-PAST, UNREAL, CONDITION = _pattern("past"), _pattern("unreal"), _pattern("condition")
-REPORTS, STUDY = _pattern("reports"), _pattern("study")
+PAST = re.compile(_any_of("past"), re.IGNORECASE)
+UNREAL = re.compile(_any_of("unreal"), re.IGNORECASE)
+CONDITION = re.compile(_any_of("condition"), re.IGNORECASE)
+REPORTS = re.compile(_any_of("reports"), re.IGNORECASE)
+STUDY = re.compile(_any_of("study"), re.IGNORECASE)
 _ABOUT = (
     r"^\W*(?:this (?:document|policy|version|edition|page|price list|notice|manual|guide)\b.{{0,40}}\b)?"
     r"(?:{})\b\W"
 )
-ABOUT_DOCUMENT = _pattern("about_document", _ABOUT)
+ABOUT_DOCUMENT = re.compile(_any_of("about_document", _ABOUT), re.IGNORECASE)
 _LANGUAGES: dict[str, set[str]] = {}
 for _row in _lines("languages"):
     _LANGUAGES[_row[0].rstrip(":")] = set(_row[1:])
