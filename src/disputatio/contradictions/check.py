@@ -336,7 +336,7 @@ def _contradiction(
         severity=finding.severity,
         first=ours,
         second=theirs,
-        about=" ".join(finding.about),
+        about=" ".join(sorted(finding.about, key=lambda word: (_offset_in(ours.quote, word), word))),
         scope=finding.scope,
         newer=by_date,
         higher=by_tier,
@@ -378,6 +378,12 @@ def _statement(text: Text, fact: Fact) -> Statement:
         authority=passage.authority,
         line=body.count("\n", 0, fact.start) + 1,
     )
+
+
+def _offset_in(quote: str, word: str) -> int:
+    """Return where a word stands in a quote, last of all if it does not."""
+    at = quote.casefold().find(word.casefold())
+    return at if at >= 0 else len(quote)
 
 
 def _id(first: Statement, second: Statement, facts: tuple[Fact, Fact]) -> str:

@@ -223,6 +223,12 @@ def test_the_other_version_of_what_answers_is_looked_for() -> None:
 
 
 # --- changes --------------------------------------------------------------------------------------
+def test_a_heading_that_repeats_the_title_is_no_change() -> None:
+    headed = replace(OLD, text=f"# Ferry rules\n\n{OLD.text}", title="Ferry rules, version 1")
+    answer = asked("What changed between version 1 and 2 of the ferry rules?", [headed, NEW])
+    assert not any("Ferry rules" in change for change in answer.answers)
+
+
 def test_what_changed_is_quoted_from_both_versions() -> None:
     answer = asked("What changed between version 1 and 2 of the ferry rules?", [OLD, NEW])
     assert answer.answers == (

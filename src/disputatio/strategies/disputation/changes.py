@@ -147,10 +147,12 @@ def _sentences(passages: Sequence[Passage]) -> list[Sentence]:
     found = []
     for passage in sorted(passages, key=lambda passage: passage.start):
         own = {relation.quote for relation in passage.relations} | {passage.date_quote, passage.title}
+        names = set(bare_words(f"{passage.title} {passage.metadata.get('heading', '')}"))  # of headings alone
         for line in _LINE.finditer(passage.text):
             for start, end in sentences(line[0]):
                 text = line[0][start:end].strip()
                 states = text in own or (len(text) < 60 and any(stem in text.lower() for stem in STEMS[:18]))
+                states = states or set(bare_words(text)) <= names
                 if len(bare_words(text)) >= 3 and len(text) <= LONGEST and not states:
                     begin = line.start() + line[0].index(text, start)
                     found.append(Sentence(passage, begin, begin + len(text)))
