@@ -223,8 +223,8 @@ def gives_orders(text: str) -> bool:
 def titled(title: str, heading: str, text: str) -> str:
     """Return a title with the headings that a text stands under, where it does not begin with them itself.
 
-    >>> titled("Terms of sale", "Delivery", "Within ten days."), titled("Terms", "Delivery", "Delivery:
-    free.") ('Terms of sale › Delivery', 'Terms')
+    >>> titled("Terms of sale", "Delivery", "Within ten days."), titled("Terms", "Costs", "Costs: none.")
+    ('Terms of sale › Delivery', 'Terms')
     """
     begins = text.lstrip("# ")[: len(heading) + 40]
     parts = [part for part in heading.split(" › ") if part and part != title and part not in begins]

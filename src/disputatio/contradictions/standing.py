@@ -45,7 +45,7 @@ class Text:
 def titles_of(text: Text) -> str:
     """Return the title of a document, else its first line, with the codes and years in its file's name.
 
-    >>> titles_of(Text(passage=Passage(text="Radar gauge\n\nIt is grey."), path="x/rg-310-sheet-2024.pdf"))
+    >>> titles_of(Text(passage=Passage(text="Radar gauge\\n\\nIt is grey."), path="x/rg-310-2024.pdf"))
     'Radar gauge / rg310 2024'
     """
     title = text.passage.title

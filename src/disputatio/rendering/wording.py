@@ -56,8 +56,8 @@ _WARNINGS: Mapping[CitationVerdict, str] = {
 def headline(answer: Answer) -> str:
     """Return the answers, as sure as they are, or why there is none.
 
-    >>> headline(Answer(question="?", answers=("7",), confidence=0.95)), headline(Answer(question="?",
-    answers=("7",), confidence=0.5)) ('7', 'Possibly: 7')
+    >>> [headline(Answer(question="?", answers=("7",), confidence=sure)) for sure in (0.95, 0.5)]
+    ['7', 'Possibly: 7']
     """
     if not answer.answers:
         return f"No answer: {abstention_line(answer)}"
