@@ -22,6 +22,18 @@ RelationKind = Literal["replaces", "amends", "corrects", "withdrawn", "draft", "
 ContradictionKind = Literal["value", "date", "negation", "definition", "version"]
 Severity = Literal["low", "medium", "high"]
 Side = Literal["first", "second", ""]
+Standing = Literal[
+    "agrees",
+    "unresolved",
+    "contradicts",
+    "superseded",
+    "older",
+    "later",
+    "retracted",
+    "no_answer",
+    "failed",
+    "silent",
+]
 CitationVerdict = Literal["supported", "partly", "unsupported", "contradicted", "unchecked"]
 
 
@@ -350,6 +362,26 @@ class Conflict(Serialisable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceAnswer(Serialisable):
+    """The answer of one source, and its `relation` to what was accepted.
+
+    `quote` is `text[start:end]` of the `passage` that says so, and empty where the source says nothing. A
+    passage without a source is one, named by its id. `no_answer`: it says something that does not answer the
+    question; `failed`: no reply on its passages could be used.
+    """
+
+    source: str
+    relation: Standing
+    answer: str = ""
+    passage: str = ""
+    quote: str = ""
+    start: int = 0
+    end: int = 0
+    title: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate(Serialisable):
     """The number of liars that an answer survives: `owners` is the fewest whose lie would change it.
 
@@ -450,7 +482,8 @@ class Answer(Presentable):
     A strategy fills `answers`, `replies`, `explanation`, `passages` and, where it can, `confidence` and
     `claims`, whose citations need no numbers; the audit checks these, and fills the rest the same way for
     all. `retrievals` is how often a strategy searched, None for one that always does. `details` are JSON
-    values of the strategy's own: `disputation` describes its search beyond the first passages there. `basis`
+    values of the strategy's own: `disputation` describes its search beyond the first passages there.
+    `each_source` has what every source answers, where that was asked for. `basis`
     is what `without` decides by; `assumed` names what a model would be asked anew for an answer decided so.
     """
 
@@ -472,6 +505,7 @@ class Answer(Presentable):
     rounds: int = 0
     retrievals: int | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    each_source: tuple[SourceAnswer, ...] = ()
     assumed: tuple[str, ...] = ()
     basis: Basis | None = field(default=None, repr=False)
 

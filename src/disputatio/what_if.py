@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Unpack
 
+from disputatio.attribution.each_source import with_each_source
 from disputatio.errors import InputError, MissingPart, MustAskAgain, NotRecorded, UnknownName
 from disputatio.events import IndexUnsearched
 from disputatio.kit import Kit
@@ -90,7 +91,9 @@ def without(
         return checked
 
     decided = replace(decided, strategy=answer.strategy, model=answer.model)
-    return replace(conclude(decided, kit, basis, record=record, check=check), assumed=tuple(missed))
+    decided = replace(conclude(decided, kit, basis, record=record, check=check), assumed=tuple(missed))
+    unread = answer.details.get("unread_sources", 0)
+    return with_each_source(decided, unread=unread) if answer.each_source else decided
 
 
 def _strategy_of(answer: Answer, strategy: Strategy | None) -> Strategy:

@@ -47,6 +47,16 @@ def test_an_answer_is_decided_again_without_a_source_and_without_a_call(server: 
     assert len(server.service.kit.model.calls) == calls  # type: ignore[attr-defined]
 
 
+def test_each_source_is_told_with_its_answer_where_that_is_asked_for(server: Served) -> None:
+    rows = server.ask(each_source=True).json()["each_source"]
+    assert [(row["source"].removesuffix(".example"), row["relation"], row["answer"]) for row in rows] == [
+        ("museum", "agrees", "1887"),
+        ("almanac", "agrees", "1887"),
+        ("buzz", "contradicts", "1901"),
+    ]
+    assert server.ask().json()["each_source"] == []
+
+
 def test_an_answer_that_is_less_likely_than_asked_for_is_withheld(server: Served) -> None:
     plain = server.ask().json()
     asked = {"question": QUESTION, "min_confidence": 1}

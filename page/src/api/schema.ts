@@ -475,6 +475,8 @@ export interface components {
             details: {
                 [key: string]: unknown;
             };
+            /** Each Source */
+            each_source: components["schemas"]["SourceAnswer"][];
             /** Explanation */
             explanation: string;
             /** Model */
@@ -546,6 +548,12 @@ export interface components {
              * @description the most model calls
              */
             calls?: number | null;
+            /**
+             * Each Source
+             * @description read the best of every source, and say what each answers
+             * @default false
+             */
+            each_source: boolean;
             /**
              * Expect
              * @description how many answers are right
@@ -658,6 +666,12 @@ export interface components {
              * @description the most model calls
              */
             calls?: number | null;
+            /**
+             * Each Source
+             * @description read the best of every source, and say what each answers
+             * @default false
+             */
+            each_source: boolean;
             /**
              * Expect
              * @description how many answers are right
@@ -1763,6 +1777,33 @@ export interface components {
             stale: boolean;
             /** Updated */
             updated: string;
+        };
+        /**
+         * SourceAnswer
+         * @description The answer of one source, and its `relation` to what was accepted.
+         */
+        SourceAnswer: {
+            /** Answer */
+            answer: string;
+            /** Date */
+            date: string;
+            /** End */
+            end: number;
+            /** Passage */
+            passage: string;
+            /** Quote */
+            quote: string;
+            /**
+             * Relation
+             * @enum {string}
+             */
+            relation: "agrees" | "unresolved" | "contradicts" | "superseded" | "older" | "later" | "retracted" | "no_answer" | "failed" | "silent";
+            /** Source */
+            source: string;
+            /** Start */
+            start: number;
+            /** Title */
+            title: string;
         };
         /**
          * SourceRecord

@@ -52,6 +52,7 @@ def ask(
     verify: bool = True,
     strict: bool = False,
     min_confidence: float | None = None,
+    each_source: bool = False,
     trace: Trace | None = None,
     elsewhere: Elsewhere | None = None,
     cancel: Cancel | None = None,
@@ -69,7 +70,8 @@ def ask(
     `sources`, and the ISO dates `after` and `before`, limit what is read; documents in `mute` (by id, file or
     title) are not read. `as_of` asks for the answer of a day, with what holds today beside it. `verify` has
     every citation judged; `strict` drops claims that their quotes do not support; below `min_confidence`, a
-    probability, an answer becomes an abstention of kind `conflict`. `elsewhere` is a search of your own,
+    probability, an answer becomes an abstention of kind `conflict`. `each_source` reads the best passages of
+    every source, and says in `Answer.each_source` what each answers. `elsewhere` is a search of your own,
     (query, how many) -> passages, for strategies that search a second time (`crag`). `trace` logs every step.
     `cancel` ends the question from another thread. `settings` are those of `disputatio.toml`
     (`{"journal": "none"}`); what is not given comes from the environment, that file and the defaults.
@@ -92,6 +94,7 @@ def ask(
         "verify": verify,
         "strict": strict,
         "min_confidence": min_confidence,
+        "each_source": each_source,
         "elsewhere": elsewhere,
         "settings": settings,
     }

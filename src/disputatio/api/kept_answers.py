@@ -183,6 +183,7 @@ def ask_settings(prepared: Prepared) -> dict[str, Any]:
         "index or passages": searched,
         "limits": _plain(limits),
         **({"mute": list(limited.mute)} if limited is not None and limited.mute else {}),
+        **({"each_source": True} if prepared.each_source else {}),
         "checks": [prepared.verify, prepared.strict, prepared.min_confidence],
     }
 

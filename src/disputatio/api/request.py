@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.api.indexing import Index
+from disputatio.attribution.each_source import with_each_source
 from disputatio.cancel import Cancel
 from disputatio.config import Settings
 from disputatio.errors import ConfigError, InputError
 from disputatio.kit import Elsewhere, Kit
 from disputatio.parts import with_retriever
 from disputatio.pipeline import (
+    DEFAULT_STRATEGY,
     Strategy,
     ask,
     check_question,
@@ -27,6 +29,7 @@ from disputatio.pipeline import (
     strategy_options,
 )
 from disputatio.protocols import Retriever
+from disputatio.store.each_source import EachSource
 from disputatio.store.filtered import Filtered, check_sources, muted_ids
 from disputatio.store.in_memory import InMemory
 from disputatio.store.own_passages import PassageLike, RetrieverLike, as_passages, as_retriever
@@ -43,6 +46,7 @@ class Request:
     `question` is None where many questions are prepared for at once. `index` or `passages` are what is read,
     within `sources` and the ISO dates `after` and `before`; `as_of` is the day whose answer is asked for.
     Documents in `mute`, by id, file or title, are not read.
+    With `each_source` the best passages of every source are read, and the answer says what each answers.
     `options` are the strategy's; `k` and `expect` are two of them that every door offers.
     """
 
@@ -62,6 +66,7 @@ class Request:
     verify: bool = True
     strict: bool = False
     min_confidence: float | None = None
+    each_source: bool = False
 
     def check(self) -> None:
         """Raise what is wrong with the request in itself: nothing is opened or loaded for it."""
@@ -85,6 +90,7 @@ class Prepared:
     verify: bool
     strict: bool
     min_confidence: float = 0.0
+    each_source: bool = False
 
     @property
     def searched(self) -> Retriever | None:
@@ -94,9 +100,11 @@ class Prepared:
 
     def answer(self, question: str, trace: Trace, cancel: Cancel) -> Answer:
         """Return the answer to one question."""
-        return ask(
+        kit = replace(self.kit, cancel=cancel, today=today().isoformat())
+        best = EachSource(kit.retriever, question) if self.each_source and kit.retriever else None
+        answer = ask(
             question,
-            kit=replace(self.kit, cancel=cancel, today=today().isoformat()),
+            kit=kit if best is None else replace(kit, retriever=best),
             strategy=self.strategy,
             options=self.options,
             verify=self.verify,
@@ -104,6 +112,10 @@ class Prepared:
             min_confidence=self.min_confidence,
             trace=trace,
         )
+        if best is None:
+            return answer
+        read = {passage.source or passage.id for passage in answer.passages}
+        return with_each_source(answer, unread=len(best.unread - read))
 
 
 def prepare(
@@ -121,6 +133,10 @@ def prepare(
     request.check()
     strategy = settings.strategy if request.strategy is None else request.strategy
     options = _options(request, settings, strategy)
+    if request.each_source and strategy != DEFAULT_STRATEGY:
+        raise InputError(
+            f"each_source: {_name(strategy)} does not read sources apart; {DEFAULT_STRATEGY} does"
+        )
     retriever = _retriever(request, search)
     check_sources(retriever, request.sources)
     # A strategy that knows nothing of days reads what is dated up to that day.
@@ -138,7 +154,12 @@ def prepare(
         verify=request.verify,
         strict=request.strict,
         min_confidence=least,
+        each_source=request.each_source,
     )
+
+
+def _name(strategy: str | Strategy) -> str:
+    return strategy if isinstance(strategy, str) else strategy_name(strategy)
 
 
 def _earlier(request: Request) -> str | None:
@@ -159,7 +180,7 @@ def _retriever(request: Request, search: Callable[[], Retriever | None]) -> Retr
 def _options(request: Request, settings: Settings, strategy: str | Strategy) -> dict[str, Any]:
     """Return the options of the strategy, with those that every door offers; raises `InputError`."""
     function = load_strategy(strategy) if isinstance(strategy, str) else strategy
-    name = strategy if isinstance(strategy, str) else strategy_name(strategy)
+    name = _name(strategy)
     known, options = strategy_options(function), dict(request.options)
     asked = {"k": request.k, "expect": request.expect}
     if "as_of" in known:

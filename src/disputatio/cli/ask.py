@@ -61,6 +61,9 @@ def ask(
     after: After = None,
     before: Before = None,
     as_of: AsOf = None,
+    each_source: Annotated[
+        bool, typer.Option("--each-source", help="Read every source, and show what each answers.")
+    ] = False,
     strategy: Annotated[
         str | None,
         typer.Option(
@@ -140,6 +143,7 @@ def ask(
         expect=None if expect is None else expect.value,
         verify=verify,
         strict=strict,
+        each_source=each_source,
     )
     request.check()
     columns = read_columns(mapping or [], text_column)

@@ -26,6 +26,7 @@ from rich.text import Text
 from disputatio.attribution.citations import render
 from disputatio.events import Event, Found, IndexUnsearched, Read, Round, Stale, Unchecked, Unestimated
 from disputatio.rendering.wording import (
+    SOURCE_COLUMNS,
     certified,
     claimed_line,
     conflict_line,
@@ -34,6 +35,8 @@ from disputatio.rendering.wording import (
     headline,
     quoted_from,
     read_from,
+    source_rows,
+    sources_counted,
     sources_line,
     warning,
 )
@@ -61,6 +64,7 @@ def show_answer(answer: Answer, *, as_json: bool) -> None:
             out.print(Text("Positions: ", "bold") + plain(conflict_line(answer)))
             for position in answer.conflict.positions:
                 _show_position(out, position)
+        _show_each_source(out, answer)
         if answer.certificate:
             out.print()
             out.print(hanging("Robustness: ", certified(answer.certificate)))
@@ -325,6 +329,20 @@ def _show_position(out: Console, position: Position) -> None:
     if sources := sources_line(position):
         out.print(Padding(hanging("by:  ", sources), (0, 0, 0, 4)))
     out.print(Padding(hanging("why: ", position.reason), (0, 0, 0, 4)))
+
+
+def _show_each_source(out: Console, answer: Answer) -> None:
+    """Print what each source answers as a table; nothing where that was not asked for."""
+    if not answer.each_source:
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for name, share in zip(SOURCE_COLUMNS, (3, 2, 2, 5), strict=True):
+        table.add_column(name, overflow="fold", ratio=share)
+    for cells in source_rows(answer):
+        table.add_row(*map(plain, cells))
+    out.print()
+    out.print(Text("Each source: ", "bold") + plain(sources_counted(answer)))
+    out.print(table)
 
 
 def hanging(label: str | Text, text: str | Text, style: str = "") -> Table:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from disputatio.rendering.reasons import reason
 from disputatio.rendering.wording import (
+    SOURCE_COLUMNS,
     certified,
     claimed_line,
     conflict_line,
@@ -15,6 +16,8 @@ from disputatio.rendering.wording import (
     looked_for,
     quoted_from,
     read_from,
+    source_rows,
+    sources_counted,
     sources_line,
 )
 from disputatio.text import one_line
@@ -60,6 +63,10 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         yield f"Positions: {conflict_line(answer)}"
         for position in answer.conflict.positions:
             yield from _position_lines(position)
+    if answer.each_source:
+        yield ""
+        yield f"Each source: {sources_counted(answer)}"
+        yield aligned(SOURCE_COLUMNS, source_rows(answer))
     yield ""
     if answer.certificate:
         yield _wrapped("Robustness: ", certified(answer.certificate))

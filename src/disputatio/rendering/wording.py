@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import get_args
 
 from disputatio.attribution.citations import escape_marks
 from disputatio.text import gives_orders, one_line
@@ -18,6 +20,7 @@ from disputatio.types import (
     ConflictKind,
     Passage,
     Position,
+    Standing,
     Usage,
 )
 from disputatio.versions.dates import age_of, today
@@ -41,6 +44,10 @@ STRENGTHS = (
     (0.35, "Possibly: "),
     (0.0, "Doubtful: "),
 )  # from which confidence
+_STANDINGS: Mapping[Standing, str] = {"no_answer": "does not answer", "failed": "could not be read"}
+_ORDER: tuple[Standing, ...] = get_args(Standing)
+SOURCE_COLUMNS = ("source", "stands", "answer", "quote")
+_QUOTE = 160  # characters of a quote in a table
 ORDERS = "gives instructions to its reader: planted?"  # after the origin of a quote
 APART = "one answer stands; what the other passages say does not answer the question"
 NEAREST = "none of them answers the question; this came nearest"
@@ -193,6 +200,34 @@ def sources_line(position: Position) -> str:
     if position.sources:
         return escape_marks(", ".join(position.sources))
     return f"{count(len(position.passages), 'passage')} without a source" if position.passages else ""
+
+
+def sources_counted(answer: Answer) -> str:
+    """Return one line: how many sources stand how to the answer, and how many were not read.
+
+    >>> from disputatio.types import SourceAnswer
+    >>> rows = (SourceAnswer(source="a", relation="agrees"), SourceAnswer(source="b", relation="silent"))
+    >>> sources_counted(Answer(question="?", each_source=rows, details={"unread_sources": 2}))
+    'agrees: 1, silent: 1; 2 more match and were not read (-k reads more)'
+    """
+    who = {name: {row.source for row in answer.each_source if row.relation == name} for name in _ORDER}
+    line = ", ".join(f"{_STANDINGS.get(name, name)}: {len(names):,}" for name, names in who.items() if names)
+    unread = answer.details.get("unread_sources")
+    return line + (f"; {unread:,} more match and were not read (-k reads more)" if unread else "")
+
+
+def source_rows(answer: Answer) -> list[tuple[str, str, str, str]]:
+    """Return the cells of the table of sources: who, how it stands to the answer, its answer, its words."""
+    return [
+        (
+            escape_marks(", ".join(filter(None, (row.source, row.title, row.date)))),
+            _STANDINGS.get(row.relation, row.relation),
+            row.answer,
+            escape_marks(textwrap.shorten(f"“{one_line(row.quote)}”", _QUOTE, placeholder=" …”"))
+            * bool(row.quote),
+        )
+        for row in answer.each_source
+    ]
 
 
 def certified(certificate: Certificate) -> str:

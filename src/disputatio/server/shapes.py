@@ -143,6 +143,7 @@ class AskFields(Request):
     min_confidence: float | None = Field(
         None, ge=0, le=1, description="abstain where the answer is less likely than this to be right"
     )
+    each_source: bool = Field(False, description="read the best of every source, and say what each answers")
     calls: int | None = Field(None, ge=1, description="the most model calls")
     tokens: int | None = Field(None, ge=1, description="the most tokens, read and written")
     seconds: float | None = Field(None, gt=0, description="the most seconds, once its turn has come")
