@@ -31,7 +31,7 @@ from disputatio.store.ingesting.options import SIDECAR, is_excluded
 BEYOND = ("authority", "replaces")
 _LARGEST = 1_048_576
 _MOST = 10_000  # entries
-_LINE = re.compile(r"(?P<key>\"[^\"]*\"|'[^']*'|[^\s\"'#][^\"#]*?)\s*:(?:\s+(?P<value>\S.*))?")
+_LINE = re.compile(r"(?P<key>\"[^\"]*\"|'[^']*'|[^\s\"'#:][^\"#:]*+)\s*:(?:\s+(?P<value>\S.*))?")
 _COMMENT = re.compile(r"\s#")
 
 
@@ -158,7 +158,7 @@ def _pair(line: str, at: str) -> tuple[str, str]:
     match = _LINE.fullmatch(line.strip())
     if match is None:
         raise InputError(f"{at}: write it as name: value")
-    key, value = match["key"], match["value"] or ""
+    key, value = match["key"].rstrip(), match["value"] or ""
     quote = value[:1]
     if quote in ("'", '"'):
         end = value.find(quote, 1)

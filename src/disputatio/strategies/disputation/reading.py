@@ -57,7 +57,7 @@ ANSWERS = 0.5  # the probability from which a passage is taken to answer
 SURE = 0.75  # from which the encoder's answer is used without the language model
 HOPELESS = 0.3  # below which the language model is not asked
 MOST_REPEATED = 2  # times that a text may hold a question in its words
-_FIGURE_END = re.compile(r"(?:\d{1,20}[-./:,]?){1,8}\Z")
+_FIGURE_END = re.compile(r"(?<![-\d./:,])\d[-\d./:,]{0,40}\Z")
 _FIGURE_START = re.compile(r"(?:[-./:,]?\d{1,20}){1,8}")
 _VALUE = re.compile(r'"answer"\s*:\s*"')
 

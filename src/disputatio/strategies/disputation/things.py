@@ -238,7 +238,7 @@ def _has_rival(name: tuple[str, ...], text: str) -> bool:
     """Return whether a text has the last word of a name after another capital word, and never after the first."""
     if len(name) != 2 or name[1].isupper():
         return False
-    before = re.findall(rf"(\w[\w’'-]*)\s+{re.escape(name[-1])}\b", text)
+    before = re.findall(rf"(?<![\w’'-])(\w[\w’'-]*+)\s++{re.escape(name[-1])}\b", text)
     others = [word for word in before if word[0].isupper() and word.casefold() not in _NO_NAMES]
     return bool(others) and len(others) == len(before)
 
