@@ -1,17 +1,15 @@
-"""Contradictions between documents, without a question: in files and folders, an index, or passages "
-"in hand."""
+"""Contradictions between documents, without a question: in files and folders, an index, or passages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from disputatio.api.asking import kit_with
 from disputatio.authority import TIERS
 from disputatio.contradictions.baseline import read_baseline
-from disputatio.contradictions.check import SEVERITIES, Progress, find
 from disputatio.contradictions.standing import Text
 from disputatio.errors import ConfigError, IngestError, InputError, UnknownName
 from disputatio.protocols import MinimalLLM
@@ -32,6 +30,10 @@ _ROWS = (".jsonl", ".ndjson")
 CALLS = 200  # of a model, at most, unless another number is given
 
 
+if TYPE_CHECKING:
+    from disputatio.contradictions.check import Progress
+
+
 def check(
     what: str | Path | contract.Index | Iterable[str | Path] | Iterable[PassageLike],
     *,
@@ -47,14 +49,16 @@ def check(
 
     `what` is a file, a folder or several; an index, opened; or passages (`Passage`, mappings). `severity`
     is the least that is returned: `low` has those that may only differ in scope. `baseline` is a file that
-    the
-    command wrote, or ids: what they accept is returned and is not `new`. Without a `model` code alone
+    the command wrote, or ids: what they accept is returned and is not `new`. Without a `model` code alone
     compares values; a model, named or an object, judges up to `calls` pairs and drops those it finds
     unlikely. `progress(step, done, total)` is called as it goes on.
 
     Raises `InputError` for paths without a document and wrong options, `StoreError` for a damaged index,
     `LLMError` for faults of a model.
     """
+    # Needs the packages of an index, which a core installation has not.
+    from disputatio.contradictions.check import SEVERITIES, find
+
     if severity not in SEVERITIES:
         raise UnknownName("severity", str(severity), SEVERITIES)
     if calls < 0:

@@ -387,7 +387,8 @@ def _cause(
         if strongest is not None and _beats(side, strongest):
             kind = _won(side, strongest)
         return Cause(kind=kind, support=support, rivals=_rivals(side, rivals, rivals))
-    winner = max(left, key=strength)
+    # Of those that beat it one may have been rejected later, for a rival that this side does not have.
+    winner = max(left or [rival for rival in rivals if _beats(rival, side)] or rivals, key=strength)
     return Cause(kind=_lost(side, winner), support=support, rivals=_rivals(side, [winner], rivals))
 
 
@@ -485,9 +486,9 @@ def conflict_of(resolved: Sequence[ResolvedSide]) -> Conflict:
     return Conflict(kind=_kind(resolved), positions=tuple(positions))
 
 
-def _by_verdict(position: Position) -> tuple[int, float]:
+def _by_verdict(position: Position) -> tuple[int, float, str]:
     """Return the sort key of positions: accepted ones first, then open ones, each the likelier first."""
-    return _ORDER.index(position.verdict), -(position.probability or 0.0)
+    return _ORDER.index(position.verdict), -(position.probability or 0.0), position.answer
 
 
 def _is_beaten(resolved: ResolvedSide) -> bool:
