@@ -57,7 +57,7 @@ class PartResult:
         kept = [each for each in self.resolved if each.verdict != "rejected"]
         if not any(map(is_open, kept)):
             return kept
-        kept.sort(key=lambda each: (-round(each.probability, 9), each.side.answer))
+        kept.sort(key=lambda each: (-round(each.probability, 9), -each.side.log_odds))
         return [each for each in kept if not (self.decides and _has_likelier_rival(each, kept))]
 
 

@@ -471,7 +471,9 @@ def conflict_of(resolved: Sequence[ResolvedSide]) -> Conflict:
             weight=round(each.side.accounts, 4),
             moved={step: round(log_odds, 4) for step, log_odds in each.side.moved.items()},
         )
-        for each in resolved
+        for each in sorted(
+            resolved, key=lambda each: -each.side.log_odds
+        )  # of equals, what reads better first
     ]
     # How likely a position is right holds among those about the same thing; one that does not answer is not likelier
     # than what was accepted.
@@ -486,9 +488,9 @@ def conflict_of(resolved: Sequence[ResolvedSide]) -> Conflict:
     return Conflict(kind=_kind(resolved), positions=tuple(positions))
 
 
-def _by_verdict(position: Position) -> tuple[int, float, str]:
+def _by_verdict(position: Position) -> tuple[int, float]:
     """Return the sort key of positions: accepted ones first, then open ones, each the likelier first."""
-    return _ORDER.index(position.verdict), -(position.probability or 0.0), position.answer
+    return _ORDER.index(position.verdict), -(position.probability or 0.0)
 
 
 def _is_beaten(resolved: ResolvedSide) -> bool:
