@@ -448,8 +448,8 @@ def check_model(kind: str, path: Path, cache: Path) -> None:
     except subprocess.TimeoutExpired as error:
         raise ConfigError(f"{path}: is no model that loads within five minutes") from error
     if run.returncode:
-        said = run.stderr.decode("utf-8", "replace").strip().splitlines() if run.returncode == 1 else []
-        ended = said[-1][:300] if said else f"the engine crashed on it, with status {run.returncode}"
+        errors = run.stderr.decode("utf-8", "replace").strip().splitlines() if run.returncode == 1 else []
+        ended = errors[-1][:300] if errors else f"the engine crashed on it, with status {run.returncode}"
         raise ConfigError(f"{path}: is no model that can be loaded: {ended}")
     note.parent.mkdir(parents=True, exist_ok=True)
     note.touch()

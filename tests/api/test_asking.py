@@ -90,6 +90,17 @@ def test_an_index_keeps_query_vectors_in_the_journal(place: Path, monkeypatch: p
     assert d.ask(QUESTION, index="town") == first
 
 
+def test_the_embedder_of_an_index_goes_by_the_settings_of_the_question(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("disputatio.parts.open_embedder", lambda *_, **__: HashEmbedder())
+    journal = place / "calls.sqlite"
+    monkeypatch.setenv("DISPUTATIO_JOURNAL", str(journal))
+    d.Index.open("town", embedder=HashEmbedder()).add(HELD)
+    d.ask(QUESTION, index="town", settings={"journal": "none"})
+    assert not journal.exists()
+
+
 @pytest.mark.parametrize(
     ("words", "error", "said"),
     [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
+from disputatio.eval.builders.substitution import MONTHS
 from train.language.tasks import passage_text, question_leaf
 from train.language.trees import Branch, Leaf
 
@@ -37,20 +38,6 @@ _SYLLABLES = [
     "wen",
     "yar",
     "zol",
-]
-_MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
 ]
 _GERMAN_MONTHS = [
     "Januar",
@@ -81,7 +68,7 @@ def _money(chance: random.Random) -> str:
 
 
 def _day(chance: random.Random) -> str:
-    return f"{chance.randint(1, 28)} {chance.choice(_MONTHS)} {chance.randint(2009, 2027)}"
+    return f"{chance.randint(1, 28)} {chance.choice(MONTHS)} {chance.randint(2009, 2027)}"
 
 
 def _time(chance: random.Random) -> str:

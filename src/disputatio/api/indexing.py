@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Unpack
 
-from disputatio.config import read_settings
+from disputatio.config import Settings, read_settings
 from disputatio.parts import embedder_for
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.rendering.markup import table
@@ -43,17 +43,18 @@ class Index(contract.Index):
         create: bool = True,
         language: str | None = None,
         merge_gb: float | None = None,
+        settings: Settings | None = None,
     ) -> Index:
         """Open or make an index in a folder, or at `postgresql://`, `qdrant://` or `milvus:`.
 
         `embedder` is a model's name, a part of your own, or "none"; without one an index that exists is
         opened with the embedder it was made with. `language` is that of stemming, for a new index (English
         when None; "none" for no stemming). `merge_gb` bounds the memory of merges, by default as the
-        setting does. Raises `StoreError` or `ConfigError` when the path holds something else or needs
-        another embedder.
+        setting does; `settings` are by default those of the environment. Raises `StoreError` or `ConfigError`
+        when the path holds something else or needs another embedder.
         """
         if embedder is None or isinstance(embedder, str):
-            settings = read_settings()
+            settings = settings or read_settings()
             embedder = embedder_for(settings, Path(path), named=embedder, create=create)
             merge_gb = settings.merge_gb if merge_gb is None else merge_gb
         opened = open_index(path, embedder=embedder, create=create, language=language, merge_gb=merge_gb)
@@ -100,7 +101,7 @@ class Index(contract.Index):
         return self.store.delete(sources=sources, paths=paths, documents=documents)
 
     @property
-    def keeps_descriptions(self) -> bool:  # type: ignore[override]  # that of the store
+    def keeps_descriptions(self) -> bool:
         """True where people can state something about documents (`describe`)."""
         return self.store.keeps_descriptions
 

@@ -137,7 +137,7 @@ def prepare(
         raise InputError(
             f"each_source: {_name(strategy)} does not read sources apart; {DEFAULT_STRATEGY} does"
         )
-    retriever = _retriever(request, search)
+    retriever = _retriever(request, settings, search)
     check_sources(retriever, request.sources)
     # A strategy that knows nothing of days reads what is dated up to that day.
     before = request.before if request.as_of is None or "as_of" in options else _earlier(request)
@@ -168,12 +168,14 @@ def _earlier(request: Request) -> str | None:
     return min(days, default=None)
 
 
-def _retriever(request: Request, search: Callable[[], Retriever | None]) -> Retriever | None:
+def _retriever(
+    request: Request, settings: Settings, search: Callable[[], Retriever | None]
+) -> Retriever | None:
     """Return what a request reads: passages in hand, an index, or what there is without them."""
     if request.passages is not None:
         return InMemory(as_passages(request.passages))
     if isinstance(request.index, str | Path):
-        return Index.open(request.index, create=False)
+        return Index.open(request.index, create=False, settings=settings)
     return search() if request.index is None else as_retriever(request.index)
 
 

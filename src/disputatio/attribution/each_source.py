@@ -42,9 +42,9 @@ def each_source(answer: Answer) -> tuple[SourceAnswer, ...]:
     sources: dict[tuple[bool, str], dict[tuple[Standing, str], SourceAnswer]] = {}
     for passage in answer.passages:
         rows = sources.setdefault((bool(passage.source), passage.source or passage.id), {})
-        for said, row in _rows(passage, replies.get(passage.id, []), answer.conflict.positions):
-            if not rows.get((row.relation, said), SourceAnswer(source="", relation="silent")).quote:
-                rows[row.relation, said] = row
+        for stated, row in _rows(passage, replies.get(passage.id, []), answer.conflict.positions):
+            if not rows.get((row.relation, stated), SourceAnswer(source="", relation="silent")).quote:
+                rows[row.relation, stated] = row
     ordered = [sorted(rows.values(), key=_rank) for rows in sources.values() if rows]
     ordered = [_without_nothing(rows) for rows in ordered]
     ordered.sort(key=lambda rows: _rank(rows[0]))
@@ -68,8 +68,8 @@ def _rows(
     positions = [each for each in positions if passage.id in each.passages and each.cause.kind != "compared"]
     for position in positions:
         reply = _reply_of(position, replies)
-        said = position.answer if reply is None else reply.answer
-        yield position.answer, _quoted(bare, _standing(position), said, passage, reply)
+        stated = position.answer if reply is None else reply.answer
+        yield position.answer, _quoted(bare, _standing(position), stated, passage, reply)
     if positions:
         return
     answered = [reply for reply in replies if reply.answer]
@@ -88,13 +88,13 @@ def _reply_of(position: Position, replies: Sequence[Reply]) -> Reply | None:
 
 
 def _quoted(
-    bare: SourceAnswer, relation: Standing, said: str, passage: Passage, reply: Reply | None
+    bare: SourceAnswer, relation: Standing, stated: str, passage: Passage, reply: Reply | None
 ) -> SourceAnswer:
-    start, end = quote_span(passage, said, reply) or (0, 0)
+    start, end = quote_span(passage, stated, reply) or (0, 0)
     return replace(
         bare,
         relation=relation,
-        answer=escape_marks(said),
+        answer=escape_marks(stated),
         passage=passage.id,
         quote=passage.text[start:end],
         start=start,

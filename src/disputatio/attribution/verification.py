@@ -115,7 +115,7 @@ def _without(answer: Answer, failed: Sequence[Claim]) -> Answer:
     """Return the answer without some of its claims, and what they alone state."""
     if not failed:
         return answer
-    claims = renumber([claim for claim in answer.claims if not any(claim is one for one in failed)])
+    claims = renumber([claim for claim in answer.claims if not any(claim is other for other in failed)])
     answers = tuple(
         answer_text
         for answer_text in answer.answers

@@ -324,10 +324,10 @@ def _ask(run: _Run, check: Check) -> None:
     replies = ask_sources(check.text, retrieved, kit, tau=run.tau, max_tokens=_MAX_TOKENS, checks=run.checks)
     answered = [reply for reply in replies if reply.answer]
     by_itself = _recall(check.text, kit) if run.closed_book and len(answered) > 1 else ""
-    said = [reply.answer for reply in answered]
-    grouped = cluster(check.text, [*check.gold, *said, by_itself], kit)
+    answers = [reply.answer for reply in answered]
+    grouped = cluster(check.text, [*check.gold, *answers, by_itself], kit)
     run.count_calls(kit, start)
-    votes, known = against_gold(check.gold, said, grouped.votes[:-1])
+    votes, known = against_gold(check.gold, answers, grouped.votes[:-1])
     clusters = dict(zip((reply.source for reply in answered), votes, strict=True))
     run.journal.outcome(
         QuestionOutcome(

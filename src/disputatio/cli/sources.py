@@ -252,9 +252,9 @@ def all_fields(sources: Mapping[str, Source]) -> list[dict[str, Any]]:
 def describe_bound(limits: Bound) -> str:
     """Describe what estimates show, and what they take for granted, in two lines."""
     least = f"(at least {limits.questions} compared answers each)"
-    told = f"{limits.told} of {limits.sources} told from chance {least}"
+    bound = f"{limits.told} of {limits.sources} told from chance {least}"
     owners = f"at least {limits.honest} of {limits.owners} owners are honest"
-    return f"{told}\ntaken for granted: {owners}; --anchors checks it\n"
+    return f"{bound}\ntaken for granted: {owners}; --anchors checks it\n"
 
 
 def source_fields(source: Source) -> dict[str, Any]:

@@ -280,10 +280,10 @@ def build(
     together: bool = False,
 ) -> World:
     """Return a world of so many questions; with `together` all lies of a question are one."""
-    held = passages(generator, p, questions, coverage)
+    stated = passages(generator, p, questions, coverage)
     if together:
-        held = np.where(held > 0, generator.integers(1, WRONG + 1, (questions, 1)), held)
-    answers = read(generator, held, reader, common)
+        stated = np.where(stated > 0, generator.integers(1, WRONG + 1, (questions, 1)), stated)
+    answers = read(generator, stated, reader, common)
     by_itself = np.full(questions, -1, dtype=np.int64)
     if memory:
         by_itself = np.where(generator.random(questions) < KNOWN, 0, WRONG + 1)

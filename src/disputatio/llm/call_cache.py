@@ -18,8 +18,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from disputatio.databases import check_private, connect_readonly, error_code, is_damage, open_private
 from disputatio.errors import UNREADABLE, DamagedFile, StoreError
@@ -208,12 +209,15 @@ class CallCache:
             marks = ",".join("?" * len(some))
             select = f"SELECT key, value, digest FROM calls WHERE key IN ({marks})"
             with self._lock:
-                rows = self._use(lambda: self._db.execute(select, some).fetchall())  # noqa: B023 (called within the turn)
+                rows = self._use(partial(self._select, select, some))
             for key, value, digest in rows:
                 if not isinstance(value, str) or _digest(value) != digest:
                     raise damaged_at(self.path, f"call {key[:16]}")
                 recorded[key] = value
         return recorded
+
+    def _select(self, statement: str, values: Sequence[str]) -> list[Any]:
+        return self._db.execute(statement, tuple(values)).fetchall()
 
     def put(self, kind: str, model: str, values: Mapping[str, str]) -> None:
         """Keep calls, all or none; a call that is kept already stays as it is.

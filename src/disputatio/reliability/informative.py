@@ -48,7 +48,7 @@ class Informed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class _VoteRows:
     """Votes as the estimate reads them, one row an answer; `part` is its share of its group's one vote."""
 
     votes: FlatVotes
@@ -88,15 +88,15 @@ def estimate_informed(
     unless it is verified. `start` are reliabilities to climb from, such as the lower ends of an estimate that
     counts all agreement: of several hills the one nearest to them is found. Raises `InputError`.
 
-    >>> told = [[0, 0, 1, 1, 1]] * 4 + [[0, 0, 0, 1, 2]] * 4
-    >>> estimate_informed(told, [1, 1, 1, 1, -2, -2, -2, -2]).reliability.round(1).tolist()
+    >>> rows = [[0, 0, 1, 1, 1]] * 4 + [[0, 0, 0, 1, 2]] * 4
+    >>> estimate_informed(rows, [1, 1, 1, 1, -2, -2, -2, -2]).reliability.round(1).tolist()
     [0.9, 0.9, 0.8, 0.1, 0.1]
     """
-    told = _told(FlatVotes.of(votes), own, groups, known, importance)
-    even = np.full(told.votes.sources, START)
-    begin = even if start is None else np.clip(fitting(start, told.votes.sources), 0.05, 0.95)
+    rows = _rows_of(FlatVotes.of(votes), own, groups, known, importance)
+    even = np.full(rows.votes.sources, START)
+    begin = even if start is None else np.clip(fitting(start, rows.votes.sources), 0.05, 0.95)
     near, far = (
-        max((_fit(told, first, knows, prior) for knows in KNOWS), key=lambda fit: fit.likelihood)
+        max((_fit(rows, first, knows, prior) for knows in KNOWS), key=lambda fit: fit.likelihood)
         for first in (begin, even)
     )
     best = far if far.likelihood > near.likelihood + MARGIN else near
@@ -124,13 +124,13 @@ def overturns(before: Floats, after: Floats) -> bool:
     return float(((before - before.mean()) * (after - after.mean())).sum()) < 0
 
 
-def _told(
+def _rows_of(
     flat: FlatVotes,
     own: ArrayLike,
     groups: ArrayLike | None,
     known: NDArray[np.int32] | None,
     importance: ArrayLike | None,
-) -> _Told:
+) -> _VoteRows:
     readers = pinned(np.asarray(own, dtype=np.int64), flat.questions).astype(np.int64)
     truth = pinned(known, flat.questions).astype(np.int64)
     unit = np.arange(flat.sources) if groups is None else np.asarray(groups, dtype=np.int64)
@@ -143,7 +143,7 @@ def _told(
     _, back, shared = np.unique(key, return_inverse=True, return_counts=True)
     part = 1.0 / shared[back] if len(key) else np.zeros(0)
     voters = np.bincount(flat.question, weights=part, minlength=flat.questions)
-    return _Told(
+    return _VoteRows(
         votes=flat,
         part=part,
         counts=(weight * ((voters > 1.5) | (truth != UNKNOWN)))[flat.question],
@@ -155,30 +155,30 @@ def _told(
     )
 
 
-def _fit(told: _Told, start: Floats, knows: float, prior: float) -> _Fit:
+def _fit(rows: _VoteRows, start: Floats, knows: float, prior: float) -> _Fit:
     """Run expectation maximisation from some reliabilities."""
-    flat, of, asked = told.votes, told.votes.source, told.asked
+    flat, of, asked = rows.votes, rows.votes.source, rows.asked
     there = asked[flat.question]
-    same = there & (told.its_slot[flat.question] == flat.slot)
-    chance = np.where(asked[told.question_of], (1 - knows) / (told.size - 1), 1.0 / told.size)
-    chance[told.its_slot[asked & (told.its_slot >= 0)]] = knows
-    sums = np.bincount(told.question_of, weights=chance, minlength=flat.questions)
+    same = there & (rows.its_slot[flat.question] == flat.slot)
+    chance = np.where(asked[rows.question_of], (1 - knows) / (rows.size - 1), 1.0 / rows.size)
+    chance[rows.its_slot[asked & (rows.its_slot >= 0)]] = knows
+    sums = np.bincount(rows.question_of, weights=chance, minlength=flat.questions)
     elsewhere = np.log(np.maximum(1.0 - sums, 1e-9))
-    counts, right_of, copied = told.counts, start, COPIES
+    counts, right_of, copied = rows.counts, start, COPIES
     nothing = np.zeros(flat.sources)
     fit = _Fit(likelihood=-np.inf, right=start, copied=copied, answered=nothing, agreed=nothing)
     for _ in range(ROUNDS):
         keep = np.where(there, 1 - copied, 1.0)
-        own_right, own_wrong = keep * right_of[of], keep * (1 - right_of[of]) / (told.size - 1)
+        own_right, own_wrong = keep * right_of[of], keep * (1 - right_of[of]) / (rows.size - 1)
         right, wrong = same * copied + own_right, same * copied + own_wrong
-        true, total = _truths(told, np.log(chance), elsewhere, right, wrong)
+        true, total = _truths(rows, np.log(chance), elsewhere, right, wrong)
         its_right = true[flat.slot] * own_right / right
         its_wrong = (1 - true[flat.slot]) * own_wrong / wrong
         agreed = np.bincount(of, its_right * counts, flat.sources).astype(np.float64)
         answered = np.bincount(of, (its_right + its_wrong) * counts, flat.sources).astype(np.float64)
         fit = _Fit(likelihood=total, right=right_of, copied=copied, answered=answered, agreed=agreed)
-        made = (told.part * (1 - its_right - its_wrong))[there].sum()
-        copied = float((COPIES * SURE + made) / (SURE + told.part[there].sum()))
+        made = (rows.part * (1 - its_right - its_wrong))[there].sum()
+        copied = float((COPIES * SURE + made) / (SURE + rows.part[there].sum()))
         new = (2 * prior + agreed) / (2 + answered)
         if float(np.abs(new - right_of).max(initial=0.0)) < _CHANGE:
             break
@@ -187,19 +187,19 @@ def _fit(told: _Told, start: Floats, knows: float, prior: float) -> _Fit:
 
 
 def _truths(
-    told: _Told, chance: Floats, elsewhere: Floats, right: Floats, wrong: Floats
+    rows: _VoteRows, chance: Floats, elsewhere: Floats, right: Floats, wrong: Floats
 ) -> tuple[Floats, float]:
     """Return how likely each slot is true, and the log-likelihood of all answers."""
-    flat, of = told.votes, told.question_of
-    score = chance + np.bincount(flat.slot, told.part * np.log(right / wrong), len(chance))
+    flat, of = rows.votes, rows.question_of
+    score = chance + np.bincount(flat.slot, rows.part * np.log(right / wrong), len(chance))
     best = elsewhere.copy()
     np.maximum.at(best, of, score)
     mass = np.exp(score - best[of])
     total = np.bincount(of, mass, flat.questions) + np.exp(elsewhere - best)
-    fixed = told.truth[of] != UNKNOWN
-    pinned_slot = (flat.start[:-1] + told.truth)[of]
+    fixed = rows.truth[of] != UNKNOWN
+    pinned_slot = (flat.start[:-1] + rows.truth)[of]
     true = np.where(fixed, np.arange(len(mass)) == pinned_slot, mass / total[of])
-    likelihood = float((np.log(total) + best).sum() + (told.part * np.log(wrong)).sum())
+    likelihood = float((np.log(total) + best).sum() + (rows.part * np.log(wrong)).sum())
     return true, likelihood
 
 
@@ -228,9 +228,9 @@ def bound_of(sources: Mapping[str, Source]) -> Bound:
     Bound(owners=2, honest=2, questions=5, sources=2, told=1)
     """
     owners = len({source.owner or f"\0{name}" for name, source in sources.items()})
-    told = sum(is_told(source) for source in sources.values())
+    apart = sum(is_told(source) for source in sources.values())
     needed = questions_needed(1.0) or 0
-    return Bound(owners=owners, honest=owners // 2 + 1, questions=needed, sources=len(sources), told=told)
+    return Bound(owners=owners, honest=owners // 2 + 1, questions=needed, sources=len(sources), told=apart)
 
 
 def is_told(source: Source) -> bool:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Unpack, runtime_checkable
 
 from disputatio.errors import InputError
 from disputatio.protocols import Reranker, Search, SearchOptions
@@ -118,13 +118,16 @@ class Index(Protocol):
     """Passages searched by keyword and by meaning (`Retriever`), and the documents that they are parts of.
 
     Any number of threads and processes may read. `path` is the folder or the address without its secrets,
-    `paths` the folders that are searched as one. `keeps_descriptions` is true where people can state
-    something about documents (`describe`).
+    `paths` the folders that are searched as one.
     """
 
     path: Path
     paths: tuple[Path, ...]
-    keeps_descriptions: ClassVar[bool] = False
+
+    @property
+    def keeps_descriptions(self) -> bool:
+        """True where people can state something about documents (`describe`)."""
+        return False
 
     def close(self) -> None:
         """Close connections and files; the next call opens them anew."""

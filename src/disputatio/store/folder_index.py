@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
@@ -49,8 +49,6 @@ class FolderIndex(Index):
 
     Any number of threads and processes may read; one process writes at a time.
     """
-
-    keeps_descriptions: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -123,6 +121,11 @@ class FolderIndex(Index):
         return count
 
     # --- what people state --------------------------------------------------------------------------
+    @property
+    def keeps_descriptions(self) -> bool:
+        """True: what people state is kept in the record."""
+        return True
+
     def describe_all(
         self, stated: Sequence[tuple[str | Path, Mapping[str, object]]], *, by: str = "python"
     ) -> int:
@@ -278,13 +281,14 @@ class FolderIndex(Index):
     def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:
         """Return some documents by path and row, as every index does (`Index.list_documents`)."""
         total, found = 0, []
-        one = len(self.paths) == 1
+        is_single = len(self.paths) == 1
         for record in self._folders.records():
-            count, rows = record.page(offset if one else 0, limit if one else offset + limit, source)
+            first, most = (offset, limit) if is_single else (0, offset + limit)
+            count, rows = record.page(first, most, source)
             total += count
             found += [Document(text="", **row) for row in rows]
         found.sort(key=_by_place)
-        return DocumentPage(total, found[:limit] if one else found[offset : offset + limit])
+        return DocumentPage(total, found[:limit] if is_single else found[offset : offset + limit])
 
     def open_record(self) -> AbstractContextManager[Record]:
         """Open the record for reading; raises `InputError` where several folders are named."""

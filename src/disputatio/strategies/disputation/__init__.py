@@ -361,7 +361,9 @@ def find_versions(question: str, readings: Sequence[PassageReading], kit: Kit) -
     """
     answering = [reading.passage for reading in readings if reading.answer]
     answering = [passage for passage in answering if passage.version or passage.relations]
-    alone = [one for one in answering if best_claim(one, answering) is None and not _succeeds(one, answering)]
+    alone = [
+        side for side in answering if best_claim(side, answering) is None and not _succeeds(side, answering)
+    ]
     families = frozenset[str]().union(*map(family_names, alone))
     if not families:
         return []

@@ -309,9 +309,9 @@ def _features(question: str, side: Side) -> dict[Feature, float]:
             if (kind := is_of_the_kind(question, reading.answer)) is not None
         ],
         "thing": [
-            float(told)
+            float(is_the_thing)
             for reading in side.readings
-            if (told := speaks_of_asked(question, reading.answer, reading.passage)) is not None
+            if (is_the_thing := speaks_of_asked(question, reading.answer, reading.passage)) is not None
         ],
     }
     return {name: max(known) for name, known in values.items() if known}

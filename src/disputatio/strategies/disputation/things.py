@@ -120,16 +120,16 @@ def speaks_of_asked(question: str, answer: str, passage: Passage) -> bool | None
     >>> speaks_of_asked("What does the X210 weigh?", "14 kg", row), speaks_of_asked("Who?", "14 kg", Passage(text="No."))
     (True, None)
     """
-    told = [
+    verdicts = [
         *(_tells(thing, answer, passage) for thing in _asked(question)),
         _tells_year(question, answer, passage),
         _tells_name(question, passage),
         False if is_about_another(question, passage.text) else None,
         _tells_attribute(question, passage),
     ]
-    if False in told:
+    if False in verdicts:
         return False
-    return True if True in told else None
+    return True if True in verdicts else None
 
 
 @lru_cache(maxsize=512)
