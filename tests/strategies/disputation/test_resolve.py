@@ -524,3 +524,43 @@ def test_a_source_earns_its_reliability_only_where_it_is_told_from_chance() -> N
 
 def test_where_nothing_is_known_of_any_source_all_votes_are_equal() -> None:
     assert vote_weights({"a": Source(name="a")}) == vote_weights({}) == {}
+
+
+def test_what_is_beaten_by_a_side_that_falls_itself_is_not_beaten() -> None:
+    vell = side("1", moved={"debate": 1.0}, date="2019-03", title="Tarnwick Vell")
+    newer = side("2", date="2024", title="")
+    sorrel = side("3", moved={"debate": 2.0}, title="Tarnwick Sorrel")
+    resolved = resolve(QUESTION, [vell, newer, sorrel])
+    assert [each.verdict for each in resolved] == ["accepted", "rejected", "accepted"]
+    assert resolved[1].cause.rivals[0].answer == "3"
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(-3, 4),
+            st.sampled_from([0.5, 1.0, 2.0, 3.0]),
+            st.sampled_from(["", "1998", "2019-03", "2024-05-01"]),
+            st.sampled_from(["Tarnwick", "Tarnwick Vell", "Tarnwick Sorrel", ""]),
+        ),
+        max_size=6,
+    ),
+    st.sampled_from(["auto", "one", "several"]),
+)
+def test_every_beaten_side_names_one_that_beat_it_and_does_not_fall(
+    made: list[tuple[float, float, str, str]], expect: Expectation
+) -> None:
+    sides = [
+        side(str(number), log_odds=log_odds, votes=votes, date=date, title=title)
+        for number, (log_odds, votes, date, title) in enumerate(made)
+    ]
+    resolved = resolve("What is the population of Tarnwick?", sides, expect=expect)
+    verdicts = {each.side.answer: each.verdict for each in resolved}
+    for each in resolved:
+        if (
+            each.verdict == "rejected"
+            and each.rivals
+            and each.cause.rivals
+            and each.cause.kind != "altered_copy"
+        ):
+            assert verdicts[each.cause.rivals[0].answer] != "rejected"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
@@ -98,10 +98,12 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
         ]
         for number in standing
     }
-    rejected: set[int] = set()
-    for number in sorted(standing, key=lambda number: strength(sides[number]), reverse=True):
-        if any(_beats(sides[other], sides[number]) for other in rivals[number] if other not in rejected):
-            rejected.add(number)
+    rejected = _beaten(
+        {
+            number: {other for other in others if _beats(sides[other], sides[number])}
+            for number, others in rivals.items()
+        }
+    )
     best = max((sides[number].log_odds for number in standing), default=0.0)
     resolved = []
     for number, side in enumerate(sides):
@@ -132,6 +134,24 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
                 cause = replace(cause, kind="in_force", rivals=_rivals(side, older, older))
         resolved.append(ResolvedSide(side=side, verdict=verdict, cause=cause, rivals=tuple(opponents)))
     return resolved
+
+
+def _beaten(beaten_by: Mapping[int, Collection[int]]) -> set[int]:
+    """Return the sides that fall, given by which rivals each is beaten: to one that does not fall itself.
+
+    A side stands once all that beat it have fallen, and fells those that it beats: the grounded extension of
+    Dung (1995). Dates, votes and succession need not order sides in one line; those in a circle stay open.
+
+    >>> _beaten({0: [], 1: [0], 2: [1]}), _beaten({0: [1], 1: [2], 2: [0]})
+    ({1}, set())
+    """
+    fallen: set[int] = set()
+    while True:
+        firm = {number for number, winners in beaten_by.items() if fallen.issuperset(winners)}
+        now = {number for number, winners in beaten_by.items() if not firm.isdisjoint(winners)}
+        if now == fallen:
+            return fallen
+        fallen = now
 
 
 def _standing(sides: Sequence[Side]) -> list[int]:
@@ -387,8 +407,7 @@ def _cause(
         if strongest is not None and _beats(side, strongest):
             kind = _won(side, strongest)
         return Cause(kind=kind, support=support, rivals=_rivals(side, rivals, rivals))
-    # Of those that beat it one may have been rejected later, for a rival that this side does not have.
-    winner = max(left or [rival for rival in rivals if _beats(rival, side)] or rivals, key=strength)
+    winner = max((rival for rival in left if _beats(rival, side)), key=strength)
     return Cause(kind=_lost(side, winner), support=support, rivals=_rivals(side, [winner], rivals))
 
 
