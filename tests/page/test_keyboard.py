@@ -84,6 +84,7 @@ def test_a_question_is_asked_read_and_kept_without_a_mouse(tab: Visit, page: Pag
 
 def test_a_strategy_is_chosen_by_the_keyboard(tab: Visit, page: Page) -> None:
     choice = page.locator(".field", has_text="Strategy").get_by_role("button")
+    expect(choice).to_contain_text("disputation")  # the list has come: without it nothing opens
     choice.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("listbox")).to_be_visible()

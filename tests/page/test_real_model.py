@@ -25,7 +25,7 @@ def test_a_real_model_answers_on_the_page_with_quotes_that_stand_in_their_passag
     small_model: Path,  # fetched
 ) -> None:
     folder = tmp_path / "town.index"
-    assert Index.open(folder, embedder="none").ingest(SOURCES).added == 12
+    assert Index.open(folder, embedder="none").ingest(SOURCES).added == 14
     parts = {"journal": "none", "encoder": "none", "embedder": "none"}
     settings = read_settings(model=MODEL, index=folder, **parts)
     with served(Service.open(settings)) as server:
