@@ -354,6 +354,7 @@ def _open_model(
             kind=kind,
             base_url=engine.base_url,
             api_key="none",  # a key of the environment is for another server
+            variable=engine.variable,
             extra=extra,
             in_flight=settings.in_flight,
             deadlines=_deadlines(settings),

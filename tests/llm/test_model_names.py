@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from disputatio.config import read_settings
-from disputatio.errors import ConfigError, Malformed
+from disputatio.errors import ConfigError, Malformed, Unreachable
 from disputatio.llm.model_names import suggest_name
 from disputatio.parts import build_kit
 from disputatio.protocols import LLM
@@ -103,6 +103,13 @@ def test_a_model_may_think_and_its_thoughts_are_no_part_of_its_reply(
     )
     assert model.complete([ask("Where?")], Sampling())[0].text == "Paris"
     assert "reasoning_effort" not in server.asked[0].body
+
+
+def test_a_fault_names_the_variable_that_moves_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    model = build_kit(read_settings(model="ollama:m", journal="none", encoder="none", embedder="none")).model
+    with pytest.raises(Unreachable, match="is OLLAMA_HOST right"):
+        model.complete([ask("Where?")], Sampling())
 
 
 def test_thoughts_that_have_no_end_are_no_reply(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:

@@ -58,7 +58,8 @@ Attempt = Callable[["openai.AsyncOpenAI", float], Awaitable[_Result | Failed]]
 class Connection:
     """A model's server at an OpenAI-compatible address; may be shared by threads.
 
-    `base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY; a local server may need no key. At
+    `base_url` and `api_key` default to OPENAI_BASE_URL and OPENAI_API_KEY; a local server may need no key.
+    `variable` is what users set the address by. At
     most `in_flight` calls run at a time, over all threads; a call is repeated at most `retries` times. `rng`
     and `sleep` serve the waits between attempts; after eight failures to connect in a row the address is
     not tried for `cool_off` seconds. A reply that is one JSON value has at most `largest` bytes. `say` is
@@ -71,6 +72,7 @@ class Connection:
         *,
         base_url: str | None = None,
         api_key: str | None = None,
+        variable: str = "OPENAI_BASE_URL",
         in_flight: int = 8,
         retries: int = 4,
         deadlines: Deadlines | None = None,
@@ -84,7 +86,7 @@ class Connection:
         """Check the address; raises `ConfigError` for one that no call can be made to."""
         url = (base_url or os.environ.get("OPENAI_BASE_URL", "") or _OFFICIAL).strip()
         key = (api_key or os.environ.get("OPENAI_API_KEY", "")).strip()
-        self.at = _check_address(Address(model=model, base_url=url, key=key))
+        self.at = _check_address(Address(model=model, base_url=url, key=key, variable=variable))
         if in_flight < 1 or retries < 0:
             raise ConfigError("an endpoint needs in_flight of at least 1 and retries of at least 0")
         self.deadlines = deadlines or Deadlines()
@@ -226,7 +228,7 @@ def _check_address(at: Address) -> Address:
         raise ConfigError("the model has no name: write openai:NAME")
     parts = urlsplit(at.base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError("OPENAI_BASE_URL must be an address such as http://127.0.0.1:8000/v1")
+        raise ConfigError(f"{at.variable} must be an address such as http://127.0.0.1:8000/v1")
     if not (at.key.isascii() and at.key.isprintable()):
         raise ConfigError("OPENAI_API_KEY holds a character that no key has; was it copied whole?")
     return at

@@ -47,11 +47,12 @@ _QUOTA = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """The address of an endpoint, in a form that may be shown to anyone."""
+    """The address of an endpoint, in a form that may be shown to anyone; `variable` is what sets it."""
 
     model: str
     base_url: str
     key: str = field(default="", repr=False)
+    variable: str = "OPENAI_BASE_URL"
 
     @property
     def shown(self) -> str:
@@ -166,7 +167,7 @@ def refused(status: int, body: object, at: Address, *, wait: float | None = None
         state = "is it the key for" if at.key else "it is not set; does it need to be, for"
         hint = f" (OPENAI_API_KEY: {state} {at.host}?)"
     elif status == 404:
-        hint = f" (is there a model {at.model!r}, and does OPENAI_BASE_URL end as it should, often in /v1?)"
+        hint = f" (is there a model {at.model!r}, and does {at.variable} end as it should, often in /v1?)"
     return Failed(fault=Refused(summary + hint, status), refusal=refusal)
 
 
@@ -195,7 +196,7 @@ def line_fault(cause: str, why: str, at: Address) -> LLMError:
     """Return the fault for a failure of the line; `cause` is the transport's name for it."""
     why = why or cause
     if cause == "ConnectError":
-        check = "is a server running there, and is OPENAI_BASE_URL right?"
+        check = f"is a server running there, and is {at.variable} right?"
         return Unreachable(f"no connection to {at.shown} ({why}): {check}")
     if cause == Unfit.__name__:
         return Malformed(f"{at.shown} sent a reply that cannot be used: {why}")
