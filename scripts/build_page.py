@@ -13,6 +13,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+try:
+    import fcntl
+except ImportError:  # Windows, where nothing builds twice at a time
+    fcntl = None  # type: ignore[assignment]  # a module or none
+
 ROOT = Path(__file__).resolve().parent.parent
 _OLDEST_NODE = (20, 19)
 NOTICES, RULER = "THIRD_PARTY.txt", "\n" + "=" * 80 + "\n\n"
@@ -25,8 +30,16 @@ class CannotBuild(Exception):
 def build(root: Path = ROOT) -> bool:
     """Build the page where its sources have changed since; whether anything was done.
 
+    Processes that build at the same time take turns: npm empties the folder of packages before it fills it.
     Raises `CannotBuild` where Node is not there, or a step fails.
     """
+    with (root / "page" / ".made-lock").open("w") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        return _build(root)
+
+
+def _build(root: Path) -> bool:
     page, built = root / "page", root / "src" / "disputatio" / "server" / "page"
     wanted = digest(_sources(page) + sorted((root / "examples").glob("disagreement/sources/*/*")))
     stamp = built / "made-from.txt"
