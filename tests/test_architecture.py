@@ -15,7 +15,7 @@ SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
 ROOMS, ARROWS, PUBLIC_NAMES = 39, 276, 66  # the most there may be, as scripts/structure.py counts them
-MODULES, LINES_OF_SRC, LINES_OF_BENCH = 453, 84_200, 12_900
+MODULES, LINES_OF_SRC, LINES_OF_BENCH = 470, 87_000, 12_900
 
 GROUND = (
     *("authority", "calling", "cancel", "causes", "databases", "errors", "events", "protocols"),
