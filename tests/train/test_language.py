@@ -83,6 +83,8 @@ def model() -> Any:
     transformers = pytest.importorskip(
         "transformers", reason="transformers is not installed (make train brings it)"
     )
+    from train.language.passes import ATTENTION
+
     torch.manual_seed(3)
     config = transformers.Qwen2Config(
         vocab_size=256,
@@ -92,7 +94,7 @@ def model() -> Any:
         num_attention_heads=4,
         num_key_value_heads=2,
         tie_word_embeddings=True,
-        attn_implementation="sdpa",
+        attn_implementation=ATTENTION,
     )
     return transformers.Qwen2ForCausalLM(config).requires_grad_(False)
 
@@ -104,10 +106,13 @@ def test_a_leaf_in_a_tree_has_the_logits_of_its_prompt_alone(model: Any) -> None
 
     packed = pack(TREE, INSTRUCTIONS["read"], bytes_of)
     together = logits_of(model, packed, dtype=torch.float32)
+    model.set_attn_implementation("sdpa")
     paths = [(branch, leaf) for branch in TREE.branches for leaf in branch.leaves]
     for (branch, leaf), rows in zip(paths, rows_of_leaf(packed), strict=True):
         alone = model(input_ids=torch.tensor([bytes_of(prompt_of(branch, leaf)).input_ids])).logits[0]
         torch.testing.assert_close(together[rows], alone[-len(rows) - 1 : -1], atol=1e-4, rtol=1e-4)
+    with pytest.raises(ValueError, match="attends by sdpa"):
+        logits_of(model, packed, dtype=torch.float32)
     assert loss_of(together, packed).item() == pytest.approx(
         5.5, abs=1.5
     )  # near log(256): nothing is learnt yet

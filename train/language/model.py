@@ -12,6 +12,8 @@ from gguf import GGUFReader
 from gguf.quants import dequantize
 from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
+from train.language.passes import ATTENTION
+
 # The names of a layer's tensors in a GGUF -> in the model.
 LAYER = {
     "attn_q": "self_attn.q_proj",
@@ -74,7 +76,7 @@ def load_model(gguf: Path, *, dtype: torch.dtype) -> Any:
         rope_parameters={"rope_theta": value("qwen2.rope.freq_base"), "rope_type": "default"},
         max_position_embeddings=value("qwen2.context_length"),
         tie_word_embeddings="lm_head.weight" not in weights,
-        attn_implementation="sdpa",
+        attn_implementation=ATTENTION,
     )
     with torch.device("meta"):
         model = Qwen2ForCausalLM(config)

@@ -6,27 +6,73 @@ from typing import Any
 
 import numpy as np
 import torch
+from transformers import AttentionInterface
 
 from train.language.trees import Packed
 
+ATTENTION = "packed_tree"
 
-def mask_of(packed: Packed, dtype: torch.dtype) -> Any:
-    """Return the additive mask: a place sees those before it that belong to its own path."""
-    size = len(packed.tokens)
-    place = torch.arange(size)
+
+def masks_of(packed: Packed, dtype: torch.dtype) -> list[tuple[slice, Any]]:
+    """Return the places of the trunk and of each branch, each with its additive mask.
+
+    A place sees those before it that belong to its own path: the trunk, then its own branch, so no mask spans two branches.
+    """
     branch, leaf = torch.from_numpy(packed.branch), torch.from_numpy(packed.leaf)
-    same_leaf = (leaf[None, :] == -1) | (leaf[None, :] == leaf[:, None])
-    same_branch = (branch[None, :] == -1) | ((branch[None, :] == branch[:, None]) & same_leaf)
-    allowed = (place[:, None] >= place[None, :]) & same_branch
-    return torch.zeros(size, size, dtype=dtype).masked_fill_(~allowed, torch.finfo(dtype).min)[None, None]
+    trunk = int((branch == -1).sum())
+    found = []
+    for number in range(-1, int(branch.max()) + 1):
+        own = (branch == number).nonzero()[:, 0]
+        rows = slice(int(own[0]), int(own[-1]) + 1)
+        seen = own if number == -1 else torch.cat([torch.arange(trunk), own])
+        allowed = (own[:, None] >= seen[None, :]) & (
+            (leaf[seen][None, :] == -1) | (leaf[seen][None, :] == leaf[own][:, None])
+        )
+        mask = torch.zeros(len(own), len(seen), dtype=dtype).masked_fill_(~allowed, torch.finfo(dtype).min)
+        found.append((rows, mask[None, None]))
+    return found
+
+
+def attention(
+    module: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    _: Any,
+    *,
+    scaling: float,
+    masks: Any,
+    **__: Any,
+) -> tuple[Any, None]:
+    """Attend branch by branch: a mask over the whole tree would cost the square of all branches together."""
+    key, value = (each.repeat_interleave(module.num_key_value_groups, dim=1) for each in (key, value))
+    trunk = masks[0][0].stop
+    outputs = []
+    for rows, mask in masks:
+        keys, values = key[:, :, rows], value[:, :, rows]
+        if rows.start:
+            keys = torch.cat([key[:, :, :trunk], keys], dim=2)
+            values = torch.cat([value[:, :, :trunk], values], dim=2)
+        weights = torch.matmul(query[:, :, rows], keys.transpose(2, 3)) * scaling + mask
+        weights = torch.softmax(weights, dim=-1, dtype=torch.float32).to(query.dtype)
+        outputs.append(torch.matmul(weights, values))
+    return torch.cat(outputs, dim=2).transpose(1, 2).contiguous(), None
+
+
+AttentionInterface.register(ATTENTION, attention)
 
 
 def logits_of(model: Any, packed: Packed, *, dtype: torch.dtype) -> Any:
-    """Return the logits of every target, one row each, from one pass of the model."""
+    """Return the logits of every target, one row each, from one pass of the model.
+
+    Raises `ValueError` if the model attends in another way, which would take the tree for one text.
+    """
+    if model.config._attn_implementation != ATTENTION:
+        raise ValueError(f"the model attends by {model.config._attn_implementation}, not by {ATTENTION}")
     hidden = model.model(
         input_ids=torch.from_numpy(packed.tokens)[None],
         position_ids=torch.from_numpy(packed.positions)[None],
-        attention_mask=mask_of(packed, dtype),
+        masks=masks_of(packed, dtype),
         use_cache=False,
     ).last_hidden_state
     return model.lm_head(hidden[0, torch.from_numpy(packed.targets) - 1]).float()
