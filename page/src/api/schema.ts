@@ -449,6 +449,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer the last question of a chat, as a response */
+        post: operations["respond"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1666,6 +1683,55 @@ export interface components {
             round: number;
             /** Subject */
             subject: string;
+        };
+        /**
+         * ResponseBody
+         * @description A request for a response. Fields without a meaning here (instructions, temperature) are ignored.
+         */
+        ResponseBody: {
+            /** Background */
+            background?: boolean | null;
+            /** Conversation */
+            conversation?: unknown;
+            disputatio?: components["schemas"]["AskOptions"] | null;
+            /** Input */
+            input: string | components["schemas"]["ResponseItem"][];
+            /** Model */
+            model: string;
+            /** Previous Response Id */
+            previous_response_id?: string | null;
+            /** Stream */
+            stream?: boolean | null;
+            /** Text */
+            text?: {
+                [key: string]: unknown;
+            } | null;
+            /** Tool Choice */
+            tool_choice?: unknown;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ResponseItem
+         * @description One item of the input of a response: messages are read; reasoning and calls of tools are not.
+         */
+        ResponseItem: {
+            /** Content */
+            content?: string | {
+                [key: string]: unknown;
+            }[] | null;
+            /**
+             * Role
+             * @default
+             */
+            role: string;
+            /**
+             * Type
+             * @default message
+             */
+            type: string;
+        } & {
+            [key: string]: unknown;
         };
         /**
          * Round
@@ -3046,6 +3112,39 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description a fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatFault"];
+                };
+            };
+        };
+    };
+    respond: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResponseBody"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {

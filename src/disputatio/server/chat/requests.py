@@ -65,6 +65,53 @@ class ChatBody(BaseModel):
     disputatio: AskOptions | None = None
 
 
+class ResponseItem(BaseModel):
+    """One item of the input of a response: messages are read; reasoning and calls of tools are not."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field("message", max_length=60)
+    role: str = Field("", max_length=40)
+    content: str | Annotated[list[dict[str, Any]], Field(max_length=_MOST_PARTS)] | None = None
+
+
+class ResponseBody(BaseModel):
+    """A request for a response. Fields without a meaning here (instructions, temperature) are ignored."""
+
+    model_config = ConfigDict(extra="allow")
+
+    model: str = Field(max_length=300)
+    input: str | Annotated[list[ResponseItem], Field(min_length=1, max_length=_MOST_MESSAGES)]
+    stream: bool | None = None
+    background: bool | None = None
+    previous_response_id: str | None = None
+    conversation: Any = None
+    tool_choice: Any = None
+    text: dict[str, Any] | None = None
+    disputatio: AskOptions | None = None
+
+    def messages(self) -> list[Message]:
+        """Return the messages of the input."""
+        if isinstance(self.input, str):
+            return [Message(role="user", content=self.input)]
+        said = [item for item in self.input if item.type == "message"]
+        return [Message(role=item.role, content=item.content) for item in said]
+
+
+def check_response_supported(body: ResponseBody) -> None:
+    """Raise `InputError` for options that change the response and are not supported."""
+    if body.previous_response_id is not None or body.conversation is not None:
+        name = "conversation" if body.previous_response_id is None else "previous_response_id"
+        raise InputError(f"{name}: no conversation is kept here; send the turns before it as input")
+    if body.background:
+        raise InputError("background: a response is not kept to be fetched; use stream instead")
+    if isinstance(body.tool_choice, dict) or body.tool_choice == "required":
+        raise InputError("tool_choice: no tools are called here; leave it out")
+    form = (body.text or {}).get("format")
+    if isinstance(form, dict) and form.get("type") not in (None, "text"):
+        raise InputError("text.format: the reply is text; its `disputatio` object has the answer as JSON")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     """A question, and the turns before it, the oldest first."""
@@ -85,8 +132,10 @@ def check_supported(body: ChatBody) -> None:
         raise InputError("logprobs: an answer has none; its `disputatio` object has those of positions")
 
 
-def conversation_of(messages: list[Message]) -> Conversation:
+def conversation_of(messages: list[Message], name: str = "messages") -> Conversation:
     """Return the last question of a chat and the turns before it; raises `InputError` if there is none.
+
+    `name` is the field of the request that has the messages.
 
     >>> conversation_of([Message(role="user", content=[{"type": "text", "text": "Who?"}])]).question
     'Who?'
@@ -94,16 +143,16 @@ def conversation_of(messages: list[Message]) -> Conversation:
     turns = [
         Turn(role="user" if message.role == "user" else "assistant", text=text)
         for number, message in enumerate(messages)
-        if message.role in ("user", "assistant") and (text := _text(message, number)).strip()
+        if message.role in ("user", "assistant") and (text := _text(message, f"{name}.{number}")).strip()
     ]
     if not turns or turns[-1].role != "user" or messages[-1].role != "user":
-        raise InputError("messages: the last one is to be a question of the user's, as text")
+        raise InputError(f"{name}: the last one is to be a question of the user's, as text")
     *earlier, last = turns
     check_question(last.text)
     return Conversation(question=last.text.strip(), earlier=tuple(earlier))
 
 
-def _text(message: Message, number: int) -> str:
+def _text(message: Message, place: str) -> str:
     """Return the text of a message; raises `InputError` for other content in a user's message."""
     if message.content is None or isinstance(message.content, str):
         return message.content or ""
@@ -113,7 +162,7 @@ def _text(message: Message, number: int) -> str:
             texts.append(part["text"])
         elif message.role == "user":
             kind = str(part.get("type"))[:40]
-            raise InputError(f"messages.{number}: {kind!r} is not read here: write the question as text")
+            raise InputError(f"{place}: {kind!r} is not read here: write the question as text")
     return "\n".join(texts)
 
 

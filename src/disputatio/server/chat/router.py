@@ -1,4 +1,4 @@
-"""`/v1`: models and chat completions, as OpenAI's clients ask for them."""
+"""`/v1`: models, chat completions and responses, as OpenAI's clients ask for them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,19 @@ from fastapi import APIRouter, Request, Response
 
 from disputatio.errors import UnknownName
 from disputatio.pipeline import strategy_names
-from disputatio.server.chat.completion import Chat
+from disputatio.server.chat.asking import Chat
+from disputatio.server.chat.completion import Completion
 from disputatio.server.chat.faults import CHAT_FAULTS, OpenAIRoute
-from disputatio.server.chat.requests import ChatBody, check_supported, conversation_of
+from disputatio.server.chat.requests import (
+    AskOptions,
+    ChatBody,
+    Conversation,
+    ResponseBody,
+    check_response_supported,
+    check_supported,
+    conversation_of,
+)
+from disputatio.server.chat.response import Response as ModelResponse
 from disputatio.server.replies import CLIENT_GONE, client_of, json_response, stream_response, unless_gone
 from disputatio.server.service import Service
 
@@ -39,15 +49,39 @@ def router(service: Service) -> APIRouter:
     )
     async def complete(body: ChatBody, request: Request) -> Response:
         check_supported(body)
-        chat = Chat(
-            service=service,
-            body=body,
-            conversation=conversation_of(body.messages),
-            strategy=strategy_of(body.model),
-            base=str(request.base_url),
-            client=client_of(request),
+        options = body.stream_options
+        chat = Completion(
+            **asked_in(body, conversation_of(body.messages), request),
+            include_usage=options is not None and options.include_usage,
         )
-        if body.stream:
+        return await reply(chat, request, stream=bool(body.stream))
+
+    @routes.post(
+        "/responses",
+        operation_id="respond",
+        summary="Answer the last question of a chat, as a response",
+        response_model=None,
+    )
+    async def respond(body: ResponseBody, request: Request) -> Response:
+        check_response_supported(body)
+        chat = ModelResponse(**asked_in(body, conversation_of(body.messages(), "input"), request))
+        return await reply(chat, request, stream=bool(body.stream))
+
+    def asked_in(
+        body: ChatBody | ResponseBody, conversation: Conversation, request: Request
+    ) -> dict[str, Any]:
+        return {
+            "service": service,
+            "model": body.model,
+            "options": body.disputatio or AskOptions.model_validate({}),
+            "conversation": conversation,
+            "strategy": strategy_of(body.model),
+            "base": str(request.base_url),
+            "client": client_of(request),
+        }
+
+    async def reply(chat: Chat, request: Request, *, stream: bool) -> Response:
+        if stream:
             service.turns.check(chat.client)  # what is full says so by its status
             return stream_response(chat.lines())
         running = await chat.begin()
@@ -57,7 +91,7 @@ def router(service: Service) -> APIRouter:
             chat.end()
         if answer is None:
             return Response(status_code=CLIENT_GONE)
-        return json_response(chat.completion(answer))
+        return json_response(chat.whole(answer))
 
     return routes
 

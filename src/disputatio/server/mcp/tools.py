@@ -23,7 +23,7 @@ from disputatio import __version__
 from disputatio.errors import DisputatioError
 from disputatio.events import Event, Read
 from disputatio.protocols import Search
-from disputatio.server.chat.completion import progress
+from disputatio.server.chat.asking import progress
 from disputatio.server.chat.wording import word_answer
 from disputatio.server.faults import fault_of
 from disputatio.server.mcp.results import (
