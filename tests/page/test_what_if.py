@@ -118,3 +118,35 @@ def test_where_the_model_would_read_anew_it_is_asked_again_on_request(tab: Visit
     expect(page.locator(".source-row[data-source='museum.example']")).to_be_visible()
     page.wait_for_function("id => !location.hash.includes(id)", arg=first)
     expect(page.locator(".source-row[data-source='buzz.example']")).to_have_count(0)
+
+
+def test_what_changes_is_in_view_where_a_passage_is_muted(tab: Visit, page: Page, server: Served) -> None:
+    tab.ask(QUESTION)
+    card = page.locator("[data-passage=buzz1]")
+    card.get_by_role("button", name="Mute").click()
+    page.get_by_role("menuitem", name="Mute this passage").click()
+    notice = page.locator(".what-changed")
+    expect(notice).to_contain_text("5 of 6 passages counted")
+    expect(notice).to_be_in_viewport()
+    assert "passage=buzz1" in page.url
+    page.reload()
+    expect(page.locator("#verdict-title")).to_contain_text("not as it was given")
+    expect(page.locator(".what-changed")).to_contain_text("Without a passage of buzz.example")
+    page.get_by_role("button", name="Take back: buzz.example").click()
+    expect(page.locator(".what-changed")).to_have_count(0)
+    assert server.service.answers.count() == 1
+
+
+def test_only_sources_that_gave_an_answer_can_be_pinned(tab: Visit, page: Page) -> None:
+    tab.ask(QUESTION)
+    expect(page.locator(".source-row")).to_have_count(5)
+    expect(page.locator(".what-if")).to_contain_text("1 other source gave no answer")
+
+
+def test_on_a_phone_the_passages_of_what_was_rejected_are_folded(tab: Visit, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    tab.ask(QUESTION)
+    expect(page.locator(".position.accepted .quote").first).to_be_visible()
+    expect(page.locator(".position.rejected .quote").first).to_be_hidden()
+    page.locator(".position.rejected summary").click()
+    expect(page.locator(".position.rejected .quote").first).to_be_visible()

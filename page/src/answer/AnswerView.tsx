@@ -18,6 +18,7 @@ import { PositionColumn } from "./PositionColumn";
 import type { Opened, Steering } from "./steering";
 import { Claims, VerdictStrip } from "./VerdictStrip";
 import { WhatIfBar } from "./WhatIfBar";
+import { WhatIfNotice } from "./WhatIfNotice";
 
 interface Props {
   answer: Answer;
@@ -48,8 +49,7 @@ export function AnswerView({ answer, id, whatIf, onWhatIf, onAskAgain }: Props) 
     steer: Boolean(id),
     open,
     show,
-    mute: (source) => onWhatIf({ ...whatIf, muted: toggled(whatIf.muted, source) }),
-    pin: (source) => onWhatIf({ ...whatIf, pinned: toggled(whatIf.pinned, source) }),
+    toggle: (kind, name) => onWhatIf({ ...whatIf, [kind]: toggled(whatIf[kind], name) }),
   };
   useAnswerKeys(answer, steering, () => setOpen(null));
   const positions = ordered(shown.conflict.positions);
@@ -57,7 +57,7 @@ export function AnswerView({ answer, id, whatIf, onWhatIf, onAskAgain }: Props) 
   return (
     <div className="answer-grid">
       <div className="answer-main">
-        <VerdictStrip answer={shown} />
+        <VerdictStrip answer={shown} changed={isSet(whatIf)} />
         <div className="answer-bar">
           <p className="quiet">{readLine(shown)}</p>
           <ExportMenu answer={shown} />
@@ -74,16 +74,17 @@ export function AnswerView({ answer, id, whatIf, onWhatIf, onAskAgain }: Props) 
           </section>
         )}
         {!positions.length && shown.passages.length > 0 && <Nearest answer={shown} onShow={show} />}
-        {id && (
-          <WhatIfBar
+        {id && <WhatIfBar answer={answer} whatIf={whatIf} onChange={onWhatIf} />}
+        <Folded title={t.debate.title} open={answer.rounds > 1}><Debate answer={shown} onShow={show} /></Folded>
+        <Folded title={t.looked.title} open={!shown.answers.length}><LookedFor answer={shown} onShow={show} /></Folded>
+        <Folded title={t.cost.title} open={false}><Cost answer={shown} /></Folded>
+        {id && isSet(whatIf) && (
+          <WhatIfNotice
             answer={answer} decided={decided} whatIf={whatIf} mustAsk={fault ? fault.message : ""}
             busy={decision.isFetching} onChange={onWhatIf}
             onAskAgain={onAskAgain && (() => onAskAgain(allPassages(answer).filter((passage) => isCounted(whatIf, passage))))}
           />
         )}
-        <Folded title={t.debate.title} open={answer.rounds > 1}><Debate answer={shown} onShow={show} /></Folded>
-        <Folded title={t.looked.title} open={!shown.answers.length}><LookedFor answer={shown} onShow={show} /></Folded>
-        <Folded title={t.cost.title} open={false}><Cost answer={shown} /></Folded>
       </div>
       <PassagePanel answer={answer} open={open} onClose={() => setOpen(null)} />
     </div>

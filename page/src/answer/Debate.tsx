@@ -1,6 +1,7 @@
 /** The debate by round: the reply of every agent, and whether it changed. */
 import type { Answer, Passage, Position } from "../api/types";
 import { debate, same, type RoundReply } from "../model/evidence";
+import { directionOf } from "../model/text";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
 import { VerdictMark } from "../ui/marks";
@@ -60,7 +61,7 @@ function ReplyCell({ given, positions }: { given: RoundReply | undefined; positi
       <div>
         <span className="reply-answer"><Doc text={reply.answer} most={120} /></span>
         {change !== "first" && <span className={`change ${change}`}>{t.debate.changes[change]}</span>}
-        {reply.quote && <q className="reply-quote"><Doc text={reply.quote} most={180} /></q>}
+        {reply.quote && <q className="reply-quote" dir={directionOf(reply.quote)}><Doc text={reply.quote} most={180} /></q>}
       </div>
     </div>
   );

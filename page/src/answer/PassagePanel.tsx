@@ -7,7 +7,7 @@ import { get } from "../api/client";
 import type { components } from "../api/schema";
 import type { Answer, Passage } from "../api/types";
 import { citations, allPassages, supportingPassages } from "../model/evidence";
-import { spanOf, type Span } from "../model/text";
+import { directionOf, spanOf, type Span } from "../model/text";
 import { t } from "../texts";
 import { Doc, Marked, Original } from "../ui/Doc";
 import { useNarrow } from "../ui/media";
@@ -83,7 +83,7 @@ function Shown({ answer, passage, open, onClose }: {
       </p>
       {hidden > 0 && <p className="notice" title={t.passage.hiddenMeans}>{t.passage.hidden(hidden)}. {t.passage.hiddenMeans}</p>}
       <Neighbours label={t.passage.before} passages={stored.data?.before ?? []} />
-      <div className="panel-text"><Marked text={passage.text} span={span} id="quoted" /></div>
+      <div className="panel-text" dir={directionOf(passage.text)}><Marked text={passage.text} span={span} id="quoted" /></div>
       <Neighbours label={t.passage.after} passages={stored.data?.after ?? []} />
     </div>
   );
@@ -94,7 +94,7 @@ function Neighbours({ label, passages }: { label: string; passages: readonly Pas
   return (
     <details className="neighbour">
       <summary>{label}</summary>
-      <div className="panel-text">{passages.map((each) => <p key={each.id}><Doc text={each.text} most={4000} /></p>)}</div>
+      <div className="panel-text">{passages.map((each) => <p key={each.id} dir={directionOf(each.text)}><Doc text={each.text} most={4000} /></p>)}</div>
     </details>
   );
 }

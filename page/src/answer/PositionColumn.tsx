@@ -1,12 +1,14 @@
 /** A position: its verdict, how likely, the reason, and the passages that support it. */
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
+import { Button, Menu, MenuItem, MenuTrigger, Popover } from "react-aria-components";
 
-import type { Answer, Position } from "../api/types";
+import type { Answer, Passage, Position } from "../api/types";
 import { brackets, ownerOf, supportingPassages, type SupportingPassage } from "../model/evidence";
-import { named } from "../model/text";
+import { directionOf, named } from "../model/text";
 import { t } from "../texts";
 import { Doc, Marked } from "../ui/Doc";
 import { Interval, Share, VerdictMark } from "../ui/marks";
+import { usePhone } from "../ui/media";
 import type { Steering } from "./steering";
 
 const FIRST = 6; // passages that are shown at first
@@ -46,7 +48,7 @@ export function PositionColumn({ answer, position, number, steering }: {
         )}
       </header>
       {supporting.length === 0 && <p className="quiet">{t.answer.noPassage}</p>}
-      <div className="passage-cards">
+      <Evidence folded={position.verdict === "rejected"} label={t.answer.evidence(supporting.length, new Set(supporting.map((each) => each.passage.source)).size)}>
         {grouped.brackets.map((bracket, i) => {
           const shown = bracket.passages.slice(0, Math.max(0, left));
           left -= shown.length;
@@ -64,13 +66,44 @@ export function PositionColumn({ answer, position, number, steering }: {
             </div>
           ) : cards;
         })}
-      </div>
+      </Evidence>
       {!all && supporting.length > FIRST && (
         <button type="button" className="button quiet-button" onClick={() => setAll(true)}>
           {t.answer.showMore(supporting.length - FIRST)}
         </button>
       )}
     </article>
+  );
+}
+
+/** The passages of a position; on a phone those of what was rejected are folded. */
+function Evidence({ folded, label, children }: { folded: boolean; label: string; children: ReactNode }) {
+  const phone = usePhone();
+  if (!folded || !phone) return <div className="passage-cards">{children}</div>;
+  return <details className="evidence"><summary>{label}</summary><div className="passage-cards">{children}</div></details>;
+}
+
+/** What a passage is muted by: itself, its document or its source. */
+function MuteMenu({ passage, steering }: { passage: Passage; steering: Steering }) {
+  const name = named(passage.source);
+  const choices = [
+    ["muted", passage.source, t.answer.muteWhat(name)],
+    ["documents", passage.document, t.whatIf.muteDocument],
+    ["passages", passage.id, t.whatIf.mutePassage],
+  ] as const;
+  return (
+    <MenuTrigger>
+      <Button className="act" aria-label={t.answer.muteWhat(name)}>{t.answer.mute}
+        <svg width="8" height="5" viewBox="0 0 10 6" aria-hidden="true"><path d="M1 1l4 4 4-4" className="stroke" /></svg></Button>
+      <Popover className="popover">
+        <Menu className="options" aria-label={t.answer.mute} onAction={(key) => {
+          const [kind, id] = choices.find(([each]) => each === key) ?? choices[0];
+          steering.toggle(kind, id);
+        }}>
+          {choices.filter(([, id]) => id).map(([kind, , label]) => <MenuItem key={kind} id={kind} className="option">{label}</MenuItem>)}
+        </Menu>
+      </Popover>
+    </MenuTrigger>
   );
 }
 
@@ -92,10 +125,9 @@ function PassageCard({ support, steering }: { support: SupportingPassage; steeri
         <span className="passage-acts">
           {passage.source && steering.steer && (
             <>
-              <button type="button" className="act" title={t.answer.muteWhat(named(name))}
-                aria-label={t.answer.muteWhat(named(name))} onClick={() => steering.mute(passage.source)}>{t.answer.mute}</button>
+              <MuteMenu passage={passage} steering={steering} />
               <button type="button" className="act" aria-pressed={pinned} title={t.answer.pinWhat(named(name))}
-                aria-label={t.answer.pinWhat(named(name))} onClick={() => steering.pin(passage.source)}>{t.answer.pin}</button>
+                aria-label={t.answer.pinWhat(named(name))} onClick={() => steering.toggle("pinned", passage.source)}>{t.answer.pin}</button>
             </>
           )}
         </span>
@@ -108,7 +140,7 @@ function PassageCard({ support, steering }: { support: SupportingPassage; steeri
         {passage.page && <span><Doc text={t.passage.page(passage.page)} most={40} /></span>}
       </div>
       <button
-        type="button" className="quote" aria-expanded={open} data-quote={passage.id}
+        type="button" className="quote" dir={directionOf(passage.text)} aria-expanded={open} data-quote={passage.id}
         title={citation ? t.answer.cite(citation.n, named(name)) : t.answer.quoteOf(named(name))}
         onClick={() => steering.show(passage.id, citation?.n ?? 0)}
       >

@@ -4,14 +4,22 @@ import { t } from "../texts";
 import { Doc } from "../ui/Doc";
 import { Share } from "../ui/marks";
 
-export function VerdictStrip({ answer }: { answer: Answer }) {
+/** How strong an answer is, which its size and colour show. */
+function strengthOf({ answers, confidence }: Answer): "strong" | "fair" | "weak" | undefined {
+  if (!answers.length || confidence === null) return undefined;
+  return confidence >= 0.8 ? "strong" : confidence >= 0.5 ? "fair" : "weak";
+}
+
+export function VerdictStrip({ answer, changed = false }: { answer: Answer; changed?: boolean }) {
   const { answers, abstained, conflict, confidence, certificate } = answer;
   const kind = t.conflicts[conflict.kind];
+  const strength = strengthOf(answer);
   const nothing = abstained === "no_evidence" && !answer.passages.length && answer.retrievals !== 0;
   return (
-    <section className="verdict" aria-labelledby="verdict-title" data-state={abstained ?? conflict.kind}>
+    <section className="verdict" aria-labelledby="verdict-title" data-state={abstained ?? conflict.kind} data-strength={strength}>
       <div className="verdict-answer">
-        <h2 id="verdict-title" className="label">{abstained ? t.answer.none : t.answer.answers(answers.length)}</h2>
+        <h2 id="verdict-title" className="label">{abstained ? t.answer.none : t.answer.answers(answers.length)}
+          {strength === "weak" && ` · ${t.answer.weak}`}{changed && ` · ${t.whatIf.not}`}</h2>
         {answers.length ? (
           <ul className="verdict-answers">
             {answers.map((each, i) => <li key={i}><Doc text={each} most={600} /></li>)}
@@ -26,7 +34,7 @@ export function VerdictStrip({ answer }: { answer: Answer }) {
         {confidence !== null && (
           <div className="fact">
             <dt className="label">{t.answer.sure}</dt>
-            <dd><span className="figure">{t.percent(confidence)}</span><Share value={confidence} /></dd>
+            <dd><span className="figure">{t.chance(confidence)}</span><Share value={confidence} /><span className="note">{t.percent(confidence)}</span></dd>
           </div>
         )}
         {(conflict.positions.length > 0 || conflict.kind !== "none") && (

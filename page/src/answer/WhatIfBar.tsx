@@ -1,8 +1,8 @@
-/** Which passages count: mute or pin a source or an owner, or a range of dates, and see what changes. */
+/** Which passages count: mute or pin a source that spoke, or an owner, or a range of dates. */
 import type { Answer, Passage } from "../api/types";
-import { allPassages, ownerOf, sourceOf } from "../model/evidence";
+import { allPassages, lookedFor, ownerOf, sourceOf } from "../model/evidence";
 import { named } from "../model/text";
-import { AS_IT_WAS, changes, isCounted, isSet, toggled, type WhatIf } from "../model/whatif";
+import { isCounted, toggled, type WhatIf } from "../model/whatif";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
 import { Interval } from "../ui/marks";
@@ -10,30 +10,24 @@ import { Interval } from "../ui/marks";
 interface Props {
   /** The answer as it was given. */
   answer: Answer;
-  /** What it is without the passages that do not count; null while it is being decided, or where it cannot be. */
-  decided: Answer | null;
   whatIf: WhatIf;
-  mustAsk: string;
-  busy: boolean;
   onChange: (whatIf: WhatIf) => void;
-  onAskAgain: (() => void) | null;
 }
 
-export function WhatIfBar({ answer, decided, whatIf, mustAsk, busy, onChange, onAskAgain }: Props) {
+export function WhatIfBar({ answer, whatIf, onChange }: Props) {
   const passages = allPassages(answer);
-  const sources = grouped(passages, (passage) => passage.source);
+  const { unanswered, faulty, unread } = lookedFor(answer);
+  const silent = new Set([...unanswered, ...faulty, ...unread]);
+  const all = grouped(passages, (passage) => passage.source);
+  const sources = all.filter(([name, theirs]) => theirs.some((each) => !silent.has(each)) || whatIf.muted.includes(name) || whatIf.pinned.includes(name));
   const owners = grouped(passages, ownerOf).filter(([owner, theirs]) => theirs.some((each) => each.source !== owner));
   const days = passages.map((passage) => passage.date.slice(0, 10)).filter(Boolean).sort();
   if (!sources.length) return null;
-  const left = passages.filter((passage) => isCounted(whatIf, passage));
   return (
     <section className="what-if" aria-labelledby="what-if-title">
       <div className="what-if-head">
         <h2 id="what-if-title" className="section-title">{t.whatIf.title}</h2>
         <p className="hint">{t.whatIf.hint}</p>
-        {isSet(whatIf) && (
-          <button type="button" className="button quiet-button" onClick={() => onChange(AS_IT_WAS)}>{t.whatIf.reset}</button>
-        )}
       </div>
       <ul className="source-rows">
         {sources.map(([name, theirs]) => {
@@ -57,6 +51,7 @@ export function WhatIfBar({ answer, decided, whatIf, mustAsk, busy, onChange, on
           );
         })}
       </ul>
+      {all.length > sources.length && <p className="quiet">{t.whatIf.silent(all.length - sources.length)}</p>}
       <div className="what-if-more">
         {owners.map(([owner, theirs]) => (
           <button type="button" key={owner} className="act" aria-pressed={whatIf.owners.includes(owner)}
@@ -73,24 +68,6 @@ export function WhatIfBar({ answer, decided, whatIf, mustAsk, busy, onChange, on
               <input type="date" className="field-input" value={whatIf.before}
                 onChange={(event) => onChange({ ...whatIf, before: event.target.value })} /></label>
           </>
-        )}
-      </div>
-      <div role="status" aria-live="polite">
-        {isSet(whatIf) && (
-          <div className="what-changed" data-busy={busy}>
-            <p className="quiet">{t.whatIf.left(left.length, passages.length)}</p>
-            {busy && <p>{t.whatIf.busy}</p>}
-            {!busy && decided && changes(answer, decided).map((each, i) => (
-              <p key={i} className="change-line"><bdi dir="auto">{named(t.whatIf.change(each)).slice(0, 600)}</bdi></p>
-            ))}
-            {!busy && decided && decided.assumed.length > 0 && <p className="quiet">{t.whatIf.assumed(decided.assumed)}</p>}
-            {mustAsk && <p>{t.whatIf.mustAsk} <span className="quiet"><Doc text={mustAsk} most={300} /></span></p>}
-            {!busy && onAskAgain && (mustAsk || (decided?.assumed.length ?? 0) > 0) && (
-              left.length
-                ? <button type="button" className="button" onClick={onAskAgain}>{t.whatIf.askAgain}</button>
-                : <p>{t.whatIf.noneLeft}</p>
-            )}
-          </div>
         )}
       </div>
     </section>

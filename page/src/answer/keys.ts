@@ -24,7 +24,7 @@ export function useAnswerKeys(answer: Answer, steering: Steering, close: () => v
         column?.focus({ preventScroll: true });
       } else if (event.key === "m" || event.key === "p") {
         const passage = allPassages(answer).find((each) => each.id === steering.open?.passage);
-        if (passage?.source && steering.steer) (event.key === "m" ? steering.mute : steering.pin)(passage.source);
+        if (passage?.source && steering.steer) steering.toggle(event.key === "m" ? "muted" : "pinned", passage.source);
         else return;
       } else if (event.key === "Escape" && steering.open) close();
       else return;
@@ -37,7 +37,7 @@ export function useAnswerKeys(answer: Answer, steering: Steering, close: () => v
 
 /** To the next or last quote: it is focused and shown. */
 function step(by: 1 | -1): void {
-  const quotes = [...document.querySelectorAll<HTMLButtonElement>(".positions .quote")];
+  const quotes = [...document.querySelectorAll<HTMLButtonElement>(".positions .quote")].filter((quote) => quote.checkVisibility());
   const open = quotes.findIndex((quote) => quote.getAttribute("aria-expanded") === "true");
   const at = open < 0 ? (by > 0 ? 0 : quotes.length - 1) : open + by;
   const quote = quotes[Math.min(quotes.length - 1, Math.max(0, at))];

@@ -9,10 +9,10 @@ export interface Opened {
 
 export interface Steering {
   whatIf: WhatIf;
-  /** Whether sources can be muted and pinned here. */
+  /** Whether anything can be muted and pinned here. */
   steer: boolean;
   open: Opened | null;
   show: (passage: string, n: number) => void;
-  mute: (source: string) => void;
-  pin: (source: string) => void;
+  /** Mute or pin by name, or take that back. */
+  toggle: (kind: "muted" | "pinned" | "documents" | "passages", name: string) => void;
 }

@@ -33,6 +33,12 @@ export function find(text: string, quote: string): Span | null {
   return match ? { start: match.index, end: match.index + match[0].length } : null;
 }
 
+/** The side from which a text is read, by its first letter. */
+export function directionOf(text: string): "ltr" | "rtl" {
+  const letter = /\p{L}/u.exec(text)?.[0] ?? "";
+  return /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(letter) ? "rtl" : "ltr";
+}
+
 export interface Piece {
   text: string;
   /** Whether it is a character without ink, named by its code point. */

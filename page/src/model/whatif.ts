@@ -2,25 +2,27 @@
 import type { Answer, Passage, Position, WithoutBody } from "../api/types";
 import { allPassages, ownerOf, same } from "./evidence";
 
-/** Muted sources do not count; where any source is pinned, only pinned ones count. */
+/** What is muted does not count; where any source is pinned, only pinned ones count. Documents and passages are ids. */
 export interface WhatIf {
   muted: readonly string[];
   owners: readonly string[];
   pinned: readonly string[];
+  documents: readonly string[];
+  passages: readonly string[];
   after: string;
   before: string;
 }
 
-export const AS_IT_WAS: WhatIf = { muted: [], owners: [], pinned: [], after: "", before: "" };
+export const AS_IT_WAS: WhatIf = { muted: [], owners: [], pinned: [], documents: [], passages: [], after: "", before: "" };
 
 export function isSet(whatIf: WhatIf): boolean {
-  const { muted, owners, pinned, after, before } = whatIf;
-  return Boolean(muted.length || owners.length || pinned.length || after || before);
+  return Object.values(whatIf).some((each: string | readonly string[]) => each.length > 0);
 }
 
 /** Whether a passage still counts. Bounds of dates do not leave out one without a date. */
 export function isCounted(whatIf: WhatIf, passage: Passage): boolean {
   if (whatIf.muted.includes(passage.source) || whatIf.owners.includes(ownerOf(passage))) return false;
+  if (whatIf.passages.includes(passage.id) || whatIf.documents.includes(passage.document)) return false;
   if (whatIf.pinned.length && !whatIf.pinned.includes(passage.source)) return false;
   const day = passage.date;
   if (!day) return true;
@@ -83,11 +85,33 @@ export function changes(was: Answer, now: Answer): Change[] {
   return made.length ? made : [{ kind: "same" }];
 }
 
+/** Something that does not count or counts alone, as people name it, and the same without it. */
+export interface Setting {
+  kind: "muted" | "owners" | "pinned" | "documents" | "passages" | "after" | "before";
+  name: string;
+  without: WhatIf;
+}
+
+export function settings(whatIf: WhatIf, answer: Answer): Setting[] {
+  const passages = allPassages(answer);
+  const lists = (["muted", "owners", "pinned", "documents", "passages"] as const).flatMap((kind) =>
+    whatIf[kind].map((id): Setting => {
+      const passage = passages.find((each) => (kind === "passages" ? each.id : each.document) === id);
+      const titled = kind === "documents" || kind === "passages" ? passage?.title || passage?.source || id : id;
+      return { kind, name: titled, without: { ...whatIf, [kind]: toggled(whatIf[kind], id) } };
+    }));
+  const days = (["after", "before"] as const).filter((kind) => whatIf[kind])
+    .map((kind): Setting => ({ kind, name: whatIf[kind], without: { ...whatIf, [kind]: "" } }));
+  return [...lists, ...days];
+}
+
 export function toQuery(whatIf: WhatIf): URLSearchParams {
   const query = new URLSearchParams();
   for (const name of whatIf.muted) query.append("mute", name);
   for (const name of whatIf.owners) query.append("owner", name);
   for (const name of whatIf.pinned) query.append("pin", name);
+  for (const name of whatIf.documents) query.append("document", name);
+  for (const name of whatIf.passages) query.append("passage", name);
   if (whatIf.after) query.set("after", whatIf.after);
   if (whatIf.before) query.set("before", whatIf.before);
   return query;
@@ -98,6 +122,8 @@ export function fromQuery(query: URLSearchParams): WhatIf {
     muted: query.getAll("mute"),
     owners: query.getAll("owner"),
     pinned: query.getAll("pin"),
+    documents: query.getAll("document"),
+    passages: query.getAll("passage"),
     after: query.get("after") ?? "",
     before: query.get("before") ?? "",
   };

@@ -18,6 +18,15 @@ function percent(value: number): string {
   return percents.format(value);
 }
 
+/** A probability in words. */
+function chance(value: number): string {
+  if (value >= 0.95) return "Almost certain";
+  if (value >= 0.8) return "Very likely";
+  if (value >= 0.6) return "Likely";
+  if (value >= 0.4) return "About even";
+  return value >= 0.15 ? "Unlikely" : "Very unlikely";
+}
+
 function money(sum: number, currency: string): string {
   return new Intl.NumberFormat("en", { style: "currency", currency, minimumSignificantDigits: 1, maximumSignificantDigits: 3 }).format(sum);
 }
@@ -56,7 +65,7 @@ function change(each: Change): string {
 }
 
 export const en = {
-  n, count, percent, list,
+  n, count, percent, chance, list,
   score: (value: number | null, interval: readonly [number, number] | null) =>
     value === null ? "" : `${value.toFixed(3)}${interval ? ` (${interval[0].toFixed(3)} to ${interval[1].toFixed(3)})` : ""}`,
   name: "Disputatio",
@@ -139,8 +148,9 @@ export const en = {
     copies: (passages: number, votes: number) =>
       `${count(passages, "passage")}, ${count(votes, "vote")}: copies, or one owner`,
     weight: (weight: number) => `weight ${weight.toFixed(2)}`,
-    likely: (value: number) => `${percent(value)} likely`,
-    likelyUnknown: "likelihood not known",
+    likely: (value: number) => `${chance(value)} (${percent(value)})`,
+    weak: "weakly supported",
+    evidence: (passages: number, sources: number) => `${count(passages, "passage")} of ${count(sources, "source")}`,
     aliases: "also as",
     noPassage: "No passage that was read supports it.",
     showMore: (k: number) => `Show ${count(k, "more passage")}`,
@@ -228,6 +238,15 @@ export const en = {
     askAgain: "Ask again with what is left",
     noneLeft: "No passage is left.",
     muted: "muted", pinned: "pinned",
+    not: "not as it was given",
+    settings: {
+      muted: "Without", owners: "Without owner", pinned: "Only", documents: "Without document", passages: "Without a passage of",
+      after: "Dated from", before: "Dated to",
+    },
+    undo: (name: string) => `Take back: ${name}`,
+    more: (k: number) => `${n(k)} more`,
+    silent: (k: number) => `${count(k, "other source")} gave no answer.`,
+    muteDocument: "Mute this document", mutePassage: "Mute this passage",
   },
   exports: {
     title: "Save",
