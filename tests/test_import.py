@@ -33,7 +33,10 @@ def loaded_by(line: str, folder: Path) -> list[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("line", ["import disputatio", "import disputatio.cli.main"])
+@pytest.mark.parametrize(
+    "line",
+    ["import disputatio", "import disputatio.cli.main", "import disputatio.eval.data.formats.catalogue"],
+)
 def test_the_import_is_silent_and_loads_nothing_heavy(line: str, tmp_path: Path) -> None:
     tops = {name.split(".")[0] for name in loaded_by(line, tmp_path)}
     assert sorted(tops & HEAVY) == []

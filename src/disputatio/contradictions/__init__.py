@@ -2,5 +2,5 @@
 
 `check` is the walk: statements are read from documents (`statements`), those that may be of one thing are
 paired (`pairing`), pairs are compared by code (`comparing`), judged by a model where one is named
-(`judging`), and ordered by date, authority and reliability (`standing`).
+(`check`), and ordered by date, authority and reliability (`standing`).
 """

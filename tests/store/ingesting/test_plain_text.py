@@ -8,7 +8,7 @@ import pytest
 
 from disputatio.errors import IngestError
 from disputatio.store.ingesting.parsers import markdown
-from disputatio.store.ingesting.parsers.page_date import iso_day
+from disputatio.store.ingesting.parsers.web import iso_day
 from disputatio.store.ingesting.prepare import prepare
 from disputatio.store.ingesting.readers import Document, open_reader
 from disputatio.store.ingesting.split import split

@@ -9,7 +9,7 @@ import pytest
 
 from disputatio.errors import InputError
 from disputatio.store.folder_index import FolderIndex
-from disputatio.store.ingesting.sidecar import read_sidecar
+from disputatio.store.ingesting.stating import read_sidecar
 from disputatio.types import Passage
 
 SIDECAR = """\

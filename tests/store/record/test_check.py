@@ -15,8 +15,9 @@ import pytest
 from disputatio.errors import IndexBusy, IndexVersion, StoreError
 from disputatio.store.calibration_file import open_log
 from disputatio.store.folder_index import FolderIndex
+from disputatio.store.record import check as checking
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record import repair, writer
+from disputatio.store.record import writer
 from disputatio.store.record.audit import CheckReport, find_manifest
 from disputatio.store.record.check import check
 from disputatio.store.record.export import export
@@ -298,7 +299,7 @@ def test_a_check_that_is_killed_loses_nothing_and_is_run_again(
 
     damaged = flip(place / RECORD, 20_000, width=500)
     flip(pick(place, "segments/*/terms.npy"))
-    for target, name in ((repair, "_complete"), (repair, "replace_record"), (manifests, "publish")):
+    for target, name in ((checking, "_complete"), (checking, "replace_record"), (manifests, "publish")):
         with monkeypatch.context() as patch, pytest.raises(Killed):
             patch.setattr(target, name, kill)
             check(place)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from disputatio.errors import InputError
 from disputatio.protocols import Search
-from disputatio.store.segments import candidates, minhash, onepass
+from disputatio.store.segments import candidates, minhash
 from disputatio.store.segments.quantised import Quantised
 from disputatio.store.segments.searcher import Searcher
 from disputatio.store.segments.segment import Segment
@@ -127,9 +127,9 @@ def test_a_scan_of_signs_finds_nearly_all_that_is_near(monkeypatch: pytest.Monke
     whole = searcher()
     options = {"k": 20, "alpha": 0.0}
     exact = told(whole, options)
-    monkeypatch.setattr(onepass, "EXACT", 0)
-    monkeypatch.setattr(onepass, "SHORTLIST", 250)
-    monkeypatch.setattr(onepass, "OVER", 1)
+    monkeypatch.setattr(candidates, "EXACT", 0)
+    monkeypatch.setattr(candidates, "SHORTLIST", 250)
+    monkeypatch.setattr(candidates, "OVER", 1)
     for one, other in zip(exact, told(whole, options), strict=True):
         assert len({hit[0] for hit in one} & {hit[0] for hit in other}) >= 18
 

@@ -62,7 +62,7 @@ def test_merged_segments_are_the_segment_of_what_is_alive(sizes: list[int], seed
         if small:  # so that everything takes many blocks and many ranges
             for name, value in {"LEAST_MEMORY": 4096, "_ROWS": 7}.items():
                 patch.setattr(merging, name, value)
-            patch.setattr("disputatio.store.segments.merged_vectors.BLOCK", 11)
+            patch.setattr("disputatio.store.segments.merging.BLOCK", 11)
             patch.setattr("disputatio.store.segments.quantised.BLOCK", 11)
             patch.setattr("disputatio.store.segments.postings._BLOCK_ENTRIES", 5)
         merged = _merged(parts, [dead[span] for span in spans], memory=4096)

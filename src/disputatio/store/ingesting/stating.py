@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from disputatio.errors import InputError
+from disputatio.errors import IngestError, InputError
+from disputatio.store.allowed import allow_sidecar, is_allowed_sidecar
 from disputatio.store.ingesting.description import SIDECAR, Description, check_fields, member_of, target_of
-from disputatio.store.ingesting.files import shown
+from disputatio.store.ingesting.files import opened, shown
 from disputatio.store.ingesting.ingest import Run
 from disputatio.store.ingesting.options import SIDECAR as SIDECAR_FILE
-from disputatio.store.ingesting.options import ReadOptions
-from disputatio.store.ingesting.sidecar import Sidecar, find_sidecar, named_sidecar
+from disputatio.store.ingesting.options import ReadOptions, is_excluded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,3 +67,166 @@ def stating_of(paths: Sequence[str | Path], options: ReadOptions, run: Run) -> S
         if all(other.path.resolve() != none.path.resolve() for other in sidecars):
             sidecars.append(sidecar or none)
     return Stating(fields=fields, sidecars=tuple(sidecars))
+
+
+# --- sidecars -------------------------------------------------------------------------------------
+# The sidecar `disputatio.yaml`: what the person who ingests a folder states about the files in it.
+#
+# It maps patterns of files, as `--exclude` has them, to fields of a description:
+#
+#     "policies/*.pdf":
+#       owner: Legal department
+#       authority: official
+#     travel-v2.docx:
+#       date: 2025-02-01
+#       replaces: travel-v1.md
+#
+# Later entries stand above earlier ones, field by field. This is a small part of YAML, read line by
+# line: two levels, plain or quoted words, comments. Only the file at the top of a folder that is named
+# is read: never one in an archive, in a folder further down, or beside uploads. What reaches beyond its
+# own folder (`BEYOND`) counts only where the person named the file, once (`--sidecar`).
+
+BEYOND = ("authority", "replaces")
+_LARGEST = 1_048_576
+_MOST = 10_000  # entries
+_LINE = re.compile(r"(?P<key>\"[^\"]*\"|'[^']*'|[^\s\"'#:][^\"#:]*+)\s*:(?:\s+(?P<value>\S.*))?")
+_COMMENT = re.compile(r"\s#")
+
+
+Entry = tuple[str, Mapping[str, str]]  # a pattern of files, and what is stated of them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sidecar:
+    """A sidecar as it was read: the `folder` that it is about, and its entries.
+
+    `notice` says in one line what was not taken, and how to allow it.
+    """
+
+    path: Path
+    folder: Path
+    entries: tuple[Entry, ...]
+    notice: str = ""
+
+    def of(self, file: str, member: str = "") -> dict[str, str] | None:
+        """Return what it states of a file by its full path, or of a member of one; None for other folders."""
+        path = Path(file)
+        if not path.is_relative_to(self.folder):
+            return None
+        relative = path.relative_to(self.folder)
+        names = [relative, *([relative / member] if member else [])]
+        fields: dict[str, str] = {}
+        for pattern, stated in self.entries:
+            if any(is_excluded(name, [pattern]) for name in names):
+                fields |= stated
+        return {name: value for name, value in fields.items() if value}
+
+
+def find_sidecar(root: Path, *, named: Path | None = None) -> Sidecar | None:
+    """Return the sidecar of a folder that is to be ingested, None without one; raises as `read_sidecar`.
+
+    One that was not `named`, now or earlier, states nothing that reaches beyond its folder.
+    """
+    path = root / SIDECAR_FILE
+    if not root.is_dir() or not path.is_file() or (named is not None and path.resolve() == named.resolve()):
+        return None
+    sidecar = read_sidecar(path)
+    left_out = [name for name in BEYOND if any(name in stated for _, stated in sidecar.entries)]
+    if not left_out or is_allowed_sidecar(path):
+        return sidecar
+    entries = [
+        (pattern, {name: value for name, value in stated.items() if name not in BEYOND})
+        for pattern, stated in sidecar.entries
+    ]
+    notice = (
+        f"{shown(path)}: {' and '.join(left_out)} not taken from a file that was only found: if it is yours, "
+        f"name it once: --sidecar {shown(path)}"
+    )
+    return replace(sidecar, entries=tuple(entries), notice=notice)
+
+
+def named_sidecar(path: Path) -> Sidecar:
+    """Return a sidecar that the person named, and take all of it from now on; raises as `read_sidecar`."""
+    sidecar = read_sidecar(path)
+    try:
+        allow_sidecar(path)
+    except OSError as error:
+        raise InputError(f"{shown(path)}: cannot be noted as yours: {error.strerror}") from error
+    return sidecar
+
+
+def read_sidecar(path: Path) -> Sidecar:
+    """Return a sidecar; raises `InputError` that names the file and the line."""
+    try:
+        with opened(path) as file:
+            raw = file.read(_LARGEST + 1)
+    except IngestError as error:
+        raise InputError(str(error)) from error
+    if len(raw) > _LARGEST:
+        raise InputError(f"{shown(path)}: is larger than {_LARGEST >> 20} MB, the limit of a sidecar")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{shown(path)}: is not UTF-8") from error
+    entries = tuple(_entries(text, shown(path)))
+    if len(entries) > _MOST:
+        raise InputError(f"{shown(path)}: has more than {_MOST:,} entries")
+    return Sidecar(path=path, folder=path.resolve().parent, entries=entries)
+
+
+def _entries(text: str, where: str) -> list[Entry]:
+    entries: list[Entry] = []
+    pattern, begins, fields = "", 0, dict[str, str]()
+
+    def finish() -> None:
+        if pattern and not fields:
+            raise InputError(f"{where}:{begins}: {pattern!r} states nothing")
+        if pattern:
+            entries.append((pattern, dict(fields)))
+
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("#") or line.rstrip() == "---":
+            continue
+        at = f"{where}:{number}"
+        if line.startswith("\t") or "\t" in line[: len(line) - len(line.lstrip())]:
+            raise InputError(f"{at}: is indented by a tab: use blanks")
+        key, value = _pair(line, at)
+        if line[0] != " ":
+            if value:
+                raise InputError(f"{at}: write fields on lines of their own below {key!r}")
+            finish()
+            pattern, begins, fields = key.removeprefix("./"), number, {}
+            if not pattern.strip("/ ") or pattern.startswith("/") or ".." in Path(pattern).parts:
+                raise InputError(f"{at}: a pattern names files below this folder")
+        elif not pattern:
+            raise InputError(f"{at}: stands below no pattern of files")
+        elif key in fields:
+            raise InputError(f"{at}: {key} is stated twice of {pattern!r}")
+        else:
+            try:
+                fields |= check_fields({key: value})
+            except InputError as error:
+                raise InputError(f"{at}: {error}") from error
+    finish()
+    return entries
+
+
+def _pair(line: str, at: str) -> tuple[str, str]:
+    """Return key and value of a line; raises `InputError`."""
+    match = _LINE.fullmatch(line.strip())
+    if match is None:
+        raise InputError(f"{at}: write it as name: value")
+    key, value = match["key"].rstrip(), match["value"] or ""
+    quote = value[:1]
+    if quote in ("'", '"'):
+        end = value.find(quote, 1)
+        rest = value[end + 1 :].strip()
+        if end < 0 or (rest and not rest.startswith("#")):
+            raise InputError(f"{at}: the quote is not closed")
+        value = value[1:end]
+    else:
+        comment = _COMMENT.search(" " + value)
+        value = value if comment is None else value[: max(comment.start() - 1, 0)].rstrip()
+        if value[:1] in ("[", "{", "&", "*", "|", ">"):
+            raise InputError(f"{at}: one value a field: a word, a date or a quoted text")
+    return key.strip("\"'"), value

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import json
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from disputatio.errors import IndexBusy, StoreError
+from disputatio.store.calibration_file import NAME as CALIBRATION
+from disputatio.store.calibration_file import open_log
+from disputatio.store.ingesting.statements import stored_metadata
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.audit import CheckReport, Findings, LostDocument, audit, find_manifest
+from disputatio.store.record.audit import (
+    CheckReport,
+    Findings,
+    LostDocument,
+    Opened,
+    audit,
+    find_live,
+    find_manifest,
+    sound_segments,
+)
+from disputatio.store.record.database import COLUMNS, Record, reading, replace_record
 from disputatio.store.record.layout import refuse_links
-from disputatio.store.record.manifest import RECORD, writing
-from disputatio.store.record.repair import repair_index
+from disputatio.store.record.manifest import NAME, RECORD, SEGMENTS, SegmentEntry, reported, writing
+from disputatio.store.record.reembed import SegmentBuilder
+from disputatio.store.record.transaction import Transaction
+from disputatio.store.reliabilities import NAME as RELIABILITY
 
 _TRIES = 5
 
@@ -67,3 +89,221 @@ def _report(
         repaired=repaired,
         replica=findings.replica,
     )
+
+
+# --- repair ---------------------------------------------------------------------------------------
+# Repair a damaged index: damaged files go to `quarantine/`, what can be made again is made again.
+#
+# A damaged record is written anew from its good rows, and passages that it lacks come from the segments;
+# damaged segments are made anew from the record. Documents that cannot be verified are taken out, and named.
+# One commit puts all of it in force.
+
+QUARANTINE = "quarantine"
+FRESH = "record.fresh.part"
+_ROWS = 8192
+
+
+def repair_index(path: Path, findings: Findings) -> list[LostDocument]:
+    """Repair what the audit found; the documents that are lost."""
+    place = _new_place(path)
+    lost: list[LostDocument] = []
+    with reported(path, "repairing the index"):
+        _repair_notes(path, findings, place)
+        for name in sorted(findings.segments):
+            _quarantine(path, place, f"{SEGMENTS}/{name}")
+        if findings.has(RECORD):
+            _quarantine(path, place, RECORD)
+            lost = _renew_record(path, findings)
+            _note_action(findings, RECORD, "kept in quarantine, its good rows written anew")
+        else:
+            transaction = Transaction(path, findings.manifest, Record.open(path))
+            with contextlib.closing(transaction):
+                if findings.segments:
+                    opened = sound_segments(path, findings)
+                    entries = [entry for entry, _, _ in opened]
+                    transaction.put_in_force([*entries, *_missing_segments(transaction, opened)])
+                else:
+                    manifests.publish(path, findings.manifest)
+                transaction.clear()
+                findings.manifest = transaction.manifest
+        for name in findings.segments:
+            _note_action(findings, f"{SEGMENTS}/{name}/", "kept in quarantine, made anew from the record")
+        _note_action(findings, SEGMENTS, "kept in quarantine, made anew from the record")
+    _write_list(path, place, findings, lost)
+    return lost
+
+
+def _repair_notes(path: Path, findings: Findings, place: str) -> None:
+    """Put damaged small files aside."""
+    if findings.has(NAME):
+        _quarantine(path, place, NAME)
+        _note_action(findings, NAME, "written anew from the record")
+    for name, lock in ((RELIABILITY, contextlib.nullcontext()), (CALIBRATION, open_log(path))):
+        if findings.has(name):
+            with lock:  # while no one appends to it
+                _quarantine(path, place, name)
+                (path / name).unlink()
+            _note_action(findings, name, "moved to quarantine; estimate anew with: disputatio calibrate")
+
+
+# --- the record -------------------------------------------------------------------------------------
+def _renew_record(path: Path, findings: Findings) -> list[LostDocument]:
+    """Write the record anew beside the damaged one, then in its place; the documents that are lost."""
+    old = findings.manifest
+    opened = sound_segments(path, findings)
+    start = replace(old, segments=(), documents=0, passages=0, files=0)
+    record = Record.make(path, start, FRESH)
+    transaction = Transaction(path, old, record)
+    with contextlib.closing(transaction):
+        _copy_good_rows(path, record)
+        lost = _complete(record, opened)
+        lost += _forget_files(record)
+        gone = {document.document for document in lost if document.document}
+        entries = [transaction.without(entry, gone) if gone else entry for entry, _, _ in opened]
+        entries += _missing_segments(transaction, opened)
+        following = transaction.following(entries)
+        record.commit(following)
+    replace_record(path / FRESH, path / RECORD)
+    manifests.publish(path, following)
+    with contextlib.closing(Transaction.open(path, following)):
+        pass  # which clears what the manifest does not name
+    findings.manifest = following
+    return lost
+
+
+def _copy_good_rows(path: Path, record: Record) -> None:
+    """Copy the good rows of the damaged record; a row that names a document needs a good one."""
+    if not (path / RECORD).exists():
+        return
+    with contextlib.suppress(StoreError), reading(path, checked=False) as damaged:
+        documents: set[int] = set()
+        for table in damaged.tables():
+            at = COLUMNS[table].index("document") if table in ("entries", "passages") else None
+            rows = []
+            for row in damaged.good_rows(table):
+                if table == "documents":
+                    documents.add(row[0])
+                if at is None or row[at] in documents:
+                    rows.append(row)
+                if len(rows) >= _ROWS:
+                    record.insert(table, rows)
+                    rows = []
+            record.insert(table, rows)
+
+
+def _complete(record: Record, opened: Sequence[Opened]) -> list[LostDocument]:
+    """Add the passages that only the segments hold, and take out documents that are not whole."""
+    import numpy as np
+
+    keys = {identity: key for key, identity in record.ids("documents")}
+    present = {name for _, name in record.ids("passages")}
+    lost: dict[str, LostDocument] = {}
+    for entry, segment, dead in opened:
+        live = np.arange(entry.rows) if dead is None else np.flatnonzero(~dead)
+        for at in range(0, len(live), _ROWS):
+            part = live[at : at + _ROWS]
+            vectors = None
+            if segment.vectors is not None:
+                vectors = segment.vectors.numbers[part] * segment.vectors.scales[part, None]
+            rows = []
+            for number, passage in enumerate(segment.passages(part)):
+                key = keys.get(passage.document)
+                if key is None:
+                    about = (passage.source, passage.title, passage.url, f"passage {passage.id}")
+                    reason = f"it cannot be verified ({', '.join(part for part in about if part)})"
+                    lost.setdefault(passage.document, LostDocument(document=passage.document, reason=reason))
+                elif passage.id not in present:
+                    present.add(passage.id)
+                    vector = None if vectors is None else vectors[number].astype("<f4").tobytes()
+                    metadata = stored_metadata(passage)
+                    rows.append((None, passage.id, key, passage.start, passage.end, metadata, vector))
+            record.insert("passages", rows)
+    for identity, path, reason in record.incomplete():
+        lost[identity] = LostDocument(document=identity, path=path, reason=reason)
+    record.remove_documents(list(lost))
+    return list(lost.values())
+
+
+def _forget_files(record: Record) -> list[LostDocument]:
+    """Forget files that lack documents, so that the next ingest reads them again.
+
+    A file with the same row twice seems to lack one; to read it again does no harm.
+    """
+    documents_of = Counter(file for file, _ in record.identities())
+    missing = [file for file in record.fingerprints().values() if documents_of[file.path] != file.documents]
+    record.note_files([], [file.path for file in missing])
+    return [
+        LostDocument(
+            path=file.path, reason=f"{documents_of[file.path]} of its {file.documents} documents are left"
+        )
+        for file in missing
+    ]
+
+
+def _missing_segments(transaction: Transaction, opened: Sequence[Opened]) -> list[SegmentEntry]:
+    """Make segments of the passages on record that no sound segment has."""
+    segments = SegmentBuilder(transaction)
+    for rows in transaction.record.passage_rows(_ROWS):
+        present = find_live(opened, [row[1] for row in rows])
+        lacking = [row for row, is_present in zip(rows, present.tolist(), strict=True) if not is_present]
+        if lacking:
+            segments.add(*transaction.record.batch_of(lacking))
+    return segments.entries
+
+
+# --- the quarantine ---------------------------------------------------------------------------------
+def _new_place(path: Path) -> str:
+    """Make a new folder of the quarantine, named by the time; its name relative to the index."""
+    with reported(path, "making the quarantine"):
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        for place in _names(f"{QUARANTINE}/{stamp}"):
+            with contextlib.suppress(FileExistsError):
+                (path / place).mkdir(parents=True)
+                return place
+    raise AssertionError
+
+
+def _names(name: str) -> Iterator[str]:
+    yield name
+    number = 2
+    while True:
+        yield f"{name}-{number}"
+        number += 1
+
+
+def _quarantine(path: Path, folder: str, name: str) -> None:
+    """Copy a file, or all of a folder, to the quarantine; files of segments never change and are linked."""
+    source, target = path / name, path / folder / name
+    if source.is_dir():
+        shutil.copytree(source, target, copy_function=_link, dirs_exist_ok=True)
+    elif source.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without links
+        shutil.copy2(source, target)
+
+
+def _write_list(path: Path, folder: str, findings: Findings, lost: Sequence[LostDocument]) -> None:
+    """Add to the list of what was quarantined, and why."""
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    entries = [asdict(entry) for entry in findings.damaged] + [asdict(entry) for entry in lost]
+    with reported(path, "writing to the index"), (path / QUARANTINE / "list.jsonl").open("ab") as out:
+        for entry in entries:
+            out.write(json.dumps({"when": when, "place": folder, **entry}).encode() + b"\n")
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _note_action(findings: Findings, file: str, action: str) -> None:
+    """Note what was done about a damaged file, or about those of a folder whose name ends in a slash."""
+    findings.damaged[:] = [
+        replace(damage, action=action)
+        if damage.file == file or (file.endswith("/") and damage.file.startswith(file))
+        else damage
+        for damage in findings.damaged
+    ]
