@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
+from disputatio import platforms
 from disputatio.errors import StoreError
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -63,7 +64,7 @@ def check_private(
         raise StoreError(f"{path}: is not a database, and so no {what}: name another file") from error
     if not keep_rights and stat.S_IMODE(about.st_mode) != 0o600:
         with contextlib.suppress(PermissionError):  # of another user, who shares it
-            _restrict(path, about)
+            platforms.restrict_path(path, about)
 
 
 def connect_readonly(path: Path) -> sqlite3.Connection:
@@ -106,19 +107,6 @@ def _make(path: Path, mark: Callable[[sqlite3.Connection], object]) -> None:
         except FileExistsError:
             return
         except OSError:  # a disk without hard links
-            part.rename(path)
+            platforms.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _restrict(path: Path, about: os.stat_result) -> None:
-    """Give a file that was looked at to its user alone; not what has taken its place since."""
-    if not hasattr(os, "O_PATH"):
-        path.chmod(0o600, follow_symlinks=False)
-        return
-    handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)  # closing it drops no lock
-    try:
-        if os.path.samestat(os.fstat(handle), about):
-            Path(f"/proc/self/fd/{handle}").chmod(0o600)
-    finally:
-        os.close(handle)

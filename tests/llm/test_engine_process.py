@@ -58,7 +58,7 @@ print(engine.pid, flush=True)
 engine.wait()
 """
 STEP = """
-from disputatio.llm.embedded import end_with_parent
+from disputatio.platforms import end_with_parent
 end_with_parent()
 print("ready", flush=True)
 sum(range(10**12))  # holds Python's lock, as a step does

@@ -8,7 +8,6 @@ A file gets its own name only after its checksum was found right.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from disputatio import platforms
 from disputatio.errors import DownloadError, InputError, UnknownName
 from disputatio.llm import disk, hub, wheels
 from disputatio.llm.models import KNOWN, ModelEntry, ModelFile, Origin, Wheels
@@ -268,11 +268,9 @@ def _locked(folder: Path, name: str, progress: Progress | None) -> Iterator[None
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not platforms.lock(handle):
             _Meter(progress, 0).say(0, f"waiting for another process that is fetching {name}")
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            platforms.lock(handle, wait=True)
         yield
     finally:
         os.close(handle)
@@ -306,7 +304,7 @@ def _fetch(folder: Path, file: ModelFile, meter: _Meter) -> None:
             continue
         with disk.disk_errors(folder / file.name):
             target.replace(folder / file.name)
-            disk.sync_folder(target.parent)
+            platforms.sync_folder(target.parent)
             _note(folder, file.name, sha256, more)
             for left in folder.glob(f"{file.name}.*.part*"):
                 left.unlink()

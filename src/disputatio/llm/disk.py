@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from disputatio import platforms
 from disputatio.errors import DownloadError
 
 Report = Callable[[int], None]
@@ -40,17 +41,8 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
         json.dump(value, file, indent=1, sort_keys=True)
         file.flush()
         os.fsync(file.fileno())
-    part.replace(path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Write the renames within a folder to disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    platforms.replace(part, path)
+    platforms.sync_folder(path.parent)
 
 
 @contextmanager
@@ -69,7 +61,7 @@ def write_all(handle: int, data: bytes, offset: int, path: Path) -> None:
     view = memoryview(data)
     with disk_errors(path):
         while view:
-            count = os.pwrite(handle, view, offset)
+            count = platforms.write_at(handle, view, offset)
             view, offset = view[count:], offset + count
 
 

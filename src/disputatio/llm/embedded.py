@@ -23,7 +23,6 @@ from __future__ import annotations
 import json
 import os
 import queue
-import select
 import signal
 import sys
 import threading
@@ -34,6 +33,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
+from disputatio import platforms
 from disputatio.errors import ConfigError, ContextTooLong, DisputatioError, LLMError, Malformed
 from disputatio.llm.converted import converted_folder, open_pipeline
 from disputatio.llm.grammar import schema_regex
@@ -48,7 +48,7 @@ Send = Callable[[Mapping[str, Any]], None]
 def main(model: str, cache: str, cache_gb: str, context: str) -> None:
     """Load the model and answer requests until the parent closes its end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends this process
-    end_with_parent()
+    platforms.end_with_parent()
     send = _sender()
     inbox: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(os.dup(0), inbox), name="requests", daemon=True).start()
@@ -60,26 +60,6 @@ def main(model: str, cache: str, cache_gb: str, context: str) -> None:
     send({"id": 0, "done": True})
     while True:
         engine.step(inbox)
-
-
-def end_with_parent() -> None:
-    """Kill this process when its parent ends, however that happens, also in the midst of a step.
-
-    A step holds Python's lock for up to half a minute, so no thread of this process could do it: a fork of it
-    waits for the parent's end of standard input to be closed, as the system closes those of what is killed.
-    """
-    engine = os.getpid()
-    if os.fork():
-        return
-    try:
-        os.close(1)  # whose end tells the parent of the end of this process
-        ended = select.poll()
-        ended.register(0, 0)  # a hang-up is always told
-        ended.poll()
-        if os.getppid() == engine:
-            os.kill(engine, signal.SIGKILL)
-    finally:
-        os._exit(0)
 
 
 def _sender() -> Send:

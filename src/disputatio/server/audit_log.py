@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from disputatio import platforms
 from disputatio.errors import StoreError
 from disputatio.serialisation import json_text
 
-_HOW = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _BEGIN = b'{"at": "'  # of each line
 
 
@@ -24,7 +24,7 @@ class AuditLog:
     def __init__(self, path: Path) -> None:
         """Open the file for appending; raises `StoreError` if that fails, or if it holds anything else."""
         try:
-            handle = os.open(path, _HOW, 0o600)
+            handle = platforms.open_handle(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             try:
                 _check(path, handle)
             except BaseException:
@@ -61,7 +61,6 @@ def _check(path: Path, handle: int) -> None:
     about = os.fstat(handle)
     if not stat.S_ISREG(about.st_mode):
         raise StoreError(f"{path}: is no regular file, and so no audit log")
-    if about.st_size and not os.pread(handle, len(_BEGIN), 0).startswith(_BEGIN):
+    if about.st_size and not platforms.read_at(handle, len(_BEGIN), 0).startswith(_BEGIN):
         raise StoreError(f"{path}: is no audit log: name another file")
-    if stat.S_IMODE(about.st_mode) != 0o600:
-        os.fchmod(handle, 0o600)
+    platforms.restrict(handle)

@@ -7,7 +7,6 @@ job, a kill too, leaves every name with the file whose documents the index has.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import secrets
@@ -20,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, BinaryIO
 
+from disputatio import platforms
 from disputatio.errors import IndexBusy, InputError, StoreError
 from disputatio.server.faults import NoRoom, is_of_full_disk, shown
 from disputatio.store.contract import Index
@@ -122,8 +122,8 @@ class Uploads:
             own.parent.mkdir(exist_ok=True, mode=0o700)
             with _locked(own.parent, wait=True):  # no other process sweeps it before it is locked
                 own.mkdir(mode=0o700)
-                self._lock = os.open(own, os.O_RDONLY | os.O_DIRECTORY)
-                fcntl.flock(self._lock, fcntl.LOCK_EX)
+                self._lock = platforms.open_lock(own)
+                platforms.lock(self._lock, wait=True)
             self._own = own
         return self._own
 
@@ -297,14 +297,9 @@ class Uploads:
 @contextmanager
 def _locked(folder: Path, *, wait: bool = False) -> Iterator[bool]:
     """Lock a folder; yields false if another process has the lock and this one does not wait."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    handle = platforms.open_lock(folder)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            locked = True
-        except BlockingIOError:
-            locked = False
-        yield locked
+        yield platforms.lock(handle, wait=wait)
     finally:
         os.close(handle)
 
@@ -312,7 +307,7 @@ def _locked(folder: Path, *, wait: bool = False) -> Iterator[bool]:
 def _write(path: Path, content: BinaryIO, room: int) -> tuple[str, int]:
     """Write an upload to a new file; return its SHA-256 and its size. Raises `NoRoom` beyond `room` bytes."""
     digest, size = hashlib.sha256(), 0
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    handle = platforms.open_handle(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     with os.fdopen(handle, "wb") as out:
         while piece := content.read(_PIECE):
             size += len(piece)

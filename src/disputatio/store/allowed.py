@@ -11,6 +11,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from disputatio import platforms
+
 _MOST = 1 << 24  # bytes that are read of the file
 _SIDECAR = "sidecar:"  # in the place of an embedder: no model is called so
 
@@ -38,8 +40,7 @@ def record(places: Sequence[str], word: str) -> None:
     if not lines:
         return
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    how = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
-    handle = os.open(file, how, 0o600)
+    handle = platforms.open_handle(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
         os.write(handle, "".join(lines).encode())  # at once, so that lines of two processes do not mix
     finally:

@@ -7,7 +7,6 @@ short is not there.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -17,11 +16,12 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
+from disputatio import platforms
 from disputatio.errors import StoreError
 from disputatio.store.addresses import require_one
 from disputatio.store.calibration_log import CalibrationLog, Outcomes, outcomes_of
 from disputatio.store.record.layout import LARGEST_LOG, read_bytes, refuse_links
-from disputatio.store.record.manifest import reported, sync_folder
+from disputatio.store.record.manifest import reported
 
 NAME = "calibration.jsonl"
 LOCK = "calibration.lock"
@@ -55,12 +55,10 @@ def open_log(path: Path) -> Iterator[CalibrationLog]:
         refuse_links(path, passed=lambda name: name not in (NAME, LOCK))
         lock = (path / LOCK).open("ab")
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise StoreError(
-                f"{path}: another process is estimating reliabilities here; try again later"
-            ) from error
+        with reported(path, "locking the calibration"):
+            locked = platforms.lock(lock)
+        if not locked:
+            raise StoreError(f"{path}: another process is estimating reliabilities here; try again later")
         file = path / NAME
         with reported(path, "opening the calibration"):
             fresh = not file.exists()
@@ -70,7 +68,7 @@ def open_log(path: Path) -> Iterator[CalibrationLog]:
                     os.truncate(file, raw.rfind(b"\n") + 1)
             out = file.open("ab", buffering=0)
             if fresh:
-                sync_folder(path)
+                platforms.sync_folder(path)
         with out:
             yield CalibrationLog(lambda entry: _append(path, out, entry))
 

@@ -9,7 +9,6 @@ import codecs
 import io
 import json
 import os
-import select
 import stat
 import sys
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from disputatio import platforms
 from disputatio.errors import IngestError, InputError
 from disputatio.store.in_memory import passage_of
 from disputatio.store.ingesting.documents import LONGEST, Refusals
@@ -105,13 +105,10 @@ def _open_file(path: Path) -> BinaryIO:
     """
     if not stat.S_ISFIFO(path.stat().st_mode):
         return path.open("rb")
-    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")
-    waiting = select.poll()
-    waiting.register(file, select.POLLIN)
-    if not waiting.poll(PIPE_SECONDS * 1000):
+    file = os.fdopen(platforms.open_handle(path, os.O_RDONLY, follow=True), "rb")
+    if not platforms.await_writer(file, PIPE_SECONDS):
         file.close()
         raise InputError(f"{shown(path)}: is a named pipe to which nothing was written in {PIPE_SECONDS:g} s")
-    os.set_blocking(file.fileno(), True)
     return file
 
 

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from disputatio import platforms
 from disputatio.errors import InputError
 from disputatio.eval.record import Record
 from disputatio.eval.running import digests, kept_passages
@@ -261,7 +262,7 @@ def open_run_log(
     _check_labels(entrants)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        lock_file = os.fdopen(os.open(out / LOCK, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600), "a")
+        lock_file = os.fdopen(platforms.open_handle(out / LOCK, os.O_WRONLY | os.O_CREAT), "a")
     except OSError as error:
         raise InputError(f"{out}: {error.strerror or error}") from error
     with lock_file:

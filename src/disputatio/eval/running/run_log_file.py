@@ -6,13 +6,13 @@ transaction whole or absent.
 
 from __future__ import annotations
 
-import fcntl
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from disputatio import platforms
 from disputatio.databases import is_full, open_private, tables_of
 from disputatio.errors import InputError, StoreError
 from disputatio.eval.running import digests, kept_passages
@@ -122,10 +122,8 @@ def unsynced(database: sqlite3.Connection) -> Iterator[None]:
 
 def lock(file: IO[str], out: Path) -> None:
     """Hold the directory until the file is closed, which the end of the process does too."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise InputError(f"{out}: another evaluation is writing there") from error
+    if not platforms.lock(file):
+        raise InputError(f"{out}: another evaluation is writing there")
 
 
 def version_of(database: sqlite3.Connection) -> int:

@@ -13,19 +13,16 @@ megabytes that they never touch, so a fixed bound would bind some formats and no
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
-import re
-import resource
 import socket
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO
 
+from disputatio import platforms
 from disputatio.store.ingesting.confine import confine, of_interpreter
 from disputatio.store.ingesting.parsers import ParsedPart, Refused, kind_of, largest, parser
 from disputatio.store.ingesting.rows import Unreadable
@@ -44,10 +41,7 @@ def main() -> None:
 
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    with contextlib.suppress(OSError):
-        os.nice(5)
+    platforms.give_way()
     parent = socket.socket(fileno=os.dup(0))
     sys.setrecursionlimit(2_000)
     bounds = _Bounds()
@@ -88,7 +82,7 @@ class _Bounds:
     """Memory and processor time that the child may take, moved with what it has loaded."""
 
     def __init__(self) -> None:
-        self._start = _address_space()
+        self._start = platforms.address_space()
         self._loaded: set[str] = set()
         self._limit = 0
 
@@ -96,57 +90,33 @@ class _Bounds:
         """Load the packages of a kind without a bound; what they take is not the document's."""
         if kind in self._loaded:
             return
-        self._set(resource.RLIM_INFINITY)
-        before = _address_space()
+        platforms.limit_memory(None)
+        before = platforms.address_space()
         parser(kind, "")
-        self._start += _address_space() - before
+        self._start += platforms.address_space() - before
         self._loaded.add(kind)
 
     def bind(self, megabytes: int, seconds: float) -> None:
         """From here on: so much memory above what is loaded, and so much processor time."""
         self._limit = self._start + (megabytes << 20)
-        self._set(self._limit if self._start else resource.RLIM_INFINITY)
+        platforms.limit_memory(self._limit if self._start else None)
         self.renew(seconds)
 
     def renew(self, seconds: float) -> None:
         """Grant the processor time of one more part."""
-        used = math.ceil(time.process_time() + seconds) + 1
-        _, most = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (used, most))
+        platforms.limit_processor(math.ceil(time.process_time() + seconds) + 1)
 
     def were_met(self) -> bool:
         """Return whether memory came so near to its bound that this is what stopped the parser."""
-        return bool(self._start) and _peak() > self._limit - (self._limit - self._start) // 8
+        return (
+            bool(self._start)
+            and platforms.most_address_space() > self._limit - (self._limit - self._start) // 8
+        )
 
     def release(self) -> bool:
         """Lift the bound on memory; return True if the child leaked too much to be reused."""
-        self._set(resource.RLIM_INFINITY)
-        return bool(self._start) and _address_space() > self._start + _WORN
-
-    @staticmethod
-    def _set(size: int) -> None:
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        if most != resource.RLIM_INFINITY and (size == resource.RLIM_INFINITY or size > most):
-            size = most
-        with contextlib.suppress(ValueError, OSError):  # a system that knows no such limit
-            resource.setrlimit(resource.RLIMIT_AS, (size, most))
-
-
-def _address_space() -> int:
-    """Bytes of address space in use; 0 where the system does not tell."""
-    try:
-        return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
-    except OSError:
-        return 0
-
-
-def _peak() -> int:
-    """Return the most bytes of address space that were in use at a time; 0 where the system does not tell."""
-    try:
-        match = re.search(rb"VmPeak:\s+(\d+) kB", Path("/proc/self/status").read_bytes())
-    except OSError:
-        return 0
-    return int(match[1]) << 10 if match else 0
+        platforms.limit_memory(None)
+        return bool(self._start) and platforms.address_space() > self._start + _WORN
 
 
 def _next(parent: socket.socket) -> tuple[dict[str, Any], BinaryIO] | None:

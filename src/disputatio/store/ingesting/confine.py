@@ -86,8 +86,10 @@ def confine(readable: Sequence[str | Path] = ()) -> tuple[str, ...]:
     Below `readable`, and where the interpreter and its libraries lie, files may be read. To be called while
     there is one thread. A kernel that refuses is no error: the fence is then not among those returned.
     """
+    if sys.platform != "linux":
+        return ()
     library = ctypes.CDLL(None, use_errno=True)
-    if sys.platform != "linux" or library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
+    if library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
         return ()
     held = []
     version = _landlock_version()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
+from disputatio import platforms
 from disputatio.errors import IngestError
 from disputatio.store.ingesting.options import (
     CODE,
@@ -202,8 +203,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     """
     try:
         check_regular(path, path.stat().st_mode)
-        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-        with os.fdopen(os.open(path, flags), "rb") as file:
+        with os.fdopen(platforms.open_handle(path, os.O_RDONLY, follow=True), "rb") as file:
             before = os.fstat(file.fileno())
             check_regular(path, before.st_mode)
             try:

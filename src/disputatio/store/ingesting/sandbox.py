@@ -21,6 +21,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+from disputatio import platforms
 from disputatio.errors import IngestError, MissingDependency
 from disputatio.store.ingesting.options import HIDDEN
 from disputatio.store.ingesting.parsers import ParsedPart, formats
@@ -31,7 +32,7 @@ MEGABYTES = 512
 _LARGEST_ANSWER = 100_663_296  # bytes of one part: the longest text and its record
 _STARTING = 90.0  # seconds that the interpreter and its libraries may take to load, once for a child
 # Variables that the child gets; keys and proxies are kept from it.
-_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "LD_LIBRARY_PATH", "TZ")
+_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "LD_LIBRARY_PATH", "TZ", "SYSTEMROOT", "TEMP")
 _ALONE = {
     "MALLOC_ARENA_MAX": "1",  # so that address space is what is used, not what each thread reserves
     "ARROW_DEFAULT_MEMORY_POOL": "system",
@@ -81,6 +82,10 @@ class Sandbox:
             if importlib.util.find_spec(package) is None:
                 raise MissingDependency(distribution, "arrow" if package == "pyarrow" else "store")
         where = where or name
+        if not platforms.can_pass_files():
+            raise IngestError(
+                where, "is not read on Windows, where its parser could not be confined: use WSL"
+            )
         if self._parts_open is not None:
             self._parts_open.close()  # with its child, which is still at the other file
         parts = self._parts_open = self._parts(kind, file, name, where, list(member))
@@ -175,7 +180,7 @@ class Sandbox:
         if self._child is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 code = self._child.wait(timeout=5)
-        if code == -signal.SIGXCPU:
+        if platforms.is_out_of_time(code):
             return f"took more than {self._seconds:g} s to read"
         with contextlib.suppress(ValueError):
             if code < 0:

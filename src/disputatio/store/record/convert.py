@@ -15,6 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from disputatio import platforms
 from disputatio.errors import MissingDependency, StoreError
 from disputatio.store.calibration_file import NAME as CALIBRATION
 from disputatio.store.record import manifest as manifests
@@ -29,7 +30,6 @@ from disputatio.store.record.manifest import (
     Manifest,
     SegmentEntry,
     reported,
-    sync_folder,
     writing,
 )
 from disputatio.store.record.transaction import Transaction
@@ -209,7 +209,7 @@ def _sync_all(path: Path) -> None:
     """Put every file below a folder on the disk."""
     for entry in sorted(path.rglob("*")):
         if entry.is_dir():
-            sync_folder(entry)
+            platforms.sync_folder(entry)
         elif entry.is_file():
             with entry.open("rb") as raw:
                 os.fsync(raw.fileno())

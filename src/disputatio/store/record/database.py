@@ -20,6 +20,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from disputatio import platforms
 from disputatio.databases import is_full
 from disputatio.errors import IndexVersion, StoreError
 from disputatio.store.ingesting.fingerprint import Fingerprint
@@ -32,7 +33,6 @@ from disputatio.store.record.manifest import (
     check_command,
     parse,
     reported,
-    sync_folder,
     written,
 )
 from disputatio.types import Passage
@@ -658,8 +658,8 @@ def replace_record(fresh: Path, file: Path) -> None:
         os.fsync(raw.fileno())
     log_of(file).unlink(missing_ok=True)
     file.with_name(f"{file.name}-shm").unlink(missing_ok=True)
-    fresh.replace(file)
-    sync_folder(file.parent)
+    platforms.replace(fresh, file)
+    platforms.sync_folder(file.parent)
 
 
 @contextmanager

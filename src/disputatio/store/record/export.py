@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from disputatio import platforms
 from disputatio.errors import InputError, MissingDependency, StoreError
 from disputatio.store.record.database import ABOUT, Record
-from disputatio.store.record.manifest import check_command, reported, sync_folder
+from disputatio.store.record.manifest import check_command, reported
 
 if TYPE_CHECKING:
     from disputatio.store.folder_index import FolderIndex
@@ -84,13 +84,9 @@ def _whole(file: Path) -> Iterator[Path]:
     try:
         with reported(file, "writing the export"):
             yield part
-            handle = os.open(part, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-            part.replace(file)
-            sync_folder(file.parent)
+            platforms.sync_file(part)
+            platforms.replace(part, file)
+            platforms.sync_folder(file.parent)
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from io import BufferedReader
 from pathlib import Path
 
+from disputatio import platforms
 from disputatio.errors import StoreError
 
 LARGEST_NOTE = 67_108_864  # bytes of a manifest, a note of a segment, or estimates
@@ -95,7 +96,7 @@ def open_plain(file: Path) -> BufferedReader:
     Raises `OSError` for a fault of the disk, `StoreError` when it is a link or no plain file.
     """
     try:
-        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = platforms.open_handle(file, os.O_RDONLY)
     except OSError as error:
         if file.is_symlink():
             raise StoreError(_linked(file)) from error

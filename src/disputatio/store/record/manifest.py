@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import sqlite3
@@ -22,6 +21,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from disputatio import platforms
 from disputatio.errors import IndexBusy, IndexVersion, StoreError
 from disputatio.store.record.layout import check_manifest, read_bytes, refuse_link, refuse_links
 
@@ -268,12 +268,8 @@ def writing(path: Path) -> Iterator[None]:
         with reported(path, "locking the index"):
             refuse_links(path)
             lock = stack.enter_context((path / LOCK).open("ab"))
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise IndexBusy(
-                    f"{path}: another process is writing to this index; try again later"
-                ) from None
+            if not platforms.lock(lock):
+                raise IndexBusy(f"{path}: another process is writing to this index; try again later")
         yield
 
 
@@ -294,21 +290,12 @@ def replace_file(file: Path, raw: bytes) -> None:
             out.write(raw)
             out.flush()
             os.fsync(out.fileno())
-        part.replace(file)
+        platforms.replace(part, file)
     except OSError:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
         raise
-    sync_folder(file.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on the disk."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    platforms.sync_folder(file.parent)
 
 
 def after(manifest: Manifest, **changes: Any) -> Manifest:

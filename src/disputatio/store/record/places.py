@@ -11,10 +11,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
+from disputatio import platforms
 from disputatio.errors import BucketFault, MissingDependency, StoreError
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.database import replace_record
-from disputatio.store.record.manifest import sync_folder
 
 _BLOCK = 1 << 20
 
@@ -88,7 +88,7 @@ class Folder:
             size = out.tell()
         hashed.check(name, digest)
         for folder in (file.parent, file.parent.parent):
-            sync_folder(folder)
+            platforms.sync_folder(folder)
         return size
 
     def switch(self, name: str, raw: bytes) -> None:

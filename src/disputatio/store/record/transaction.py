@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from disputatio import platforms
 from disputatio.errors import MissingDependency, StoreError
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.database import Record
@@ -28,7 +29,6 @@ from disputatio.store.record.manifest import (
     check_command,
     hash_file,
     reported,
-    sync_folder,
 )
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Transaction:
         folder = self._new_folder()
         with reported(self.path, "writing to the index"):
             files = segment.save(folder)
-            sync_folder(folder.parent)
+            platforms.sync_folder(folder.parent)
         self._segments[folder.name] = self._opened(folder.name)
         return SegmentEntry(name=folder.name, rows=segment.rows, files=files)
 
@@ -232,7 +232,7 @@ class Transaction:
             except BaseException:
                 self._remove(folder)  # at once, for it may be what has filled the disk
                 raise
-            sync_folder(folder.parent)
+            platforms.sync_folder(folder.parent)
         self._segments[folder.name] = self._opened(folder.name)
         return SegmentEntry(name=folder.name, rows=merged.rows, files=merged.files)
 
@@ -309,7 +309,7 @@ class Transaction:
                 np.save(out, dead, allow_pickle=False)
                 out.flush()
                 os.fsync(out.fileno())
-            sync_folder(folder)
+            platforms.sync_folder(folder)
             digest = hash_file(folder / name)
         return replace(entry, dead=name, dead_rows=count, dead_hash=digest)
 

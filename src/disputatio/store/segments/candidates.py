@@ -8,7 +8,6 @@ the dense scorer has missed.
 from __future__ import annotations
 
 import importlib.util
-import os
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
+from disputatio import platforms
 from disputatio.store.segments import search
 from disputatio.store.segments.postings import entries_of
 from disputatio.store.segments.quantised import cosines
@@ -200,7 +200,7 @@ def _by_both_scorers(
     vector = query.vector
     if vector is None:
         return best_sparse(searched, query, room, every=every), None
-    if scope.rows < LARGE or _cores() < 2:
+    if scope.rows < LARGE or platforms.count_cores() < 2:
         return best_sparse(searched, query, room, every=every), best_dense(searched, vector, room)
     outcome: list[Heaps | BaseException] = []
 
@@ -219,11 +219,6 @@ def _by_both_scorers(
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
     return sparse, outcome[0]
-
-
-def _cores() -> int:
-    """Count the cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _scored(

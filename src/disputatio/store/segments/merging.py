@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from disputatio.store.record.manifest import sync_folder
+from disputatio import platforms
 from disputatio.store.segments import postings
 from disputatio.store.segments.array_files import ArrayFile, HashedFile
 from disputatio.store.segments.postings import Postings
@@ -138,7 +138,7 @@ def merge(
         note = note_of(first, dimension, language, tokens, names)
         file.write(json.dumps(note, ensure_ascii=True).encode())
     merging.files[NOTE] = file.hexdigest
-    sync_folder(folder)
+    platforms.sync_folder(folder)
     return Merged(first, merging.files)
 
 
@@ -148,7 +148,7 @@ def release(array: NDArray[Any]) -> None:
     while isinstance(part, np.ndarray):
         mapped = getattr(part, "_mmap", None)
         if isinstance(mapped, mmap.mmap):
-            mapped.madvise(mmap.MADV_DONTNEED)
+            platforms.release_pages(mapped)
             return
         part = part.base
 

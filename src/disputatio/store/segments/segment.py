@@ -7,7 +7,6 @@ arrays are derived from the passages and can be made again at any time.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from disputatio import platforms
 from disputatio.errors import StoreError
 from disputatio.store.segments import minhash, postings, quantised, stored
 from disputatio.store.segments.array_files import Hashed, HashedFile, read_array, read_whole
@@ -154,11 +154,7 @@ class Segment:
         with HashedFile(folder / NOTE) as file:
             file.write(json.dumps(note, ensure_ascii=True).encode())
         hashes[NOTE] = file.hexdigest
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        platforms.sync_folder(folder)
         return hashes
 
     @classmethod
