@@ -381,6 +381,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/threads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Conversations that were asked for from this address, the newest first */
+        get: operations["threads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/threads/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The conversation that an answer belongs to */
+        get: operations["thread"];
+        put?: never;
+        post?: never;
+        /** Delete a conversation, with its answers */
+        delete: operations["drop_thread"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/passages/{name}": {
         parameters: {
             query?: never;
@@ -576,6 +611,11 @@ export interface components {
              * @description how many answers are right
              */
             expect?: ("auto" | "one" | "several") | null;
+            /**
+             * Follows
+             * @description the id of the answer that it follows up; "" begins a conversation that is kept
+             */
+            follows?: string | null;
             /**
              * Min Confidence
              * @description abstain where the answer is less likely than this to be right
@@ -1171,6 +1211,14 @@ export interface components {
             refused: components["schemas"]["Refused"][];
             /** Total */
             total: number;
+        };
+        /**
+         * Dropped
+         * @description How many answers were deleted.
+         */
+        Dropped: {
+            /** Answers */
+            answers: number;
         };
         /**
          * Error
@@ -2112,6 +2160,52 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * Thread
+         * @description A conversation, the oldest question first; several may follow one answer.
+         */
+        Thread: {
+            /** Id */
+            id: string;
+            /** Turns */
+            turns: components["schemas"]["ThreadTurn"][];
+        };
+        /**
+         * ThreadRow
+         * @description A conversation: its first question, the id of its newest answer, and when that was given.
+         */
+        ThreadRow: {
+            /** At */
+            at: number;
+            /** Id */
+            id: string;
+            /** Last */
+            last: string;
+            /** Question */
+            question: string;
+            /** Turns */
+            turns: number;
+        };
+        /**
+         * ThreadTurn
+         * @description A question as it was `asked`, and as it was understood (`question`), with its answers.
+         */
+        ThreadTurn: {
+            /** Abstained */
+            abstained: string | null;
+            /** Answers */
+            answers: string[];
+            /** Asked */
+            asked: string;
+            /** At */
+            at: number;
+            /** Follows */
+            follows: string;
+            /** Id */
+            id: string;
+            /** Question */
+            question: string;
+        };
+        /**
          * Token
          * @description One generated token with its natural-log probability.
          */
@@ -2994,6 +3088,99 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Strategy"][];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    threads: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadRow"][];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    thread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Thread"];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    drop_thread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dropped"];
                 };
             };
             /** @description a typed fault */

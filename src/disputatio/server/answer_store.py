@@ -1,4 +1,4 @@
-"""Answers by id in a SQLite file, for permalinks and for `without`."""
+"""Answers by id in a SQLite file, for permalinks and for `without`, and the conversations they belong to."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from disputatio.databases import error_code, open_private, tables_of
@@ -23,10 +24,41 @@ CREATE TABLE IF NOT EXISTS answers (
     answer BLOB NOT NULL
 );
 CREATE INDEX IF NOT EXISTS answers_at ON answers (at);
+CREATE TABLE IF NOT EXISTS turns (
+    id TEXT PRIMARY KEY, thread TEXT NOT NULL, follows TEXT NOT NULL, asked TEXT NOT NULL,
+    client TEXT NOT NULL, at REAL NOT NULL
+);
+CREATE INDEX IF NOT EXISTS turns_thread ON turns (thread, at);
 """
-_VERSION = 1
+_VERSION = 2
+_READABLE = (0, 1, _VERSION)  # 1 had no turns
 _LEVEL = 3  # of compression: answers hold their passages and calls, and shrink to an eighth
 _LARGEST = 64 << 20  # bytes of an answer as JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptTurn:
+    """A question of a conversation: what was `asked`, and the answer that it `follows` ("" for the first).
+
+    `thread` is the id of the conversation's first answer.
+    """
+
+    id: str
+    thread: str
+    follows: str
+    asked: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A conversation in a list: its first question, its last answer's id, and its number of questions."""
+
+    id: str
+    question: str
+    last: str
+    turns: int
+    at: float
 
 
 class AnswerStore:
@@ -44,12 +76,12 @@ class AnswerStore:
         try:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                open_private(path, "store of answers", lambda db: tables_of(db) <= {"answers"})
+                open_private(path, "store of answers", lambda db: tables_of(db) <= {"answers", "turns"})
             self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=10)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             [version] = self._db.execute("PRAGMA user_version").fetchone()
-            if version not in (0, _VERSION):
+            if version not in _READABLE:
                 raise StoreError(f"{path}: is a store of answers of another version ({version})")
             self._db.executescript(_SCHEMA)
             self._db.execute(f"PRAGMA user_version={_VERSION}")
@@ -103,6 +135,65 @@ class AnswerStore:
             db.commit()
         return count > 0
 
+    # --- conversations --------------------------------------------------------------------------
+    def keep_turn(self, name: str, *, follows: str, asked: str, client: str) -> None:
+        """Store that an answer is part of the conversation of the one it follows, or begins one."""
+        with self._open() as db:
+            row = db.execute("SELECT thread FROM turns WHERE id = ?", (follows,)).fetchone()
+            thread, follows = (row[0], follows) if row else (name, "")
+            db.execute(
+                "INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?, ?)",
+                (name, thread, follows, asked, client, time.time()),
+            )
+            db.commit()
+
+    def conversations(self, client: str, most: int) -> list[Conversation]:
+        """Return the conversations of a client, the newest first."""
+        with self._open() as db:
+            rows = db.execute(
+                "SELECT thread, count(*), max(at) FROM turns WHERE client = ? AND at > ?"
+                " GROUP BY thread ORDER BY max(at) DESC LIMIT ?",
+                (client, self._oldest(), most),
+            ).fetchall()
+        listed = []
+        for thread, count, at in rows:
+            turns = self.thread(thread)
+            listed.append(
+                Conversation(id=thread, question=turns[0].asked, last=turns[-1].id, turns=count, at=at)
+            )
+        return listed
+
+    def thread(self, name: str) -> list[KeptTurn]:
+        """Return the conversation that an answer belongs to, the oldest question first; raises `NotFound`."""
+        with self._open() as db:
+            rows = db.execute(
+                "SELECT id, thread, follows, asked, at FROM turns WHERE at > ?"
+                " AND thread = (SELECT thread FROM turns WHERE id = ?) ORDER BY at",
+                (self._oldest(), name),
+            ).fetchall()
+        if not rows:
+            raise NotFound(f"there is no conversation with the answer {name!r}, or it is no longer kept")
+        return [KeptTurn(id=row[0], thread=row[1], follows=row[2], asked=row[3], at=row[4]) for row in rows]
+
+    def before(self, name: str, most: int) -> list[KeptTurn]:
+        """Return the turn of an answer and those it follows, the oldest first; raises `NotFound`."""
+        turns = {turn.id: turn for turn in self.thread(name)}
+        chain: list[KeptTurn] = []
+        while name in turns and len(chain) < most:
+            chain.append(turns.pop(name))
+            name = chain[-1].follows
+        return chain[::-1]
+
+    def drop_thread(self, name: str, client: str) -> int:
+        """Delete a client's conversation with its answers; return how many. Raises `NotFound`."""
+        thread = self.thread(name)[0].thread
+        with self._open() as db:
+            mine = "SELECT id FROM turns WHERE thread = ? AND client = ?"
+            count = db.execute(f"DELETE FROM answers WHERE id IN ({mine})", (thread, client)).rowcount
+            db.execute("DELETE FROM turns WHERE thread = ? AND client = ?", (thread, client))
+            db.commit()
+        return count
+
     def count(self) -> int:
         """Return the number of stored answers."""
         with self._open() as db:
@@ -123,6 +214,7 @@ class AnswerStore:
             "DELETE FROM answers WHERE id IN (SELECT id FROM answers ORDER BY at DESC LIMIT -1 OFFSET ?)",
             (self._most,),
         )
+        self._db.execute("DELETE FROM turns WHERE at <= ?", (self._oldest(),))
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:

@@ -23,7 +23,17 @@ from disputatio.server.guard import Guard
 from disputatio.server.mcp.tools import agents_door, http_routes
 from disputatio.server.page_files import PageFiles
 from disputatio.server.replies import client_of, error_response, fault_response, text_of_json
-from disputatio.server.routers import asking, conflicts, documents, health, jobs, runs, searching, sources
+from disputatio.server.routers import (
+    asking,
+    conflicts,
+    documents,
+    health,
+    jobs,
+    runs,
+    searching,
+    sources,
+    threads,
+)
 from disputatio.server.service import Service
 from disputatio.server.shapes import event_schemas
 
@@ -62,7 +72,7 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
-    for module in (asking, searching, sources, documents, conflicts, jobs, runs, health):
+    for module in (asking, searching, sources, documents, conflicts, jobs, runs, threads, health):
         app.include_router(module.router(service))
     app.include_router(asking.answers_router(service))
     app.include_router(health.figures(service))

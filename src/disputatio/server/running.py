@@ -36,8 +36,10 @@ class Frame:
 class Running:
     """One question in progress, in one event loop: its frames so far, and its answer or error at the end.
 
-    `waited` is the number of seconds before its turn, `kept` is true once the answer is stored. The question
-    is stopped `abandoned` seconds after its last follower left.
+    `asked` is what the user wrote, where `question` says it so that it stands alone; `follows` is the answer
+    that it follows up, "" for the first of a conversation. `waited` is the number of seconds before its turn,
+    `kept` is true once the answer is stored. The question is stopped `abandoned` seconds after its last
+    follower left.
     """
 
     id: str
@@ -45,6 +47,8 @@ class Running:
     strategy: str
     client: str
     abandoned: float
+    asked: str = ""
+    follows: str | None = None
     cancel: Cancel = field(default_factory=Cancel)
     state: State = "waiting"
     answer: Answer | None = None

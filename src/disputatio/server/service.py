@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from disputatio.api.indexing import Index
@@ -46,7 +47,8 @@ class AskRequest(Request):
     """One question of a client; a field that is None has the value that the server was started with.
 
     `strategy` and `model` are among those that the service offers. `passages` are read in place of the index.
-    `calls`, `tokens` and `seconds` bound what it may cost, within the server's own limits.
+    `calls`, `tokens` and `seconds` bound what it may cost, within the server's own limits. `asked` and
+    `follows` are as in `Running`; `note` says why a follow-up could not be made to stand alone.
     """
 
     question: str
@@ -55,6 +57,9 @@ class AskRequest(Request):
     calls: int | None = None
     tokens: int | None = None
     seconds: float | None = None
+    asked: str = ""
+    follows: str | None = None
+    note: str = ""
 
 
 class Service:
@@ -188,10 +193,12 @@ class Service:
             strategy=str(prepared.strategy),
             client=client,
             abandoned=self.limits.abandoned,
+            asked=request.asked or request.question,
+            follows=request.follows,
         )
         self._write_audit("asked", running)  # a question that cannot be logged is not asked
         self._running[running.id] = running
-        running.add("asked", {"id": running.id, "waiting": self.turns.waiting})
+        running.add("asked", {"id": running.id, "waiting": self.turns.waiting, **_stated(request)})
         task = asyncio.create_task(
             self._answer(
                 running, prepared, self.limits.within(request.calls, request.tokens, request.seconds)
@@ -304,6 +311,9 @@ class Service:
         """Store an answer; if that fails, clients get it all the same, and a frame that says so."""
         try:
             await asyncio.to_thread(self.answers.keep, running.id, answer)
+            if running.follows is not None:
+                turn = {"follows": running.follows, "asked": running.asked, "client": running.client}
+                await asyncio.to_thread(partial(self.answers.keep_turn, running.id, **turn))
             running.kept = True
         except StoreError as error:
             LOG.error("an answer could not be kept: %s", shown(str(error)))
@@ -330,6 +340,12 @@ class Service:
         self.answers.close()
         if self.audit is not None:
             self.audit.close()
+
+
+def _stated(request: AskRequest) -> dict[str, str]:
+    """Return the question as it is asked, where that is another than the user wrote, and the note."""
+    stated = {"question": request.question} if request.asked not in ("", request.question) else {}
+    return {**stated, **({"note": request.note} if request.note else {})}
 
 
 class _Notices:

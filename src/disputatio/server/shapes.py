@@ -159,6 +159,9 @@ class AskBody(AskFields):
 
     question: str = Field(description="what you want to know", min_length=1, max_length=32_000)
     strategy: Name | None = Field(None, description="one that GET /api/strategies lists")
+    follows: Name | None = Field(
+        None, description='the id of the answer that it follows up; "" begins a conversation that is kept'
+    )
 
 
 class WithoutBody(Request):

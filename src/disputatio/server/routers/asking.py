@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Request, Response
 
+from disputatio.agents.follow_up import Turn
+from disputatio.server.chat.requests import Conversation, standalone
 from disputatio.server.faults import NotFound
 from disputatio.server.replies import (
     CLIENT_GONE,
@@ -15,8 +18,10 @@ from disputatio.server.replies import (
     text_of_json,
     unless_gone,
 )
-from disputatio.server.service import Service
+from disputatio.server.service import AskRequest, Service
 from disputatio.server.shapes import EVENT, FAULTS, STREAM, AnswerShape, AskBody, Stopped, WithoutBody
+
+_TURNS = 4  # questions and answers before a follow-up that are shown to the model
 
 
 def router(service: Service) -> APIRouter:
@@ -36,7 +41,12 @@ def router(service: Service) -> APIRouter:
         },
     )
     async def ask(body: AskBody, request: Request) -> Response:
-        running = await service.ask(body.to_request(body.question, body.strategy), client=client_of(request))
+        asked = body.to_request(body.question, body.strategy)
+        if body.follows is not None:
+            asked = replace(asked, asked=body.question, follows=body.follows)
+        if body.follows:
+            asked = await _standing_alone(service, asked, body.follows, client_of(request))
+        running = await service.ask(asked, client=client_of(request))
         if STREAM in request.headers.get("accept", ""):
             return event_stream(running)
         answer = await unless_gone(request, running)
@@ -69,6 +79,26 @@ def router(service: Service) -> APIRouter:
         return json_response({"id": running.id, "state": running.state})
 
     return routes
+
+
+async def _standing_alone(service: Service, request: AskRequest, follows: str, client: str) -> AskRequest:
+    """Return a follow-up with what it leaves out, so that it can be asked alone."""
+
+    def said() -> tuple[Turn, ...]:
+        kept = service.answers.before(follows, _TURNS)
+        answers = [service.answers.answer(turn.id) for turn in kept]
+        return tuple(
+            turn
+            for kept_turn, answer in zip(kept, answers, strict=True)
+            for turn in (
+                Turn(role="user", text=kept_turn.asked),
+                Turn(role="assistant", text=answer.text or "; ".join(answer.answers) or "no answer"),
+            )
+        )
+
+    conversation = Conversation(question=request.question, earlier=await service.read(said, client=client))
+    alone = await standalone(conversation, service, model=request.model, client=client)
+    return replace(request, question=alone.question, note=alone.note)
 
 
 def answers_router(service: Service) -> APIRouter:

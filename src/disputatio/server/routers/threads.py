@@ -1,0 +1,110 @@
+"""`/api/threads`: conversations that are kept, each a question with those that follow it up."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel
+
+from disputatio.server.faults import NotFound
+from disputatio.server.replies import client_of, json_response
+from disputatio.server.service import Service
+from disputatio.server.shapes import FAULTS
+
+
+class ThreadRow(BaseModel):
+    """A conversation: its first question, the id of its newest answer, and when that was given."""
+
+    id: str
+    question: str
+    last: str
+    turns: int
+    at: float
+
+
+class ThreadTurn(BaseModel):
+    """A question as it was `asked`, and as it was understood (`question`), with its answers."""
+
+    id: str
+    follows: str
+    asked: str
+    question: str
+    answers: list[str]
+    abstained: str | None
+    at: float
+
+
+class Thread(BaseModel):
+    """A conversation, the oldest question first; several may follow one answer."""
+
+    id: str
+    turns: list[ThreadTurn]
+
+
+class Dropped(BaseModel):
+    """How many answers were deleted."""
+
+    answers: int
+
+
+def router(service: Service) -> APIRouter:
+    """Return the router over a service."""
+    routes = APIRouter(prefix="/api/threads", tags=["ask"], responses=FAULTS)
+
+    @routes.get(
+        "",
+        operation_id="threads",
+        summary="Conversations that were asked for from this address, the newest first",
+        response_model=list[ThreadRow],
+    )
+    async def threads(request: Request, limit: Annotated[int, Query(ge=1, le=200)] = 20) -> Response:
+        client = client_of(request)
+        listed = await service.read(lambda: service.answers.conversations(client, limit), client=client)
+        return json_response(
+            [{name: getattr(each, name) for name in ThreadRow.model_fields} for each in listed]
+        )
+
+    @routes.get(
+        "/{name}",
+        operation_id="thread",
+        summary="The conversation that an answer belongs to",
+        response_model=Thread,
+    )
+    async def thread(name: str, request: Request) -> Response:
+        return json_response(await service.read(lambda: _thread(service, name), client=client_of(request)))
+
+    @routes.delete(
+        "/{name}",
+        operation_id="drop_thread",
+        summary="Delete a conversation, with its answers",
+        response_model=Dropped,
+    )
+    async def drop(name: str, request: Request) -> Response:
+        client = client_of(request)
+        count = await service.read(lambda: service.answers.drop_thread(name, client), client=client)
+        if not count:
+            raise NotFound(f"the conversation {name!r} was asked for from another address")
+        return json_response({"answers": count})
+
+    return routes
+
+
+def _thread(service: Service, name: str) -> dict[str, object]:
+    turns = service.answers.thread(name)
+    listed = []
+    for turn in turns:
+        try:
+            answer = service.answers.answer(turn.id)
+        except NotFound:  # it was deleted by itself, or there were too many
+            continue
+        fields = {each: getattr(turn, each) for each in ("id", "follows", "asked", "at")}
+        listed.append(
+            {
+                **fields,
+                "question": answer.question,
+                "answers": list(answer.answers),
+                "abstained": answer.abstained,
+            }
+        )
+    return {"id": turns[0].thread, "turns": listed}
