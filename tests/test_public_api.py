@@ -18,7 +18,7 @@ PUBLIC = (
     "Choice",
     "Citation", "Claim", "Claimed", "Completion", "ConfigError", "Conflict",
     "Contradiction", "Cost", "DisputatioError",
-    "Embedder", "Entailment", "Event", "Example", "Extraction", "Found", "FunctionModel", "Hit",
+    "Embedder", "Entailment", "Event", "Evidence", "Example", "Extraction", "Found", "FunctionModel", "Hit",
     "Index", "InputError",
     "Kit", "LLM", "LLMError", "Message", "MinimalLLM", "MustAskAgain", "NoLogprobs", "NotAsked",
     "Passage",

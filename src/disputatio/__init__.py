@@ -58,7 +58,18 @@ if TYPE_CHECKING:
     from disputatio.described import list_strategies as strategies
     from disputatio.eval.evaluate import evaluate
     from disputatio.eval.results import Results
-    from disputatio.events import Answered, Claimed, Cost, Event, Found, Read, Round, SideFormed, Started
+    from disputatio.events import (
+        Answered,
+        Claimed,
+        Cost,
+        Event,
+        Evidence,
+        Found,
+        Read,
+        Round,
+        SideFormed,
+        Started,
+    )
     from disputatio.kit import Kit
     from disputatio.llm.own_model import FunctionModel
     from disputatio.protocols import (
@@ -87,7 +98,7 @@ _MODULES = {
     "disputatio.eval.results": ("Results",),
     "disputatio.spending": ("Budget",),
     "disputatio.events": (
-        "Answered", "Claimed", "Cost", "Event", "Found", "Read", "Round", "SideFormed", "Started",
+        "Answered", "Claimed", "Cost", "Event", "Evidence", "Found", "Read", "Round", "SideFormed", "Started",
     ),
     "disputatio.kit": ("Kit",),
     "disputatio.llm.own_model": ("FunctionModel",),
@@ -124,6 +135,7 @@ __all__ = [
     "Embedder",
     "Entailment",
     "Event",
+    "Evidence",
     "Example",
     "Extraction",
     "Found",

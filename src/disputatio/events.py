@@ -10,6 +10,7 @@ Events with a `kind` are public: `disputatio.stream`, `ask --stream` and the ser
 |---|---|---|
 | `Started` | `started` | the strategy begins |
 | `Found` | `found` | a search has come back |
+| `Evidence` | `evidence` | the best passages, before a model reads; again when the encoder has read them |
 | `Read` | `read` | one model call has finished, whatever its role |
 | `SideFormed` | `side` | an answer that passages give has formed, or its verdict or log-odds have changed |
 | `Round` | `round` | a round of a debate or of a vote is over |
@@ -101,11 +102,57 @@ class Found(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt(Serialisable):
+    """The sentence of a passage (by its id) that is nearest to the question: `start:end` of its text.
+
+    `answers` is how likely the passage answers the question, if the encoder has read it.
+    """
+
+    passage: str
+    title: str
+    source: str
+    sentence: str
+    start: int
+    end: int
+    answers: float | None = None
+
+    def line(self) -> str:
+        """Return one line: the passage by its title, else by its source, and its sentence as a quote.
+
+        >>> Excerpt(passage="p1", title="Fees", source="", sentence="It is free.", start=0, end=11).line()
+        'Fees: “It is free.”'
+        """
+        name = self.title or self.source or self.passage
+        return f"{' '.join(name.split())}: “{' '.join(self.sentence.split())}”"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence(Event):
+    """The best passages found, with their best sentences: what there is to see before a model has read.
+
+    It comes once by words, and where there is an encoder once more, `by` what that has read.
+    """
+
+    kind: ClassVar[str] = "evidence"
+    logged_as: ClassVar[str] = "evidence"
+    query: str
+    by: Literal["words", "encoder"]
+    excerpts: tuple[Excerpt, ...]
+
+    def record(self) -> dict[str, Any]:
+        """Return the event as a trace file has it: the passages by their ids, without their text."""
+        ids = [excerpt.passage for excerpt in self.excerpts]
+        return {"event": self.logged_as, "query": self.query, "by": self.by, "passages": ids}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Read(Event):
     """One model call has finished: the `call`-th of a batch of `calls`, in the order of the prompts.
 
-    `passages` are the ids of those in the prompt, if the agent reads single ones. `reply` is the model's
-    text, if the trace keeps text; `journalled` is true if the reply comes from the journal.
+    `done` calls of the batch have finished. `passages` are the ids of those in the prompt, if the agent reads
+    single ones, and `titles` are theirs. `tokens` (read and written) and `seconds` are those of the question
+    so far, `remaining` the seconds that it may still take, if that can be told. `reply` is the model's text,
+    if the trace keeps text; `journalled` is true if the reply comes from the journal.
     """
 
     kind: ClassVar[str] = "read"
@@ -114,9 +161,23 @@ class Read(Event):
     call: int
     calls: int
     passages: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
     journalled: bool = False
     reply: str = ""
+    done: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    remaining: float | None = None
+
+    def so_far(self) -> str:
+        """Return what the question has cost by the end of the call, and what is estimated to be left.
+
+        >>> Read(role="reader", model="m", call=1, calls=4, tokens=1200, seconds=6.2, remaining=18.4).so_far()
+        '1,200 tokens, 6 s so far, about 18 s left'
+        """
+        left = "" if self.remaining is None else f", about {self.remaining:.0f} s left"
+        return f"{self.tokens:,} tokens, {self.seconds:.0f} s so far{left}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +238,7 @@ class Cost(Event):
     usage: Usage
 
 
-PUBLIC = (Started, Found, Read, SideFormed, Round, Claimed, Answered, Cost)
+PUBLIC = (Started, Found, Evidence, Read, SideFormed, Round, Claimed, Answered, Cost)
 
 
 def events_of_answer(answer: Answer) -> Iterator[Event]:

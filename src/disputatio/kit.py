@@ -16,7 +16,7 @@ from typing import Any, Literal
 from disputatio import calling
 from disputatio.cancel import Cancel
 from disputatio.errors import InputError, MissingPart
-from disputatio.events import Event, Extracted, Found, IndexUnsearched, ModelCall
+from disputatio.events import Event, Evidence, Excerpt, Extracted, Found, IndexUnsearched, ModelCall
 from disputatio.protocols import (
     LLM,
     Embedder,
@@ -26,7 +26,7 @@ from disputatio.protocols import (
     Reranker,
     Retriever,
 )
-from disputatio.text import content_id
+from disputatio.text import content_id, nearest_sentence, sentence_at
 from disputatio.trace import Trace, call_key, prompt_hash
 from disputatio.types import (
     Choice,
@@ -47,6 +47,7 @@ Elsewhere = Callable[[str, int], Sequence[Passage]]
 NO_MODEL = "none"  # the name of the model that stands for none
 _DEFAULT_ELSEWHERE = 8  # passages from elsewhere, where no number is given
 _MOST_THREADS = 32  # calls of one question that wait in threads of their own
+_EXCERPTS = 5  # passages that are shown before a model has read any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +170,9 @@ class Kit:
                 probabilities=[round(extraction.probability, 4) for extraction in extractions],
             )
         )
+        shown = self.trace.evidence
+        if shown is not None and shown.by == "words":
+            self.emit(Evidence(query=question, by="encoder", excerpts=_read_excerpts(passages, extractions)))
         return extractions
 
     def search(
@@ -240,6 +244,36 @@ class Kit:
                 elsewhere=search.elsewhere,
             )
         )
+        if passages and self.trace.is_followed and self.trace.evidence is None:
+            self.emit(Evidence(query=search.query, by="words", excerpts=_excerpts(search.query, passages)))
+
+
+def _excerpts(query: str, passages: Sequence[Passage]) -> tuple[Excerpt, ...]:
+    """Return the sentences of the first passages that share most words with a query."""
+    return tuple(
+        _excerpt(passage, *nearest_sentence(passage.text, query)) for passage in passages[:_EXCERPTS]
+    )
+
+
+def _read_excerpts(passages: Sequence[Passage], extractions: Sequence[Extraction]) -> tuple[Excerpt, ...]:
+    """Return the sentences that the encoder takes for answers, the likeliest first."""
+    read = sorted(zip(passages, extractions, strict=True), key=lambda pair: -pair[1].probability)
+    return tuple(
+        _excerpt(passage, *sentence_at(passage.text, each.start, each.end), round(each.probability, 4))
+        for passage, each in read[:_EXCERPTS]
+    )
+
+
+def _excerpt(passage: Passage, start: int, end: int, answers: float | None = None) -> Excerpt:
+    return Excerpt(
+        passage=passage.id,
+        title=passage.title,
+        source=passage.source,
+        sentence=passage.text[start:end],
+        start=start,
+        end=end,
+        answers=answers,
+    )
 
 
 def _within(
@@ -295,6 +329,8 @@ class _Log:
     ) -> None:
         trace, usage, prompt = self.kit.trace, result.usage, self.prompts[index]
         trace.spend([usage])
+        shown = self.passages[index] if self.passages else ()
+        done = trace.pace.note(id(self), usage)
         trace.keep_call(call_key(self.role, prompt, self.settings[index]), result)
         call = ModelCall(
             method=method,
@@ -302,9 +338,14 @@ class _Log:
             model=self.kit.cast(self.role).name,
             call=index + 1,
             calls=len(self.prompts),
-            passages=tuple(passage.id for passage in self.passages[index]) if self.passages else (),
+            passages=tuple(passage.id for passage in shown),
+            titles=tuple(passage.title for passage in shown),
             usage=replace(usage, calls=1, seconds=round(usage.seconds, 4)),
             journalled=result.journalled,
+            done=done,
+            tokens=trace.pace.tokens,
+            seconds=round(trace.pace.seconds, 2),
+            remaining=trace.pace.remaining(done, len(self.prompts)) if shown else None,
             prompt_hash=prompt_hash(prompt),
         )
         if trace.keep_text:

@@ -190,6 +190,37 @@ def sentences(text: str) -> list[tuple[int, int]]:
     return stripped
 
 
+def nearest_sentence(text: str, query: str, limit: int = 300) -> tuple[int, int]:
+    """Return the span of the sentence that shares most words with a query, the first of several; at most
+    `limit` characters of it.
+
+    >>> text = "Ann Doyle is a singer. Night Harbour came out in 1921."
+    >>> text[slice(*nearest_sentence(text, "When did Night Harbour come out?"))]
+    'Night Harbour came out in 1921.'
+    """
+    wanted = {stem(word) for word in bare_words(query)}
+    best, most = (0, 0), -1
+    for start, whole in sentences(text):
+        end = min(whole, start + limit)
+        shared = len(wanted & {stem(word) for word in bare_words(text[start:end])})
+        if shared > most:
+            best, most = (start, end), shared
+    return best
+
+
+def sentence_at(text: str, start: int, end: int, limit: int = 300) -> tuple[int, int]:
+    """Return the span of the sentence that holds `start:end`, or that of itself where it is longer than
+    `limit` characters.
+
+    >>> sentence_at("It rained. Then it stopped!", 16, 18)
+    (11, 27)
+    """
+    for first, last in sentences(text):
+        if first <= start < last:
+            return (first, last) if last - first <= limit else (start, max(end, start + limit))
+    return start, end
+
+
 def first_sentence(text: str, limit: int = 300) -> str:
     """Return the first sentence of `text`, at most `limit` characters of it.
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from disputatio.events import Event
+from disputatio.events import Event, Evidence, Started
 from disputatio.text import content_id
 from disputatio.types import (
     Choice,
@@ -90,12 +90,36 @@ def judgement_key(relation: str, first: str, second: str) -> str:
 
 
 @dataclass(slots=True)
+class Pace:
+    """The time and the tokens of one question so far, and an estimate of the time that is left."""
+
+    tokens: int = 0
+    _began: float = field(default_factory=time.perf_counter)
+    _done: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds since the question began."""
+        return time.perf_counter() - self._began
+
+    def note(self, batch: int, usage: Usage) -> int:
+        """Count a finished call of a batch, and return how many of the batch have finished."""
+        self.tokens += usage.prompt_tokens + usage.completion_tokens
+        self._done[batch] = self._done.get(batch, 0) + 1
+        return self._done[batch]
+
+    def remaining(self, done: int, calls: int) -> float | None:
+        """Estimate the seconds that are left once `done` of the `calls` of the readers are finished."""
+        return self.seconds * (calls - done) / done if done else None
+
+
+@dataclass(slots=True)
 class Trace:
     """The events of one question in order, with their times, and the usage of every model call.
 
     `keep_text` keeps prompts and replies in full. `listener` is called with each event as it happens, and so
     are those that `listening` adds. `calls`, `searches`, `extractions`, `judgements` and the passages `found`
-    are kept for the answer's basis.
+    are kept for the answer's basis. `evidence` and `pace` are those of the latest question.
     """
 
     keep_text: bool = False
@@ -107,6 +131,8 @@ class Trace:
     found: dict[str, Passage] = field(default_factory=dict, repr=False)
     extractions: dict[str, dict[str, Extraction]] = field(default_factory=dict, repr=False)
     judgements: dict[str, float] = field(default_factory=dict, repr=False)
+    evidence: Evidence | None = field(default=None, repr=False)
+    pace: Pace = field(default_factory=Pace, repr=False)
     _more: list[Listener] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _start: float = field(default_factory=time.perf_counter, repr=False)
@@ -116,10 +142,19 @@ class Trace:
         """Return the events so far."""
         return [logged.event for logged in self.log]
 
+    @property
+    def is_followed(self) -> bool:
+        """Return whether someone listens."""
+        return self.listener is not None or bool(self._more)
+
     def emit(self, event: Event) -> None:
         """Add an event, with the seconds since the trace began, and call the listeners."""
         logged = Logged(round(time.perf_counter() - self._start, 4), event)
         with self._lock:
+            if isinstance(event, Started):
+                self.evidence, self.pace = None, Pace()
+            elif isinstance(event, Evidence):
+                self.evidence = event
             self.log.append(logged)
             listeners = [*([self.listener] if self.listener is not None else []), *self._more]
         for listener in listeners:

@@ -46,7 +46,7 @@ def kinds(stream: Iterator[d.Event]) -> list[str]:
 def test_a_question_streams_from_its_start_to_its_cost(model: Scripted) -> None:
     seen = list(d.stream(QUESTION, passages=PASSAGES, model=model))
     order = list(dict.fromkeys(event.kind for event in seen))
-    assert order == ["started", "found", "read", "side", "claim", "answer", "cost"]
+    assert order == ["started", "found", "evidence", "read", "side", "claim", "answer", "cost"]
     first, found = seen[:2]
     assert isinstance(first, d.Started)
     assert (first.question, first.strategy, first.model) == (QUESTION, "disputation", "script")
@@ -108,16 +108,51 @@ def test_every_call_is_told_when_it_finishes_not_with_its_batch() -> None:
         assert turns[number].wait(30)
         return says(prompt)
 
-    stream = d.stream(QUESTION, passages=PASSAGES, model=Scripted(waits), verify=False)
-    seen = [next(stream), next(stream)]
+    bare = {"encoder": "none"}
+    stream = d.stream(QUESTION, passages=PASSAGES, model=Scripted(waits), verify=False, settings=bare)
+    seen = [next(stream), next(stream), next(stream)]
     for number, turn in enumerate(turns):  # the next call cannot finish before this event was seen
         turn.set()
         event = next(stream)
         assert isinstance(event, d.Read)
-        assert event.call == number + 1
+        assert (event.call, event.done) == (number + 1, number + 1)
         seen.append(event)
-    assert [event.kind for event in seen] == ["started", "found", "read", "read", "read"]
+    assert [event.kind for event in seen] == ["started", "found", "evidence", "read", "read", "read"]
     stream.close()
+
+
+def test_the_best_sentences_are_told_before_the_model_is_asked() -> None:
+    passages = [
+        d.Passage(
+            id="p1", title="Quays", text="The quay is old. The ferry first crossed in 1887. It is red."
+        ),
+        d.Passage(id="p2", title="Boats", text="They say the ferry first crossed in 1901."),
+    ]
+    asked = threading.Event()
+
+    def waits(prompt: str) -> str:
+        assert asked.wait(30)
+        return says(prompt)
+
+    stream = d.stream(QUESTION, passages=passages, model=Scripted(waits), verify=False)
+    *_, by_words, by_encoder = [next(stream) for _ in range(4)]
+    assert isinstance(by_words, d.Evidence)
+    assert isinstance(by_encoder, d.Evidence)
+    first, second = by_words.excerpts
+    assert (by_words.by, first.passage, first.title, first.answers) == ("words", "p1", "Quays", None)
+    best = by_encoder.excerpts[0]
+    assert (by_encoder.by, "ferry first crossed in" in best.sentence) == ("encoder", True)
+    assert best.answers is not None
+    assert best.answers > 0.5
+    assert first.sentence == "The ferry first crossed in 1887." == passages[0].text[first.start : first.end]
+    assert second.sentence == passages[1].text
+    asked.set()
+    readings = [event for event in stream if isinstance(event, d.Read) and event.role == "reader"]
+    assert [event.titles for event in readings] == [("Quays",), ("Boats",)]
+    assert 0 < readings[0].tokens < readings[1].tokens
+    assert readings[0].remaining is not None
+    assert readings[0].remaining >= 0
+    assert readings[0].seconds <= readings[1].seconds
 
 
 def test_a_reply_is_in_its_event_where_the_trace_keeps_text(model: Scripted) -> None:
@@ -208,6 +243,7 @@ def test_what_is_wrong_is_raised_at_once_and_a_fault_where_it_happens() -> None:
         d.stream(QUESTION, passages=PASSAGES, model=slow(), rounds=2)
     stream = d.stream(QUESTION, passages=PASSAGES, model=Scripted([ServerFault("down", 503)] * 3))
     assert [next(stream).kind, next(stream).kind] == ["started", "found"]
+    assert {next(stream).kind, next(stream).kind} == {"evidence"}  # by words, and by the encoder
     with pytest.raises(ServerFault):
         next(stream)
     assert next(stream, None) is None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
 
 from disputatio.causes import Cause, Rival, Support
+from disputatio.cli import screen
 from disputatio.cli.screen import Waiting, show_answer
-from disputatio.events import Stale, Unestimated
+from disputatio.events import Evidence, Excerpt, Found, Read, Stale, Started, Unestimated
 from disputatio.types import Answer, Certificate, Citation, CitationVerdict, Claim, Conflict, Position
 from tests.rendering.answers import FERRY
 
@@ -148,3 +150,20 @@ def test_nothing_found_is_another_thing_than_nothing_that_answers(
 ) -> None:
     show_answer(answer, as_json=False)
     assert f"No answer: {headline}" in capsys.readouterr().out
+
+
+def test_progress_is_a_line_from_time_to_time_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen, "_EVERY", 0.02)
+    excerpt = Excerpt(passage="p", title="Quays", source="", sentence="It is old.", start=0, end=10)
+    for quiet in (False, True):
+        with Waiting(quiet=quiet) as waiting:
+            waiting.follow(Started(question="Who?", strategy="disputation", model="m"))
+            waiting.follow(Found(query="Who?", passages=("p", "q"), sources=("", "")))
+            waiting.follow(Evidence(query="Who?", by="words", excerpts=(excerpt,)))
+            read = Read(role="reader", model="m", call=2, calls=4, done=1, titles=("Quays",), tokens=900)
+            waiting.follow(read)
+            time.sleep(0.2)
+        said = capsys.readouterr().err
+        assert ("reader Quays: 1 of 4, 900 tokens, 0 s so far\n" in said) is not quiet

@@ -55,9 +55,12 @@ def test_the_events_come_before_the_answer_as_it_is_usually_printed(capsys: Capt
     lines = progress.splitlines()
     assert lines[0] == f"strategy    madam_rag · scripted:{Path('script.json').resolve()}"
     assert lines[1].startswith("found       4 passages of museum.example, almanac.example, ")
-    assert "read 1/4    museum.example: 1887" in lines
-    assert "read 4/4    farm.example: no answer" in lines
-    assert "call        aggregator 1/1: 1887" in lines
+    assert lines[2].startswith("evidence    ")
+    said = [line.partition(" · ")[0] for line in lines]
+    assert "read 1/4    museum.example: 1887" in said
+    assert "read 4/4    farm.example: no answer" in said
+    assert "call        aggregator 1/1: 1887" in said
+    assert re.search(r" · [\d,]+ tokens, \d+ s so far, about \d+ s left", progress)
     assert "round 2     over, and the last" in lines
 
 
@@ -66,8 +69,10 @@ def test_each_event_is_a_line_of_json_and_the_answer_and_its_cost_come_last(caps
     assert (done.code, done.err) == (0, "")
     seen = events(done)
     kinds = list(dict.fromkeys(event["event"] for event in seen))
-    assert kinds[:3] == ["started", "found", "read"]
-    assert set(kinds) == {"started", "found", "read", "side", "round", "claim", "answer", "cost"}
+    assert kinds[:4] == ["started", "found", "evidence", "read"]
+    assert set(kinds) == {
+        *("started", "found", "evidence", "read", "side", "round", "claim", "answer", "cost")
+    }
     assert [event["event"] for event in seen[-2:]] == ["answer", "cost"]
     assert seen[-2]["answer"] == usual.json
     assert seen[-1]["usage"] == usual.json["usage"]

@@ -71,6 +71,36 @@ def test_one_client_may_not_fill_the_queue() -> None:
     asyncio.run(run())
 
 
+def test_those_that_wait_are_told_their_places_as_these_change() -> None:
+    async def run() -> dict[str, list[int]]:
+        turns, releases = Turns(at_once=1, guess=10.0, waiting=9, waiting_each=9), list[asyncio.Event]()
+        told: dict[str, list[int]] = {}
+        estimates: list[float] = []
+
+        async def wait(name: str, client: str) -> None:
+            releases.append(asyncio.Event())
+            release = releases[-1]
+
+            def tell(place: int, seconds: float) -> None:
+                told.setdefault(name, []).append(place)
+                estimates.append(seconds)
+
+            async with turns.turn(client, tell):
+                await release.wait()
+
+        tasks = []
+        for name, client in (("held", "a"), ("a1", "a"), ("a2", "a"), ("b1", "b")):
+            tasks.append(asyncio.create_task(wait(name, client)))
+            await settle()
+        assert estimates[:2] == [10.0, 20.0]
+        for release in releases:
+            release.set()
+        await asyncio.gather(*tasks)
+        return told
+
+    assert asyncio.run(run()) == {"a1": [1, 2], "a2": [2, 3, 2, 1], "b1": [1]}
+
+
 def test_who_leaves_while_waiting_or_at_their_turn_gives_it_back() -> None:
     async def run() -> None:
         turns, release = Turns(at_once=1, waiting=5, waiting_each=5), asyncio.Event()

@@ -149,7 +149,7 @@ def ask(
     columns = read_columns(mapping or [], text_column)
     _check_searched(settings, index, passages, columns, learn=learn)
     _check_trace(trace)
-    with Waiting() as waiting:
+    with Waiting(quiet=stream) as waiting:
         log = Trace(keep_text=trace_text or stream, listener=waiting.follow)
         prepared = prepare(
             request,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -24,7 +25,18 @@ from rich.table import Table
 from rich.text import Text
 
 from disputatio.attribution.citations import render
-from disputatio.events import Event, Found, IndexUnsearched, Read, Round, Stale, Unchecked, Unestimated
+from disputatio.events import (
+    Event,
+    Evidence,
+    Found,
+    IndexUnsearched,
+    Read,
+    Round,
+    Stale,
+    Started,
+    Unchecked,
+    Unestimated,
+)
 from disputatio.rendering.wording import (
     SOURCE_COLUMNS,
     certified,
@@ -46,6 +58,8 @@ from disputatio.text import neutralise, one_line
 from disputatio.types import Answer, Position
 
 _WIDTH, _WIDEST = 100, 120  # columns where there is no terminal, and the most on one
+_EVERY = 10.0  # seconds between lines of progress where there is no terminal
+_SENTENCES = 3  # shown on a terminal while a model reads
 _MARKS = {"accepted": ("✓", "green"), "rejected": ("✗", "red"), "unresolved": ("?", "yellow")}
 
 
@@ -202,13 +216,17 @@ class Meter:
 
 
 class Waiting:
-    """Progress of a question on stderr: a moving line on a terminal.
+    """Progress of a question on stderr: moving lines on a terminal, else a line every ten seconds.
 
-    Notices that a user must know (a model is fetched or converted) are printed everywhere.
+    Notices that a user must know (a model is fetched or converted) are printed everywhere. With `quiet`
+    there is no progress without a terminal.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, quiet: bool = False) -> None:
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._quiet = quiet
+        self._doing, self._best = "", ""
+        self._over: threading.Event | None = None
         self._status = self._console.status("preparing") if sys.stderr.isatty() else None
         self._calls = 0
         self._played: set[str] = set()
@@ -222,6 +240,8 @@ class Waiting:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._over:
+            self._over.set()
         if self._status:
             self._status.stop()
 
@@ -253,14 +273,27 @@ class Waiting:
         if isinstance(event, Read):
             self._calls += 1
             self._played.add(event.role)
-        if not self._status:
-            return
-        if isinstance(event, Found):
-            self._status.update(f"reading {count(len(event.passages), 'passage')}")
+        if isinstance(event, Started) and not self._status and not self._quiet and self._over is None:
+            self._over = threading.Event()
+            threading.Thread(target=self._tell, args=(self._over,), daemon=True).start()
+        elif isinstance(event, Found) and event.passages:
+            self._doing = f"reading {count(len(event.passages), 'passage')}"
+        elif isinstance(event, Evidence):
+            self._best = "".join(f"\n  {_shortened(each.line())}" for each in event.excerpts[:_SENTENCES])
         elif isinstance(event, Round):
-            self._status.update(f"round {event.number} is over, {count(self._calls, 'call')} so far")
+            self._doing = f"round {event.number} is over, {count(self._calls, 'call')} so far"
         elif isinstance(event, Read):
-            self._status.update(f"{event.role}: {count(self._calls, 'call')} so far")
+            title = f" {_shortened(event.titles[0], 60)}" if event.titles else ""
+            self._doing = f"{event.role}{title}: {event.done} of {event.calls}, {event.so_far()}"
+        else:
+            return
+        if self._status:
+            self._status.update(plain(self._doing + self._best))
+
+    def _tell(self, over: threading.Event) -> None:
+        """Print a line of progress every ten seconds."""
+        while not over.wait(_EVERY):
+            self.say(self._doing or "searching")
 
     def _notice(self, event: Event) -> str | None:
         """Return the notice for the user on an event; None for most events."""
@@ -281,6 +314,12 @@ class Waiting:
         for role in sorted(set(roles) - self._played):
             played = ", ".join(sorted(self._played)) or "no role"
             self.say(f"--role {role}: no model call has this role; the roles called were {played}")
+
+
+def _shortened(text: str, most: int = 0) -> str:
+    """Return a text on one line of the terminal, or of at most so many characters."""
+    most, text = most or min(_console().width, _WIDEST) - 4, one_line(text)
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _unestimated(event: Unestimated) -> str:

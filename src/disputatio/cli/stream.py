@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 
 from disputatio.api.request import Prepared
 from disputatio.api.streaming import Stream
 from disputatio.cli.screen import Waiting, write_json, write_row
-from disputatio.events import Event, Found, Read, Round, SideFormed, Started
+from disputatio.events import Event, Evidence, Found, Read, Round, SideFormed, Started
 from disputatio.rendering.wording import count
 from disputatio.text import is_unknown, one_line
 from disputatio.trace import Trace
@@ -46,10 +45,11 @@ class _Lines:
 
     def __init__(self) -> None:
         self._sources: dict[str, str] = {}
-        self._finished: Counter[tuple[str, int]] = Counter()  # calls, by role and size of their batch
 
     def show(self, event: Event) -> bool:
         """Print the line of an event; False if the reader has closed the pipe."""
+        if isinstance(event, Evidence):
+            return all(write_row("evidence".ljust(_LABEL), each.line()) for each in event.excerpts)
         line = self._line(event)
         return line is None or write_row(line[0].ljust(_LABEL), line[1])
 
@@ -74,15 +74,14 @@ class _Lines:
 
     def _call(self, event: Read) -> tuple[str, str]:
         """Return a label and a text for a finished call: the sources read, or the role, and the reply."""
-        batch = (event.role, event.calls)
-        self._finished[batch] = self._finished[batch] % event.calls + 1
-        number = f"{self._finished[batch]}/{event.calls}"
+        number = f"{event.done}/{event.calls}"
         reading = _reading(event.reply)
+        reading = (f": {reading}" if reading else "") + f" · {event.so_far()}"
         if not event.passages:
-            return "call", f"{event.role} {number}" + (f": {reading}" if reading else "")
+            return "call", f"{event.role} {number}{reading}"
         sources = dict.fromkeys(self._sources.get(name) or name for name in event.passages)
         role = "" if event.role == "reader" else f" ({event.role})"
-        return f"read {number}", f"{', '.join(sources)}{role}" + (f": {reading}" if reading else "")
+        return f"read {number}", f"{', '.join(sources)}{role}{reading}"
 
 
 def _reading(reply: str) -> str:

@@ -23,7 +23,8 @@ State = Literal["waiting", "running", "answered", "failed", "stopped"]
 class Frame:
     """One event as a client gets it: its number from 1, its name, and its fields as JSON.
 
-    `event` is the library's event; None for those that the server adds (`asked`, `unkept`, `fault`).
+    `event` is the library's event; None for those that the server adds (`asked`, `queued`, `unkept`,
+    `fault`).
     """
 
     number: int
@@ -78,6 +79,10 @@ class Running:
         if isinstance(event, Answered):
             self.answer = event.answer
         self.add(fields.pop("kind"), fields, event)
+
+    def add_place(self, place: int, seconds: float) -> None:
+        """Add a frame with the place in the queue, 1 for the next, and the seconds that it may take."""
+        self.add("queued", {"place": place, "seconds": seconds})
 
     def finish(self, state: State, error: BaseException | None = None) -> None:
         """End the question; an error becomes the last frame."""

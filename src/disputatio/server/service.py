@@ -261,7 +261,8 @@ class Service:
         try:
             async with AsyncExitStack() as turn:
                 with running.cancel.calling(end_wait):
-                    running.waited = await turn.enter_async_context(self.turns.turn(running.client))
+                    in_turn = self.turns.turn(running.client, running.add_place)
+                    running.waited = await turn.enter_async_context(in_turn)
                 running.state = "running"
                 await self._add_events(running, prepared, limits)
             running.finish("answered")

@@ -71,6 +71,14 @@ class Asked(BaseModel):
     waiting: int
 
 
+class Queued(BaseModel):
+    """The question waits: its place, 1 for the next, and the seconds that this may take."""
+
+    event: Literal["queued"]
+    place: int
+    seconds: float
+
+
 class FaultTold(BaseModel):
     """The last event of a question without an answer: why there is none."""
 
@@ -89,7 +97,7 @@ class Unkept(BaseModel):
     message: str
 
 
-_EVENTS = (Asked, *(shape(kind) for kind in events.PUBLIC), Unkept, FaultTold)
+_EVENTS = (Asked, Queued, *(shape(kind) for kind in events.PUBLIC), Unkept, FaultTold)
 _EVENT = "#/components/schemas/Event"
 EVENT = {STREAM: {"schema": {"$ref": _EVENT}}}
 """The content of a stream: each `data` line is one of the events."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from disputatio.server.faults import Full
@@ -28,6 +28,8 @@ class Turns:
         self._at_once, self._most, self._most_each = at_once, waiting, waiting_each
         self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
         self._running: Counter[str] = Counter()
+        self._tell: dict[asyncio.Future[None], Callable[[int, float], None]] = {}
+        self._told: dict[asyncio.Future[None], int] = {}
         self._seconds = guess
         self._timed = 0
 
@@ -60,14 +62,20 @@ class Turns:
         return min(max(1.0, self._seconds * (1 + self.waiting) / self._at_once), _MOST_WAIT)
 
     @asynccontextmanager
-    async def turn(self, client: str) -> AsyncIterator[float]:
-        """Wait for a turn and hold it; yields the seconds waited. Raises `Full`."""
+    async def turn(
+        self, client: str, tell: Callable[[int, float], None] = lambda *_: None
+    ) -> AsyncIterator[float]:
+        """Wait for a turn and hold it; yields the seconds waited. Raises `Full`.
+
+        While it waits, `tell` is called with its place, 1 for the next, and the seconds that this may take,
+        whenever the place has changed.
+        """
         self.check(client)
         began = time.perf_counter()
         if self.running < self._at_once and not self.waiting:
             self._running[client] += 1
         else:
-            await self._wait(client)
+            await self._wait(client, tell)
         begun = time.perf_counter()
         try:
             yield begun - began
@@ -76,9 +84,11 @@ class Turns:
             self._seconds += (time.perf_counter() - begun - self._seconds) / self._timed
             self._leave(client)
 
-    async def _wait(self, client: str) -> None:
+    async def _wait(self, client: str, tell: Callable[[int, float], None]) -> None:
         ticket = asyncio.get_running_loop().create_future()
         self._queues.setdefault(client, deque()).append(ticket)
+        self._tell[ticket] = tell
+        self._tell_places()
         try:
             await ticket
         except asyncio.CancelledError:
@@ -90,6 +100,25 @@ class Turns:
             elif ticket.done() and not ticket.cancelled():  # the turn was given, but its question has ended
                 self._leave(client)
             raise
+        finally:
+            del self._tell[ticket]
+            self._told.pop(ticket, None)
+            self._tell_places()
+
+    def _tell_places(self) -> None:
+        """Tell those that wait their places in the order of turns, as it would be if none ended or came."""
+        running, place = self._running.copy(), 0
+        queues = OrderedDict((name, [*tickets]) for name, tickets in self._queues.items())
+        while queues:
+            following = min(queues, key=lambda name: running[name])
+            ticket, place = queues[following].pop(0), place + 1
+            running[following] += 1
+            queues.move_to_end(following)
+            if not queues[following]:
+                del queues[following]
+            if self._told.get(ticket) != place:
+                self._told[ticket] = place
+                self._tell[ticket](place, round(self._seconds * place / self._at_once, 1))
 
     def _leave(self, client: str) -> None:
         self._running[client] -= 1

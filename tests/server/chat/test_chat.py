@@ -129,7 +129,9 @@ def test_a_stream_tells_what_happens_before_the_answer(server: Served) -> None:
         if chunk["choices"]
     )
     assert told.startswith("Found 3 passages of ")
-    assert "calls done." in told
+    assert "museum.example: “The ferry first crossed in 1887.”" in told
+    assert re.search(r"Read 3 of 3.* \([\d,]+ tokens, \d+ s so far", told)
+    assert "calls done (" in told
     assert all("usage" not in chunk for chunk in streamed[:-1])
 
 

@@ -92,7 +92,7 @@ def test_progress_is_reported_call_by_call(server: Served, mode: str) -> None:
     )
     assert str(told[0][1]).startswith("Found 3 passages of ")
     assert [number for number, _ in told] == list(range(1, len(told) + 1))
-    assert any(message and message.endswith("3 of 3") for _, message in told)
+    assert any(message and message.startswith("Read 3 of 3") for _, message in told)
 
 
 def test_search_and_fetch_give_passages(server: Served) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
@@ -10,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from disputatio.events import Event, Found, Read, Round
+from disputatio.events import Event, Evidence, Found, Read, Round
 from disputatio.rendering.wording import count
 from disputatio.server.chat.requests import AskOptions, Conversation, Standalone, standalone
 from disputatio.server.chat.wording import Wording, beside, inert, inert_quote, word_answer
 from disputatio.server.replies import HEARTBEAT, with_heartbeat
-from disputatio.server.running import Running
+from disputatio.server.running import Frame, Running
 from disputatio.server.service import Service
 from disputatio.types import Answer, Usage
 
@@ -76,7 +77,7 @@ class Chat(ABC):
             yield f"Understood as: {inert(understood)}\n"
         async with aclosing(running.follow()) as frames:
             async for frame in frames:
-                if frame.event is not None and (line := progress(frame.event)):
+                if line := waiting_line(frame) or (progress(frame.event) if frame.event else ""):
                     yield f"{line}\n"
 
     def end(self) -> None:
@@ -126,6 +127,14 @@ class Chat(ABC):
         return f"{self.base}passages/{quote(passage, safe='')}?answer={answer}"
 
 
+def waiting_line(frame: Frame) -> str:
+    """Return a line on the place in the queue; empty for other frames."""
+    if frame.name != "queued":
+        return ""
+    told = json.loads(frame.data)
+    return f"Waiting: place {told['place']}, about {told['seconds']:.0f} s."
+
+
 def progress(event: Event) -> str:
     """Return a line on an event, for clients that show a model's reasoning; empty for most events."""
     if isinstance(event, Found):
@@ -133,8 +142,14 @@ def progress(event: Event) -> str:
         more = f" and {len(names) - _MOST_SOURCES} more" if len(names) > _MOST_SOURCES else ""
         of = f" of {', '.join(names[:_MOST_SOURCES])}{more}" if names else ""
         return f"Found {count(len(event.passages), 'passage')}{of}."
-    if isinstance(event, Read) and event.call == event.calls:
-        return f"{inert_quote(event.role, 40)}: {count(event.calls, 'call')} done."
+    if isinstance(event, Evidence):
+        return "\n".join(f"- {inert_quote(excerpt.line(), 400)}" for excerpt in event.excerpts)
+    if isinstance(event, Read) and event.titles:
+        titles = ", ".join(inert_quote(title, 80) for title in event.titles if title)
+        of = f": {titles}" if titles else ""
+        return f"Read {event.done} of {event.calls}{of} ({event.so_far()})."
+    if isinstance(event, Read) and event.done == event.calls:
+        return f"{inert_quote(event.role, 40)}: {count(event.calls, 'call')} done ({event.so_far()})."
     if isinstance(event, Round):
         return f"Round {event.number} is over."
     return ""

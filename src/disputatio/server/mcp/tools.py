@@ -23,7 +23,7 @@ from disputatio import __version__
 from disputatio.errors import DisputatioError
 from disputatio.events import Event, Read
 from disputatio.protocols import Search
-from disputatio.server.chat.asking import progress
+from disputatio.server.chat.asking import progress, waiting_line
 from disputatio.server.chat.wording import word_answer
 from disputatio.server.faults import fault_of
 from disputatio.server.mcp.results import (
@@ -196,7 +196,7 @@ async def _report_progress(running: Running, context: Context[Any, Any]) -> None
     done = 0
     async with aclosing(running.follow()) as frames:
         async for frame in frames:
-            if frame.event is not None and (line := _line(frame.event)):
+            if line := waiting_line(frame) or (_line(frame.event) if frame.event else ""):
                 done += 1
                 await context.report_progress(done, message=line)
 
@@ -209,7 +209,9 @@ def _client(context: Context[Any, Any]) -> str:
 
 def _line(event: Event) -> str:
     """Return a line on an event; on each single model call, as those take the time."""
-    return f"{event.role}: {event.call} of {event.calls}" if isinstance(event, Read) else progress(event)
+    if isinstance(event, Read) and not event.titles:
+        return f"{event.role}: {event.done} of {event.calls} ({event.so_far()})"
+    return progress(event)
 
 
 def _call_result(answer: Answer, name: str) -> CallToolResult:

@@ -186,9 +186,9 @@ def disputation(
         as_of=iso_day(as_of),
         today=str(kit.recorded.get("today") or kit.today),
     )
+    passages = {passage.id: passage for passage in kit.passages(question, k=k)}
     asks_several = complete and _SEVERAL.search(_QUOTED.sub("", question))
     sub_questions = _divide(question, kit) if asks_several else [question]
-    passages = {passage.id: passage for passage in kit.passages(question, k=k)}
     parts: list[PartResult] = []
     for sub_question in sub_questions:
         part = _resolve_part(sub_question, list(passages.values()), kit, plan)

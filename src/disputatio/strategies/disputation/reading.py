@@ -105,10 +105,10 @@ def read(
         return extract(question, passages, kit, turn=turn)
     if reader == "both":
         return extract_or_read(question, passages, kit, turn=turn, max_tokens=max_tokens)
-    readings = read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens)
     if kit.reader is None:
-        return readings
-    extractions = kit.extract(question, passages)
+        return read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens)
+    extractions = kit.extract(question, passages)  # first, as it takes a second and is shown at once
+    readings = read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens)
     return [
         replace(reading, answered=extraction.probability)
         for reading, extraction in zip(readings, extractions, strict=True)
