@@ -28,7 +28,7 @@ _WORDS = 6  # of one piece of a stream
 # Fields of an answer beside its text; the whole answer has its own address.
 _BESIDE = (
     *("question", "answers", "abstained", "claims", "conflict", "confidence", "certificate", "read", "usage"),
-    *("strategy", "model"),
+    *("strategy", "model", "each_source"),
 )
 
 

@@ -51,6 +51,19 @@ class Side(BaseModel):
     sources: list[Text]
 
 
+class OneSource(BaseModel):
+    """What one source answers, and how that relates to the answer."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    source: Text
+    relation: str
+    answer: Text
+    passage: str
+    quote: Text
+    date: Text
+
+
 class AskResult(BaseModel):
     """An answer. `answers` is empty exactly when `abstained` says why."""
 
@@ -63,6 +76,7 @@ class AskResult(BaseModel):
     conflict: str = Field(description="how the passages disagree")
     claims: list[Statement]
     positions: list[Side]
+    each_source: list[OneSource] = Field(description="every source, where each_source was asked for")
     strategy: str
     model: str
     calls: int
@@ -204,6 +218,7 @@ def ask_result(answer: Answer, name: str) -> AskResult:
             )
             for position in conflict.positions
         ],
+        each_source=[OneSource.model_validate(each) for each in answer.each_source],
         strategy=answer.strategy,
         model=answer.model,
         calls=usage.calls,

@@ -88,6 +88,12 @@ def agents_door(service: Service) -> MCPServer[Any]:
         as_of: Annotated[
             str | None, Field(max_length=40, description="the day whose answer is asked for")
         ] = None,
+        mute: Annotated[
+            list[str] | None, Field(max_length=200, description="unread documents: id, file or title")
+        ] = None,
+        each_source: Annotated[
+            bool, Field(description="read the best of every source, and say what each answers")
+        ] = False,
     ) -> Annotated[CallToolResult, AskResult]:
         """Answer a question with quotes, and every position that some passage takes."""
         request = AskRequest(
@@ -99,6 +105,8 @@ def agents_door(service: Service) -> MCPServer[Any]:
             after=after,
             before=before,
             as_of=as_of,
+            mute=tuple(mute or ()),
+            each_source=each_source,
         )
         with _tool_errors():
             running = await service.ask(request, client=_client(context))
