@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check page docs bench peers audit train release lock setup clean
+.PHONY: help demo test quick check page docs recipes bench peers audit train release lock setup clean
 
 PYTHON ?= python3
 export PYTHON
@@ -43,6 +43,9 @@ docs: setup ## build the documentation as a site in out/docs/site
 	@$(BIN)/uv pip sync --quiet --python .venv-docs/bin/python --only-binary :all: --require-hashes scripts/docs.lock
 	@$(BIN)/python scripts/build_docs.py
 
+recipes: setup ## run the recipes for agent frameworks, each in an environment of its own in .venv-recipes
+	@DISPUTATIO_RECIPES=.venv-recipes $(BIN)/pytest tests/test_recipes.py -n 0
+
 bench: setup ## list the measurements; run one with RUN=its name and ARGS="its options"
 	@$(BIN)/python scripts/measurements.py $(RUN) $(ARGS)
 
@@ -72,5 +75,5 @@ lock: setup ## remake requirements.lock from pyproject.toml; UPGRADE=1 takes new
 		echo "a lock names an address or a path: not fit to be committed" >&2; exit 1; fi
 
 clean: ## remove the environment, caches and what the demo wrote
-	rm -rf page/node_modules src/disputatio/server/page .venv .venv-peers .venv-audit .mypy_cache .ruff_cache .pytest_cache .hypothesis .disputatio out dist
+	rm -rf page/node_modules src/disputatio/server/page .venv .venv-peers .venv-audit .venv-docs .venv-recipes .mypy_cache .ruff_cache .pytest_cache .hypothesis .disputatio out dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

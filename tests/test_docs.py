@@ -45,12 +45,16 @@ _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """One fenced block: its language, its text, the line it starts at, whether it is to be run."""
+    """One fenced block: its language, its text, the line it starts at, whether it is to be run.
+
+    `needs` is a module that its code needs and that is not installed for tests (tests/test_recipes.py).
+    """
 
     language: str
     text: str
     line: int
     run: bool
+    needs: str = ""
 
 
 def blocks(page: str) -> Iterator[Block]:
@@ -59,8 +63,15 @@ def blocks(page: str) -> Iterator[Block]:
         indent = len(match[1])
         text = "".join(line[indent:] for line in match[3].splitlines(keepends=True))
         line = page.count("\n", 0, match.start()) + 1
-        before = page[: match.start()].rstrip().rpartition("\n")[2]
-        yield Block(language=match[2].strip(), text=text, line=line, run=before.strip() == "<!-- run -->")
+        before = page[: match.start()].rstrip().rpartition("\n")[2].strip()
+        needs = re.fullmatch(r"<!-- needs ([\w.]+) -->", before)
+        yield Block(
+            language=match[2].strip(),
+            text=text,
+            line=line,
+            run=before == "<!-- run -->",
+            needs=needs[1] if needs else "",
+        )
 
 
 def commands(block: Block) -> list[str]:
@@ -196,7 +207,7 @@ def test_every_fence_names_a_known_language(page: Path) -> None:
 def test_python_in_the_documentation_runs(page: Path, workshop: Path) -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     text = page.read_text(encoding="utf-8")
-    python = [block for block in blocks(text) if block.language == "python"]
+    python = [block for block in blocks(text) if block.language == "python" and not block.needs]
     with served_for(python, workshop) as address:
         for block in python:
             # So many lines before it that a traceback names the page's.
