@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from disputatio.agents.small_reader import GAP, INSTRUCTIONS, UNKNOWN
 from train.language import made
 from train.language.leaves import with_other_name, with_other_year
-from train.language.tasks import INSTRUCTIONS, UNKNOWN, passage_text, question_leaf
+from train.language.tasks import passage_text, question_leaf
 from train.language.trees import END, Branch, Leaf, Tree, pack, rows_of_leaf
 
 TREE = Tree(
@@ -37,7 +38,7 @@ def bytes_of(text: str, **_: object) -> SimpleNamespace:
 def prompt_of(branch: Branch, leaf: Leaf) -> str:
     """Return a leaf's prompt and target as one text."""
     system = f"<|im_start|>system\n{INSTRUCTIONS['read']}{END}\n<|im_start|>user\n"
-    return f"{system}{branch.text}{leaf.prompt}{END}\n<|im_start|>assistant\n{leaf.target}{END}"
+    return f"{system}{branch.text}{GAP}{leaf.prompt}{END}\n<|im_start|>assistant\n{leaf.target}{END}"
 
 
 def test_the_path_to_each_leaf_is_its_own_prompt() -> None:

@@ -1,4 +1,4 @@
-"""Train the adapter of a small language model to read, or measure one."""
+"""Train the adapter of a small language model to read, measure one, or merge it into a file of the model."""
 
 from __future__ import annotations
 
@@ -35,21 +35,32 @@ def parser() -> argparse.ArgumentParser:
     measure.add_argument("--adapter", type=Path, help="an adapter, or `none` (default: that of the run)")
     measure.add_argument("--limit", type=int, default=200, help="questions of each set")
     measure.add_argument("--only", nargs="+", help="some of the sets, by name")
+    merged = verbs.add_parser(
+        "merge", parents=[every], help="write a model with the adapter in it: --model local:FILE"
+    )
+    merged.add_argument("--adapter", type=Path, help="an adapter (default: that of the run)")
+    merged.add_argument("--to", type=Path, required=True, help="the GGUF file to write")
     return top
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Do as asked: 0 when done, 1 when training was stopped and the same command goes on."""
     options = parser().parse_args(arguments)
-    import torch
-
     from disputatio.llm.catalogue import path
-    from train.fit import fastest_precision
 
     gguf = path(MODELS[options.size])
+    out = options.out or ROOT / "out" / "train" / f"reader-{options.size}"
+    if options.verb == "merge":
+        from disputatio.llm.adapter import merge
+
+        merge(gguf, options.adapter or out / ADAPTER, options.to)
+        return 0
+    import torch
+
+    from train.fit import fastest_precision
+
     precision = options.precision if options.precision != "auto" else fastest_precision("cpu")
     dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
-    out = options.out or ROOT / "out" / "train" / f"reader-{options.size}"
     if options.verb == "fit":
         from train.language.fit import Training
 

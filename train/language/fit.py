@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from disputatio.agents.small_reader import CHOICES, INSTRUCTIONS, UNKNOWN
 from train.fit import Stop
 from train.language.leaves import load_data
 from train.language.model import (
@@ -23,7 +24,6 @@ from train.language.model import (
     set_adapter_weights,
 )
 from train.language.passes import logits_of, loss_of
-from train.language.tasks import CHOICES, INSTRUCTIONS, UNKNOWN
 from train.language.trees import Packed, Tree, pack, rows_of_leaf
 
 CHECKPOINT, ADAPTER, LOG = "checkpoint.pt", "adapter.safetensors", "log.jsonl"

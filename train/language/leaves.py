@@ -8,17 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from disputatio.agents.small_reader import about_of
 from train.claims import Claims, shape_of
 from train.examples import RETRIEVED, Example, Unanswerable, occurrences, seeded, shown_title, window
 from train.language import made
-from train.language.tasks import (
-    claim_leaf,
-    passage_text,
-    question_leaf,
-    same_branch,
-    same_leaf,
-    support_leaf,
-)
+from train.language.tasks import claim_leaf, passage_text, question_leaf, same_leaf, support_leaf
 from train.language.trees import Branch, Leaf, Tree
 from train.pairs import CONTRADICTS, NOT_SUPPORTS, SILENT, SUPPORTS, Pair, all_pairs, side_of
 from train.split import training_examples
@@ -192,7 +186,7 @@ class Data:
         about, _, first = pair.first.removeprefix("About: ").partition("\n")
         same = bool(pair.label)
         leaf = same_leaf(passage_text(pair.second), same=same, kind=f"same/{pair.label}")
-        return Branch(same_branch(about, passage_text(first)), (leaf,))
+        return Branch(about_of(about, passage_text(first)), (leaf,))
 
     def _any_page(self, chance: random.Random) -> Example:
         return chance.choice(self.contexts[chance.choice(self._groups())])

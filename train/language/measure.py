@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from disputatio.agents.small_reader import INSTRUCTIONS, UNKNOWN
 from train.examples import Example, natural_questions, ramdocs, seeded, side, squad_like
 from train.language.fit import auc, read_adapter
 from train.language.leaves import shortest
 from train.language.model import add_adapters, load_model, load_tokenizer, set_adapter_weights
 from train.language.passes import logits_of
-from train.language.tasks import INSTRUCTIONS, UNKNOWN, passage_text, question_leaf
+from train.language.tasks import passage_text, question_leaf
 from train.language.trees import Branch, Tree, pack, rows_of_leaf
 
 KEPT = 0.93  # of the passages that answer: the share at which refusals are counted

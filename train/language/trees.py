@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from disputatio.agents.small_reader import GAP
+
 END = "<|im_end|>"
 
 
@@ -26,7 +28,10 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """The first part of a prompt, and the leaves that go on from it."""
+    """The first part of a prompt, and the leaves that go on from it after an empty line.
+
+    The empty line is the branch's, so that a text has the same tokens in one piece and in parts.
+    """
 
     text: str
     leaves: tuple[Leaf, ...]
@@ -68,7 +73,7 @@ def pack(tree: Tree, instruction: str, tokenizer: Any) -> Packed:
     targets: list[int] = []
     leaves: list[Leaf] = []
     for number, part in enumerate(tree.branches):
-        own = numbers(part.text)
+        own = numbers(part.text + GAP)
         tokens += own
         positions += range(trunk, trunk + len(own))
         branch += [number] * len(own)

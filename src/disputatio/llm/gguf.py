@@ -1,15 +1,19 @@
-"""Rewrites GGUF files whose tensors the embedded engine cannot read, without loss.
+"""Rewrites GGUF files: tensors that the embedded engine cannot read, and those that an adapter changes.
 
 The engine's reader knows Q4_0, Q4_1, Q4_K, Q6_K and Q8_0, but not Q5_0, which small models with odd
 widths hold in their Q4_K_M files. A Q5_0 block is 32 integers of 5 bits under one 16-bit scale; as
 Q8_0 the same integers and the same scale take a byte each, so every weight stays what it was.
+Weights to which an adapter is added (`adapter`) are summed in 32-bit floats and written as Q8_0.
 """
 
 from __future__ import annotations
 
+import math
 import struct
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any
 
 from disputatio.errors import InputError
@@ -18,8 +22,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_Q5_0, _Q8_0 = 6, 8
+Added = Callable[[tuple[int, ...]], "NDArray[np.float32]"]
+"""The sum for a tensor, by its shape as the file has it: the length of a row, then how many there are."""
+_Q5_0, _Q8_0, _Q4_K, _Q6_K = 6, 8, 12, 14
 _Q5_BYTES, _Q8_BYTES, _BLOCK = 22, 34, 32
+# The weights and the bytes of a block of each kind that an adapter may be added to.
+_BLOCKS = {_Q5_0: (32, 22), _Q8_0: (32, 34), _Q4_K: (256, 144), _Q6_K: (256, 210)}
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _AT_A_TIME = 1 << 16  # blocks
@@ -33,6 +41,10 @@ class _Tensor:
     kind: int
     start: int
     size: int
+
+    @property
+    def count(self) -> int:
+        return math.prod(self.shape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,30 +63,96 @@ def holds_unreadable(path: Path) -> bool:
         return any(tensor.kind == _Q5_0 for tensor in _layout(file, path).tensors)
 
 
-def rewrite(path: Path, target: Path) -> None:
-    """Write the GGUF file to `target` with every Q5_0 tensor in Q8_0, the rest byte for byte."""
+def rewrite(path: Path, target: Path, added: Mapping[str, Added] = MappingProxyType({})) -> set[str]:
+    """Write the GGUF file to `target` with every Q5_0 tensor in Q8_0, the rest byte for byte.
+
+    To a tensor of `added` its value there is added, and the sum written in Q8_0. Returns the names of
+    `added` that were found. Raises `InputError` for a file that breaks off, and for a kind of weights that
+    nothing can be added to.
+    """
     with path.open("rb") as file, target.open("wb") as out:
         layout = _layout(file, path)
         file.seek(0)
         out.write(file.read(layout.head))
         start = 0
         for tensor in layout.tensors:
-            new = _renewed(tensor)
+            new = _renewed(path, tensor, merged=tensor.name.decode() in added)
             out.write(struct.pack("<Q", len(new.name)) + new.name)
             out.write(struct.pack(f"<I{len(new.shape)}QIQ", len(new.shape), *new.shape, new.kind, start))
             start += _padded(new.size, layout.alignment)
         out.write(b"\0" * (_padded(out.tell(), layout.alignment) - out.tell()))
         for tensor in layout.tensors:
             file.seek(layout.data + tensor.start)
-            begun = out.tell()
-            step = _AT_A_TIME * _Q5_BYTES
-            for at in range(0, tensor.size, step):
-                piece = file.read(min(step, tensor.size - at))
-                if len(piece) < min(step, tensor.size - at):
-                    raise InputError(f"{path}: a GGUF file that breaks off in its tensors")
-                out.write(q8_0(piece) if tensor.kind == _Q5_0 else piece)
+            begun, addition = out.tell(), added.get(tensor.name.decode())
+            if addition is not None:
+                values = floats(_read(file, path, _bytes_of(tensor)), tensor.kind)
+                out.write(as_q8_0(values + addition(tensor.shape).reshape(-1)))
+            else:
+                step = _AT_A_TIME * _Q5_BYTES
+                for at in range(0, tensor.size, step):
+                    piece = _read(file, path, min(step, tensor.size - at))
+                    out.write(q8_0(piece) if tensor.kind == _Q5_0 else piece)
             written = out.tell() - begun
             out.write(b"\0" * (_padded(written, layout.alignment) - written))
+    return {tensor.name.decode() for tensor in layout.tensors} & set(added)
+
+
+def _read(file: IO[bytes], path: Path, size: int) -> bytes:
+    piece = file.read(size)
+    if len(piece) < size:
+        raise InputError(f"{path}: a GGUF file that breaks off in its tensors")
+    return piece
+
+
+def floats(blocks: bytes, kind: int) -> NDArray[np.float32]:
+    """Return the weights of blocks of a kind: Q5_0, Q8_0, Q4_K or Q6_K, as their authors define them."""
+    import numpy as np
+
+    if kind == _Q5_0:
+        blocks, kind = q8_0(blocks), _Q8_0
+    rows: NDArray[np.uint8] = np.frombuffer(blocks, np.uint8).reshape(-1, _BLOCKS[kind][1])
+    weights: NDArray[np.float32]
+
+    def halves(first: int) -> NDArray[np.float32]:
+        return np.ascontiguousarray(rows[:, first : first + 2]).view("<f2").astype(np.float32)
+
+    if kind == _Q8_0:
+        return (halves(0) * rows[:, 2:].view(np.int8)).reshape(-1)
+    if kind == _Q4_K:
+        packed = rows[:, 4:16]
+        low, middle, high = packed[:, 0:4], packed[:, 4:8], packed[:, 8:12]
+        scales = np.concatenate([low & 63, (high & 15) | ((low >> 6) << 4)], axis=1)
+        least = np.concatenate([middle & 63, (high >> 4) | ((middle >> 6) << 4)], axis=1)
+        quants = rows[:, 16:].reshape(-1, 4, 1, 32) >> np.array([0, 4], np.uint8).reshape(1, 1, 2, 1) & 15
+        steps = (halves(0) * scales)[:, :, None]
+        weights = (steps * quants.reshape(-1, 8, 32) - (halves(2) * least)[:, :, None]).reshape(-1)
+        return weights
+    lower = rows[:, :128].reshape(-1, 2, 1, 64) >> np.array([0, 4], np.uint8).reshape(1, 1, 2, 1) & 15
+    upper = rows[:, 128:192].reshape(-1, 2, 1, 32) >> np.array([0, 2, 4, 6], np.uint8).reshape(1, 1, 4, 1) & 3
+    numbers = (lower.reshape(-1, 256) | upper.reshape(-1, 256) << 4).astype(np.int8) - 32
+    factors = rows[:, 192:208].view(np.int8).astype(np.float32) * halves(208)
+    weights = (factors[:, :, None] * numbers.reshape(-1, 16, 16)).reshape(-1)
+    return weights
+
+
+def as_q8_0(values: NDArray[np.float32]) -> bytes:
+    """Return weights as blocks of Q8_0, the nearest to them.
+
+    >>> import numpy as np
+    >>> block = as_q8_0(np.arange(32, dtype=np.float32) * 127 / 31)
+    >>> round(float(floats(block, 8)[-1]), 3), len(block)
+    (127.0, 34)
+    """
+    import numpy as np
+
+    blocks = values.reshape(-1, _BLOCK)
+    scales = (np.abs(blocks).max(axis=1, keepdims=True) / 127).astype("<f2")
+    steps = scales.astype(np.float32)
+    numbers = np.rint(np.divide(blocks, steps, out=np.zeros_like(blocks), where=steps > 0))
+    whole = np.empty((len(blocks), _Q8_BYTES), np.uint8)
+    whole[:, :2] = scales.view(np.uint8)
+    whole[:, 2:] = np.clip(numbers, -127, 127).astype(np.int8).view(np.uint8)
+    return whole.tobytes()
 
 
 def q8_0(blocks: bytes) -> bytes:
@@ -97,10 +175,17 @@ def q8_0(blocks: bytes) -> bytes:
     return whole.tobytes()
 
 
-def _renewed(tensor: _Tensor) -> _Tensor:
-    if tensor.kind != _Q5_0:
+def _renewed(path: Path, tensor: _Tensor, *, merged: bool) -> _Tensor:
+    if merged and (tensor.kind not in _BLOCKS or tensor.count % _BLOCKS[tensor.kind][0]):
+        raise InputError(f"{path}: {tensor.name.decode()} is of a kind that no adapter can be added to")
+    if not merged and tensor.kind != _Q5_0:
         return tensor
-    return replace(tensor, kind=_Q8_0, size=tensor.size // _Q5_BYTES * _Q8_BYTES)
+    return replace(tensor, kind=_Q8_0, size=tensor.count // _BLOCK * _Q8_BYTES)
+
+
+def _bytes_of(tensor: _Tensor) -> int:
+    weights, size = _BLOCKS[tensor.kind]
+    return tensor.count // weights * size
 
 
 def _padded(size: int, alignment: int) -> int:
@@ -140,9 +225,7 @@ def _layout(file: IO[bytes], path: Path) -> _Layout:
             raise InputError(f"{path}: a GGUF file that breaks off before its tensors")
         size = next((after for after in ends if after > start), start) - start
         if kind == _Q5_0:
-            count = 1
-            for length in shape:
-                count *= length
+            count = math.prod(shape)
             if size < count // _BLOCK * _Q5_BYTES or count % _BLOCK:
                 raise InputError(f"{path}: a GGUF file that breaks off, or whose tensors overlap")
             size = count // _BLOCK * _Q5_BYTES

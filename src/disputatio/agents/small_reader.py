@@ -1,0 +1,72 @@
+"""Prompts of the small reader: a language model with an adapter that was trained on these very words (`train/language`).
+
+Four tasks are told apart by their instruction. A prompt has two parts with an empty line between them; the first stays the
+same for all that is asked about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from disputatio.agents.replies import shown
+from disputatio.kit import chat
+from disputatio.text import one_line
+from disputatio.types import Passage, Prompt
+
+UNKNOWN = "unknown"
+GAP = "\n\n"  # between the two parts
+INSTRUCTIONS: Mapping[str, str] = {
+    "read": (
+        "Copy from the passage the shortest answer to the question; "
+        f'reply "{UNKNOWN}" if the passage does not say it of what is asked about.'
+    ),
+    "support": "Does the passage say that this answers the question? Reply yes or no.",
+    "entail": "Compare the claim with the passage. Reply supports, contradicts or silent.",
+    "same": "Do both passages speak of the same thing of that name? They may disagree. Reply same or different.",
+}
+# The first words of the replies between which a task decides, by log-probability.
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "support": ("yes", "no"),
+    "entail": ("supports", "contradicts", "silent"),
+    "same": ("same", "different"),
+}
+
+
+def ask_of(question: str) -> str:
+    """Return the second part of *read*."""
+    return f"Question: {one_line(question)}"
+
+
+def judge_of(question: str, answer: str) -> str:
+    """Return the second part of *support*: the answer to be judged."""
+    return f"{ask_of(question)}\nAnswer: {one_line(answer)}"
+
+
+def claim_of(claim: str) -> str:
+    """Return the second part of *entail*."""
+    return f"Claim: {one_line(claim)}"
+
+
+def about_of(about: str, passage: str) -> str:
+    """Return the first part of *same*: what both passages are asked about, and the first."""
+    return f"About: {one_line(about)}{GAP}{passage}"
+
+
+def prompt_of(task: str, first: str, second: str) -> Prompt:
+    """Return the prompt of a task from its two parts."""
+    return chat(INSTRUCTIONS[task], f"{first}{GAP}{second}")
+
+
+def read_prompt(question: str, passage: Passage) -> Prompt:
+    """Return the prompt of a question on a passage."""
+    return prompt_of("read", shown(passage), ask_of(question))
+
+
+def support_prompt(question: str, passage: Passage, answer: str) -> Prompt:
+    """Return the prompt that asks whether a passage supports an answer."""
+    return prompt_of("support", shown(passage), judge_of(question, answer))
+
+
+def same_prompt(question: str, first: Passage, second: Passage) -> Prompt:
+    """Return the prompt that asks whether two passages are about one thing."""
+    return prompt_of("same", about_of(question, shown(first)), shown(second))
