@@ -14,7 +14,7 @@ from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.rendering.markup import table
 from disputatio.store import contract
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
-from disputatio.store.contract import DocumentPage, IndexInfo, SourceCount, SourcePassages
+from disputatio.store.contract import DocumentFacts, DocumentPage, IndexInfo, SourceCount, SourcePassages
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.description import Description
 from disputatio.store.ingesting.document_writer import DocumentWriter
@@ -100,6 +100,14 @@ class Index(contract.Index):
         """Delete documents: those of some sources, of files (or all files below a folder), or by id."""
         return self.store.delete(sources=sources, paths=paths, documents=documents)
 
+    def take_out(self, document: str) -> dict[str, Any] | None:
+        """Delete one document, and return what `put_back` needs; None where it cannot be put back."""
+        return self.store.take_out(document)
+
+    def put_back(self, taken: Mapping[str, Any]) -> None:
+        """Add a document that `take_out` deleted, under its id, with what people stated of it."""
+        self.store.put_back(taken)
+
     @property
     def keeps_descriptions(self) -> bool:
         """True where people can state something about documents (`describe`)."""
@@ -164,6 +172,22 @@ class Index(contract.Index):
     def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:
         """Return some documents (of one source) by path and row, without their texts, and their number."""
         return self.store.list_documents(offset=offset, limit=limit, source=source)
+
+    def document(self, document: str) -> Document | None:
+        """Return one document by its id, with its text; None where there is none."""
+        return self.store.document(document)
+
+    def facts(self, documents: Collection[str]) -> dict[str, DocumentFacts]:
+        """Return where documents were read, by id; those of which nothing is on record are left out."""
+        return self.store.facts(documents)
+
+    def spans(self, document: str) -> list[tuple[str, int, int]]:
+        """Return the passages of a document, in order: id, start and end."""
+        return self.store.spans(document)
+
+    def siblings(self, document: str, count: int) -> list[Document]:
+        """Return the rows of the same table around a document, itself among them, in order."""
+        return self.store.siblings(document, count)
 
     def sources(self) -> list[SourceCount]:
         return self.store.sources()

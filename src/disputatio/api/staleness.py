@@ -130,7 +130,7 @@ def cited_documents(file: Path) -> Counter[str]:
         uri = f"{file.absolute().as_uri()}?mode=ro"
         with contextlib.closing(sqlite3.connect(uri, uri=True)) as database:
             for (body,) in database.execute("SELECT answer FROM answers"):
-                counts.update(_documents_of(_read(body)))
+                counts.update(documents_of(_read(body)))
     except (sqlite3.Error, zlib.error, *UNREADABLE) as error:
         raise InputError(f"{file}: cannot be read as a file of kept answers ({error})") from error
     return counts
@@ -143,7 +143,7 @@ def _read(body: object) -> Any:
     return json.loads(str(body))
 
 
-def _documents_of(answer: Any) -> set[str]:
+def documents_of(answer: Any) -> set[str]:
     """Return the documents whose passages an answer cites; of what is no answer, none."""
     if not isinstance(answer, dict):
         return set()

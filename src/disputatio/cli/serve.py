@@ -210,6 +210,7 @@ def _keeping(
     uploads = settings.index.with_name(settings.index.name + ".uploads")
     if is_served(settings.index):  # which names no folder
         uploads = cache_folder(settings) / content_id("served", mask_secrets(settings.index)) / "uploads"
+    beside = uploads.name.removesuffix(".uploads")
     kept = {"default": cache_folder(settings) / "answers.sqlite", "none": None}
     return StorageOptions(
         answers=kept[answers] if answers in kept else Path(answers),
@@ -217,4 +218,6 @@ def _keeping(
         uploads=uploads,
         runs=None if runs is None else RunFolders(runs),
         audit=audit,
+        changes=uploads.with_name(f"{beside}.changes.sqlite"),
+        baseline=uploads.with_name(f"{beside}.accepted.json"),
     )

@@ -11,8 +11,11 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from disputatio.api.staleness import documents_of
 from disputatio.databases import error_code, open_private, tables_of
 from disputatio.errors import UNREADABLE, DamagedFile, InputError, StoreError
 from disputatio.server.faults import NotFound
@@ -29,6 +32,10 @@ CREATE TABLE IF NOT EXISTS turns (
     client TEXT NOT NULL, at REAL NOT NULL
 );
 CREATE INDEX IF NOT EXISTS turns_thread ON turns (thread, at);
+CREATE TABLE IF NOT EXISTS cited (
+    answer TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (answer, document)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS cited_by_document ON cited (document);
 """
 _VERSION = 2
 _READABLE = (0, 1, _VERSION)  # 1 had no turns
@@ -76,7 +83,9 @@ class AnswerStore:
         try:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                open_private(path, "store of answers", lambda db: tables_of(db) <= {"answers", "turns"})
+                open_private(
+                    path, "store of answers", lambda db: tables_of(db) <= {"answers", "turns", "cited"}
+                )
             self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=10)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
@@ -124,6 +133,41 @@ class AnswerStore:
             return Answer.from_dict(json.loads(self.json(name)))
         except (*UNREADABLE, InputError) as error:
             raise self._damage(name) from error
+
+    def citing(self, document: str, most: int = 50) -> list[dict[str, Any]]:
+        """Return the newest answers that cite a document: id, question and moment."""
+        self._note_cited()
+        with self._open() as db:
+            rows = db.execute(
+                "SELECT a.id, a.question, a.at FROM cited c JOIN answers a ON a.id = c.answer "
+                "WHERE c.document = ? AND a.at > ? ORDER BY a.at DESC LIMIT ?",
+                (document, self._oldest(), most),
+            ).fetchall()
+        return [
+            {
+                "id": name,
+                "question": question,
+                "at": datetime.fromtimestamp(at, UTC).isoformat("T", "seconds"),
+            }
+            for name, question, at in rows
+        ]
+
+    def _note_cited(self) -> None:
+        """Note what each new answer cites, a few at a time; a row without a document: it was read."""
+        new = "SELECT id, answer FROM answers WHERE id NOT IN (SELECT answer FROM cited WHERE document = '')"
+        while True:
+            with self._open() as db:
+                rows = db.execute(f"{new} LIMIT 50").fetchall()
+                for name, body in rows:
+                    cited: set[str] = set()
+                    with contextlib.suppress(zlib.error, *UNREADABLE):  # damage shows when it is opened
+                        cited = documents_of(json.loads(_unpack(body)))
+                    db.executemany(
+                        "INSERT OR IGNORE INTO cited VALUES (?, ?)", [(name, each) for each in ("", *cited)]
+                    )
+                db.commit()
+            if not rows:
+                return
 
     def _damage(self, name: str) -> DamagedFile:
         return DamagedFile(f"{self._path}: is damaged at the answer {name!r}; delete it, or ask again")
@@ -215,6 +259,7 @@ class AnswerStore:
             (self._most,),
         )
         self._db.execute("DELETE FROM turns WHERE at <= ?", (self._oldest(),))
+        self._db.execute("DELETE FROM cited WHERE answer NOT IN (SELECT id FROM answers)")
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:

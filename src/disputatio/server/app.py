@@ -25,6 +25,7 @@ from disputatio.server.page_files import PageFiles
 from disputatio.server.replies import client_of, error_response, fault_response, text_of_json
 from disputatio.server.routers import (
     asking,
+    changes,
     conflicts,
     documents,
     health,
@@ -72,7 +73,7 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
-    for module in (asking, searching, sources, documents, conflicts, jobs, runs, threads, health):
+    for module in (asking, searching, sources, documents, changes, conflicts, jobs, runs, threads, health):
         app.include_router(module.router(service))
     app.include_router(asking.answers_router(service))
     app.include_router(health.figures(service))

@@ -89,8 +89,9 @@ class StorageOptions:
     """Storage: answers in a SQLite file, for `days` and at most `most` of them.
 
     `uploads` is the folder of uploaded originals, of `upload_bytes` at most, `runs` are evaluations to show,
-    `audit` is the log of who asked what; None leaves each out. Without `answers` they are kept in memory
-    until the server ends.
+    `audit` is the log of who asked what; None leaves each out. `changes` records what clients changed,
+    `baseline` is the file of contradictions that they accepted, as `disputatio check --baseline` reads it.
+    Without `answers` and `changes` they are kept in memory until the server ends.
     """
 
     answers: Path | None = None
@@ -100,3 +101,5 @@ class StorageOptions:
     upload_bytes: int = 20 << 30
     runs: Runs | None = None
     audit: Path | None = None
+    changes: Path | None = None
+    baseline: Path | None = None

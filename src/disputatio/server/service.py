@@ -26,6 +26,7 @@ from disputatio.parts import build_kit
 from disputatio.pipeline import load_strategy, strategy_names
 from disputatio.server.answer_store import AnswerStore
 from disputatio.server.audit_log import AuditLog
+from disputatio.server.changes import ChangeLog, What
 from disputatio.server.faults import Full, NotAllowed, NotFound, shown
 from disputatio.server.jobs import Jobs
 from disputatio.server.metrics import Metrics
@@ -88,6 +89,7 @@ class Service:
         self.kit = kit
         self.prices = prices or read_prices()
         self.answers = AnswerStore(self.keeping.answers, days=self.keeping.days, most=self.keeping.most)
+        self.changes = ChangeLog(self.keeping.changes if self.access.writing else None)
         self.turns = Turns(
             at_once=self.limits.in_flight,
             waiting=self.limits.waiting,
@@ -162,6 +164,21 @@ class Service:
         """Raise `NotAllowed` unless the server may write to its index."""
         if not self.access.writing:
             raise NotAllowed("this server does not write to its index: start it with --allow-writing")
+
+    def note_change(
+        self,
+        what: What,
+        *,
+        client: str,
+        document: str = "",
+        title: str = "",
+        detail: str = "",
+        undo: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Record a change that a client made, in the audit log too where there is one; return its number."""
+        if self.audit is not None:
+            self.audit.write(what, client=client, document=document, title=title, detail=detail)
+        return self.changes.add(what, client=client, document=document, title=title, detail=detail, undo=undo)
 
     async def read(self, work: Callable[[], _Result], *, client: str = "") -> _Result:
         """Do in a thread what takes long, such as a search, when it is its turn; raises `Full`."""
@@ -339,6 +356,7 @@ class Service:
         if self.uploads is not None:
             self.uploads.close()
         self.answers.close()
+        self.changes.close()
         if self.audit is not None:
             self.audit.close()
 

@@ -197,8 +197,12 @@ class Uploads:
         refused = [refusal for summary in summaries for refusal in summary.refused]
         return _sum(summaries) | {
             "files": [path.name for path in paths],
-            "refused": [{"path": shown(path), "reason": shown(reason)} for path, reason in refused],
+            "refused": [{"path": self._name(path), "reason": shown(reason)} for path, reason in refused],
         }
+
+    def _name(self, path: str) -> str:
+        """Return a place in the folder as the client named it: a file, and what lies within it."""
+        return one_line(path.rpartition(f"{self._folder.name}/")[2])[:500]
 
     def _place(self, batch: Path, staged: Staged, placed: Collection[Path], *, shared: bool) -> Path:
         """Move a staged file to its name; a file that it replaces is put aside.

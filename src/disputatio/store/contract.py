@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack, runtime_checkable
 
 from disputatio.errors import InputError
 from disputatio.protocols import Reranker, Search, SearchOptions
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_LANGUAGE",
+    "DocumentFacts",
     "DocumentPage",
     "Index",
     "IndexInfo",
@@ -88,6 +89,19 @@ class DocumentPage(NamedTuple):
 
     total: int
     documents: list[Document]
+
+
+class DocumentFacts(NamedTuple):
+    """The file that a document was read from: its size, its BLAKE2b-128, when; and the number of passages.
+
+    `file` is empty for a document that was added in memory, `hash` and `read` where it is not on record.
+    """
+
+    file: str = ""
+    size: int = 0
+    hash: str = ""
+    read: str = ""
+    passages: int = 0
 
 
 class Sketches(NamedTuple):
@@ -221,6 +235,20 @@ class Index(Protocol):
         """
         ...
 
+    def take_out(self, document: str) -> dict[str, Any] | None:
+        """Delete one document, and return what `put_back` needs; None where it cannot be put back.
+
+        Raises `InputError` for a document that is not there, `StoreError` as `delete` does.
+        """
+        if not self.delete(documents=[document]):
+            raise InputError(f"there is no document {document[:80]!r}")
+        return None
+
+    def put_back(self, taken: Mapping[str, Any]) -> None:
+        """Add a document that `take_out` deleted, under its id, with what people stated of it."""
+        del taken
+        raise InputError(NO_DESCRIPTIONS)
+
     # --- what people state --------------------------------------------------------------------------
     def describe(
         self,
@@ -329,6 +357,25 @@ class Index(Protocol):
         """Return some documents (of one source) by path and row, without their texts."""
         known = [each for each in self.documents(text=False) if source in (None, each.source)]
         return DocumentPage(len(known), known[offset : offset + limit])
+
+    def document(self, document: str) -> Document | None:
+        """Return one document by its id, with its text; None where there is none."""
+        return next((each for each in self.documents() if each.id == document), None)
+
+    def facts(self, documents: Collection[str]) -> dict[str, DocumentFacts]:
+        """Return where documents were read, by id; those of which nothing is on record are left out."""
+        del documents
+        return {}
+
+    def spans(self, document: str) -> list[tuple[str, int, int]]:
+        """Return the passages of a document, in order: id, start and end."""
+        del document
+        return []
+
+    def siblings(self, document: str, count: int) -> list[Document]:
+        """Return the rows of the same table around a document, itself among them, in order."""
+        del document, count
+        return []
 
     def sources(self) -> list[SourceCount]:
         """Return every source with its owner and its counts, by name."""

@@ -9,8 +9,9 @@ import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
@@ -19,6 +20,7 @@ from disputatio.store.addresses import require_one, split_paths
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
 from disputatio.store.contract import (
     DEFAULT_LANGUAGE,
+    DocumentFacts,
     DocumentPage,
     Index,
     IndexInfo,
@@ -33,6 +35,7 @@ from disputatio.store.record import manifest as manifests
 from disputatio.store.record.compacting import Planned, compact
 from disputatio.store.record.layout import MERGE_MEMORY
 from disputatio.store.record.overlay import descriptions_of, muted_documents, places_of, take_back
+from disputatio.store.record.taken import put_back, taken_of
 from disputatio.store.record.writer import Writer
 from disputatio.store.reliabilities import read_states, reliable, write_estimates
 from disputatio.store.segments.terms import stemmer
@@ -119,6 +122,20 @@ class FolderIndex(Index):
             count = sum(writer.remove(condition, [value]) for condition, value in conditions)
             writer.finish()
         return count
+
+    def take_out(self, document: str) -> dict[str, Any] | None:
+        """Delete one document, and return what `put_back` needs (`Index.take_out`)."""
+        with self.open_writer(adding=False) as writer:
+            taken = taken_of(writer.transaction.record, document)
+            writer.remove("d.id = ?", [document])
+            writer.finish()
+        return taken
+
+    def put_back(self, taken: Mapping[str, Any]) -> None:
+        """Add a document that `take_out` deleted (`Index.put_back`)."""
+        with self.open_writer() as writer:
+            put_back(writer, taken)
+            writer.finish()
 
     # --- what people state --------------------------------------------------------------------------
     @property
@@ -289,6 +306,39 @@ class FolderIndex(Index):
             found += [Document(text="", **row) for row in rows]
         found.sort(key=_by_place)
         return DocumentPage(total, found[:limit] if is_single else found[offset : offset + limit])
+
+    def document(self, document: str) -> Document | None:
+        """Return one document by its id, with its text; None where there is none."""
+        for record in self._folders.records():
+            for row in record.document(document):
+                return Document(**row)
+        return None
+
+    def facts(self, documents: Collection[str]) -> dict[str, DocumentFacts]:
+        """Return where documents were read, by id (`Index.facts`)."""
+        found: dict[str, DocumentFacts] = {}
+        for record in self._folders.records():
+            for name, file, size, digest, seen_ns, passages in record.facts(list(documents)):
+                seen = datetime.fromtimestamp(seen_ns / 1e9, UTC) if seen_ns else None
+                read = "" if seen is None else seen.isoformat(timespec="seconds")
+                found[name] = DocumentFacts(file, size or 0, digest or "", read, passages)
+        return found
+
+    def spans(self, document: str) -> list[tuple[str, int, int]]:
+        """Return the passages of a document, in order: id, start and end."""
+        for record in self._folders.records():
+            rows = sorted((row[3], row[4], row[1]) for row in record.rows_of(document))
+            if rows:
+                return [(name, start, end) for start, end, name in rows]
+        return []
+
+    def siblings(self, document: str, count: int) -> list[Document]:
+        """Return the rows of the same table around a document (`Index.siblings`)."""
+        for record in self._folders.records():
+            rows = [Document(**row) for row in record.siblings(document, count)]
+            if rows:
+                return rows
+        return []
 
     def open_record(self) -> AbstractContextManager[Record]:
         """Open the record for reading; raises `InputError` where several folders are named."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path as FilePath
 from pathlib import PurePath
 from typing import Annotated, Any
 
@@ -14,24 +16,41 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from disputatio.api.indexing import Index
+from disputatio.api.staleness import superseded
 from disputatio.errors import InputError
-from disputatio.server.faults import Conflicting, Full, NoRoom, NotAllowed, is_of_full_disk
+from disputatio.server.changes import What
+from disputatio.server.faults import Conflicting, Full, NoRoom, NotAllowed, NotFound, is_of_full_disk
+from disputatio.server.jobs import Job
+from disputatio.server.originals import State, original_of, state_of
 from disputatio.server.replies import client_of, json_response
+from disputatio.server.routers.changes import ChangeRow, Refused, change_of
 from disputatio.server.routers.jobs import JobShape
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, Name
 from disputatio.server.shapes import Request as Body
-from disputatio.server.uploads import Uploads
+from disputatio.server.uploads import Staged, Uploads
+from disputatio.store.contract import DocumentFacts
 from disputatio.store.ingesting.description import check_fields
+from disputatio.store.ingesting.documents import Document, page_of
 from disputatio.store.ingesting.source import check_source_by
+from disputatio.text import one_line
 
 _MOST = 1_000
 _MOST_FILES = 100
+_MOST_COMPARED = 20_000  # documents that are looked through for versions of each other
+_PART = 120_000  # characters of a document that one reply holds
+_SIBLINGS, _LONGEST_ROW = 12, 2_000  # rows of a table on either side, and characters of one
 _MOST_FIELDS, _LARGEST_FIELD = 10, 8_192  # fields that are no files; bytes of one
+
+DocumentName = Annotated[str, Path(max_length=500)]
 
 
 class DocumentRow(BaseModel):
-    """A document of the index; `file` is the name of the file it came from, `row` its row there or 0."""
+    """A document of the index; `file` is the name of the file it came from, `row` its row there or 0.
+
+    `size` is that of the file in bytes, `read` the moment at which it was read, `superseded_by` names the
+    document that stands in its place.
+    """
 
     id: str
     file: str
@@ -45,6 +64,13 @@ class DocumentRow(BaseModel):
     hidden: int
     authority: str
     by_people: dict[str, str]
+    version: str
+    family: str
+    type: str
+    size: int
+    passages: int
+    read: str
+    superseded_by: str
 
 
 class Stated(BaseModel):
@@ -55,6 +81,48 @@ class Stated(BaseModel):
     by: str
     at: str
     undone: str
+
+
+class Span(BaseModel):
+    """A passage of a document: characters `start` to `end` of its text, on a page where it has pages."""
+
+    id: str
+    start: int
+    end: int
+    page: str
+
+
+class TableRow(BaseModel):
+    """A row of the table that a document is a row of."""
+
+    id: str
+    row: int
+    text: str
+
+
+class CitingAnswer(BaseModel):
+    """A kept answer that cites a document."""
+
+    id: str
+    question: str
+    at: str
+
+
+class OpenedDocument(BaseModel):
+    """A document with a part of its text, from character `offset` of `length`, and what is known of it.
+
+    `original` says whether `/api/documents/{id}/original` has its file: `same`, or why not.
+    """
+
+    document: DocumentRow
+    text: str
+    offset: int
+    length: int
+    passages: list[Span]
+    rows: list[TableRow]
+    stated: list[Stated]
+    answers: list[CitingAnswer]
+    original: State
 
 
 class DescribeBody(Body):
@@ -71,15 +139,8 @@ class DescribeBody(Body):
     undo: int | None = None
 
 
-class Refused(BaseModel):
-    """A file that could not be read, and the reason."""
-
-    path: str
-    reason: str
-
-
 class Documents(BaseModel):
-    """Some of the `total` documents, and the files that were refused since the server started."""
+    """Some of the `total` documents, and the uploaded files that were refused."""
 
     total: int
     documents: list[DocumentRow]
@@ -89,7 +150,7 @@ class Documents(BaseModel):
 def router(service: Service) -> APIRouter:
     """Return the router over a service."""
     routes = APIRouter(prefix="/api", tags=["index"], responses=FAULTS)
-    uploading = APIRouter(route_class=_upload_route(service))
+    newer = Newer()
 
     @routes.get(
         "/documents", operation_id="documents", summary="What is in the index", response_model=Documents
@@ -100,14 +161,67 @@ def router(service: Service) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=_MOST)] = 100,
         source: Annotated[str | None, Query(max_length=500)] = None,
     ) -> Response:
-        index, refused = service.opened_index(), _refused(service)
+        index = service.opened_index()
 
         def read() -> Response:
             page = index.list_documents(offset=offset, limit=limit, source=source)
-            rows = [_fields(row) for row in page.documents]
+            rows = rows_of(index, page.documents, newer.of(index))
+            refused = service.changes.refused()
             return json_response({"total": page.total, "documents": rows, "refused": refused})
 
         return await service.read(read, client=client_of(request))
+
+    @routes.get(
+        "/documents/{name}",
+        operation_id="document",
+        summary="A document: a part of its text, its passages, what people stated, which answers cite it",
+        response_model=OpenedDocument,
+    )
+    async def document(
+        request: Request,
+        name: DocumentName,
+        at: Annotated[int, Query(ge=0, description="a character that the part has to hold")] = 0,
+    ) -> Response:
+        index = service.opened_index()
+        return await service.read(
+            lambda: json_response(_opened(service, index, name, at, newer.of(index))),
+            client=client_of(request),
+        )
+
+    @routes.get(
+        "/documents/{name}/original",
+        operation_id="original",
+        summary="The file that a document was read from, byte for byte, as a download",
+        response_class=Response,
+        responses={200: {"content": {"application/octet-stream": {}}}},
+    )
+    async def original(request: Request, name: DocumentName) -> Response:
+        index = service.opened_index()
+        return await service.read(
+            lambda: original_of(_found(index, name), index.facts([name]).get(name, DocumentFacts())),
+            client=client_of(request),
+        )
+
+    @routes.delete(
+        "/documents/{name}",
+        operation_id="delete",
+        summary="Delete a document; the change that is returned can be undone",
+        response_model=ChangeRow,
+    )
+    async def delete(request: Request, name: DocumentName) -> Response:
+        service.check_writing()
+        index = service.opened_index()
+
+        def take_out() -> Response:
+            document = _found(index, name)
+            title = document.title or PurePath(document.path).name
+            taken = index.take_out(name)
+            key = service.note_change(
+                "deleted", client=client_of(request), document=name, title=title, undo=taken
+            )
+            return json_response(change_of(service, key))
+
+        return await service.read(take_out, client=client_of(request))
 
     @routes.patch(
         "/documents/{name}",
@@ -115,9 +229,22 @@ def router(service: Service) -> APIRouter:
         summary="State date, owner, source, authority and more of a document, or take it back",
         response_model=list[Stated],
     )
-    async def describe(name: Annotated[str, Path(max_length=500)], body: DescribeBody) -> Response:
+    async def describe(request: Request, name: DocumentName, body: DescribeBody) -> Response:
         service.check_writing()
-        return json_response(await asyncio.to_thread(_describe, service.opened_index(), name, body))
+        history = await asyncio.to_thread(_describe, service.opened_index(), name, body)
+        fields = body.model_dump(exclude={"undo"}, exclude_none=True)
+        detail = "; ".join(f"{field}: {value}" for field, value in fields.items()) or f"statement {body.undo}"
+        what: What = "taken back" if body.undo is not None else "stated"
+        service.note_change(what, client=client_of(request), document=name, detail=one_line(detail)[:500])
+        return json_response(history)
+
+    routes.include_router(_uploading(service))
+    return routes
+
+
+def _uploading(service: Service) -> APIRouter:
+    """Return the route by which files come."""
+    uploading = APIRouter(route_class=_upload_route(service))
 
     @uploading.post(
         "/ingest",
@@ -127,31 +254,37 @@ def router(service: Service) -> APIRouter:
         status_code=202,
     )
     async def ingest(
+        request: Request,
         files: Annotated[list[UploadFile], File(max_length=_MOST_FILES)],
         source_by: Annotated[Name | None, Form()] = None,
     ) -> Response:
         uploads = _uploads(service)
         check_source_by(source_by)
-        index = service.opened_index()
+        index, client = service.opened_index(), client_of(request)
+
+        def put_in(job: Job, batch: FilePath, staged: list[Staged], shared: bool) -> dict[str, Any]:
+            result = uploads.ingest(
+                index, batch, staged, source_by=source_by, shared=shared, progress=job.progress
+            )
+            refused = [dict(each) for each in result["refused"]]
+            service.changes.note_upload(result["files"], refused)
+            detail = f"{len(result['files'])} files, {len(refused)} refused"
+            service.note_change("uploaded", client=client, detail=detail)
+            return result
+
         async with service.staging:
             service.jobs.check("ingest")
             named = [(file.filename or "", file.file) for file in files]
             batch, staged = await asyncio.to_thread(uploads.stage, named)
             shared = bool(service.access.token)  # others than the owner of this machine may upload
             try:
-                job = service.jobs.start(
-                    "ingest",
-                    lambda job: uploads.ingest(
-                        index, batch, staged, source_by=source_by, shared=shared, progress=job.progress
-                    ),
-                )
+                job = service.jobs.start("ingest", lambda job: put_in(job, batch, staged, shared))
             except Conflicting:
                 await asyncio.to_thread(shutil.rmtree, batch)
                 raise
         return json_response(job.to_dict(), status=202)
 
-    routes.include_router(uploading)
-    return routes
+    return uploading
 
 
 def _uploads(service: Service) -> Uploads:
@@ -211,25 +344,82 @@ def _describe(index: Index, name: str, body: DescribeBody) -> list[dict[str, Any
         if body.undo not in {each.key for each in index.descriptions(name)}:
             raise InputError(f"there is no statement {body.undo} about this document")
         index.take_back(body.undo)
-    names = Stated.model_fields
-    return [{field: getattr(each, field) for field in names} for each in index.descriptions(name)]
+    return _history(index, name)
 
 
-def _fields(document: Any) -> dict[str, Any]:
+class Newer:
+    """The documents that stand in the place of others, as of the newest commit and day."""
+
+    def __init__(self) -> None:
+        self._known: tuple[tuple[str, int, str], dict[str, str]] | None = None
+
+    def of(self, index: Index) -> dict[str, str]:
+        """Return the document that supersedes each one, by id; of a large index none."""
+        info, day = index.info(), datetime.now().astimezone().date().isoformat()
+        key = (info.path, info.commit, day)
+        if self._known is None or self._known[0] != key:
+            documents = index.documents(text=False) if info.documents <= _MOST_COMPARED else []
+            claims = superseded(list({each.id: each for each in documents}.values()), day)
+            self._known = key, {name: claim.newer.document for name, claim in claims.items()}
+        return self._known[1]
+
+
+def rows_of(index: Index, documents: Sequence[Document], newer: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return documents as rows, with what the index has on record of their files."""
+    facts = index.facts([each.id for each in documents])
+    return [_fields(each, facts.get(each.id, DocumentFacts()), newer.get(each.id, "")) for each in documents]
+
+
+def _fields(document: Document, facts: DocumentFacts, newer: str) -> dict[str, Any]:
     names = ("id", "row", "title", "url", "date", "date_origin", "source", "owner", "authority")
     hidden = str(document.metadata.get("hidden", "0"))
+    file = PurePath(document.path).name
     return {
-        **{name: getattr(document, name) for name in names},
-        "file": PurePath(document.path).name,
+        **{name: getattr(document, name) for name in (*names, "version", "family")},
+        "file": file,
+        "type": PurePath(file).suffix.lstrip(".").lower()[:12],
         "by_people": dict(document.by_people),
         "hidden": int(hidden) if hidden.isascii() and hidden.isdigit() and len(hidden) < 12 else 0,
+        "size": facts.size,
+        "passages": facts.passages,
+        "read": facts.read,
+        "superseded_by": newer,
     }
 
 
-def _refused(service: Service) -> list[dict[str, str]]:
-    return [
-        row
-        for job in service.jobs.all()
-        if job.kind == "ingest" and job.result is not None
-        for row in job.result["refused"]
+def _found(index: Index, name: str) -> Document:
+    document = index.document(name)
+    if document is None:
+        raise NotFound(f"there is no document {one_line(name)[:80]!r}")
+    return document
+
+
+def _opened(service: Service, index: Index, name: str, at: int, newer: Mapping[str, str]) -> dict[str, Any]:
+    """Return a document with the part of its text that holds a character."""
+    document = _found(index, name)
+    facts = index.facts([name]).get(name, DocumentFacts())
+    text = document.text
+    offset = max(0, min(at - _PART // 2, len(text) - _PART))
+    end = offset + _PART
+    spans = [
+        {"id": passage, "start": first, "end": last, "page": page_of(document, first)}
+        for passage, first, last in index.spans(name)
+        if first < end and last > offset
     ]
+    rows = index.siblings(name, _SIBLINGS) if document.row else []
+    return {
+        "document": rows_of(index, [document], newer)[0],
+        "text": text[offset:end],
+        "offset": offset,
+        "length": len(text),
+        "passages": spans,
+        "rows": [{"id": each.id, "row": each.row, "text": each.text[:_LONGEST_ROW]} for each in rows],
+        "stated": _history(index, name),
+        "answers": service.answers.citing(name),
+        "original": state_of(document, facts),
+    }
+
+
+def _history(index: Index, name: str) -> list[dict[str, Any]]:
+    names = Stated.model_fields
+    return [{field: getattr(each, field) for field in names} for each in index.descriptions(name)]

@@ -421,6 +421,34 @@ class Record:
         where = f"WHERE d.source = ? ORDER BY {_PLACE} LIMIT ? OFFSET ?"
         return total, list(self._documents("entries", where, source, limit, offset, text=False))
 
+    def document(self, identity: str) -> Iterator[dict[str, Any]]:
+        """Yield the entries of a document by its id, with its text."""
+        yield from self._documents("entries", f"WHERE d.id = ? ORDER BY {_PLACE}", identity, text=True)
+
+    def facts(self, documents: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """Yield id, file, size, hash, moment of reading and number of passages of some documents."""
+        counted = "(SELECT count(*) FROM passages p WHERE p.document = d.key)"
+        for first in range(0, len(documents), 500):
+            some = documents[first : first + 500]
+            yield from self._rows(
+                f"SELECT d.id, e.file, f.size, f.hash, f.seen_ns, {counted} FROM documents d "
+                "JOIN entries e ON e.document = d.key LEFT JOIN files f ON f.path = e.file "
+                f"WHERE d.id IN ({', '.join('?' * len(some))})",
+                some,
+            )
+
+    def siblings(self, identity: str, count: int) -> list[dict[str, Any]]:
+        """Return the rows of the table that a document is a row of, up to `count` on either side."""
+        where = (
+            "WHERE e.path = (SELECT o.path FROM entries o JOIN documents n ON n.key = o.document "
+            "WHERE n.id = ?1 AND o.row > 0 LIMIT 1) AND e.row {} (SELECT o.row FROM entries o "
+            "JOIN documents n ON n.key = o.document WHERE n.id = ?1 AND o.row > 0 LIMIT 1) "
+            "ORDER BY e.row {} LIMIT ?2"
+        )
+        before = list(self._documents("entries", where.format("<", "DESC"), identity, count, text=True))
+        after = list(self._documents("entries", where.format(">=", "ASC"), identity, count + 1, text=True))
+        return before[::-1] + after
+
     def _documents(self, entries: str, rest: str, *values: object, text: bool) -> Iterator[dict[str, Any]]:
         names = ("id", *ABOUT[:-1], *(("text",) if text else ()), "path", "row", "metadata")
         columns = ", ".join(f"e.{name}" if name in ("path", "row") else f"d.{name}" for name in names)

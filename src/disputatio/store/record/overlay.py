@@ -3,7 +3,7 @@
 `descriptions` of the record is the history: rows are added and never changed. A row names its document by its
 place, so that what was stated outlives a change of the document's text, or by its id where it has no file.
 Documents keep their ids and passages theirs, whatever is stated; what a document states itself is kept in a
-row of its own (`_OWN`), and comes back when a statement is taken back.
+row of its own (`OWN`), and comes back when a statement is taken back.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from disputatio.store.record.transaction import Transaction
 
-_OWN, _UNDO = "document", "undo"  # of rows that are no statements: a document's own fields, a taking back
+OWN, _UNDO = "document", "undo"  # of rows that are no statements: a document's own fields, a taking back
 _ROWS = 8192
 _NAMED = 20  # files that a message names
 _DERIVED = ("date_quote", "version", "family", "authority")
@@ -49,7 +49,7 @@ def descriptions_of(record: Record) -> list[Description]:
             undone=undone.get(key, ""),
         )
         for key, file, member, number, document, by, at, fields in rows
-        if by not in (_OWN, _UNDO)
+        if by not in (OWN, _UNDO)
     ]
 
 
@@ -125,7 +125,7 @@ def restate(transaction: Transaction) -> int:
     rows = record.descriptions()
     if not rows:
         return 0
-    own = {str(row[4]): json.loads(row[-1]) for row in rows if row[5] == _OWN}
+    own = {str(row[4]): json.loads(row[-1]) for row in rows if row[5] == OWN}
     wanted = _wanted(record)
     changed: list[str] = []
     fresh: list[tuple[Any, ...]] = []
@@ -138,7 +138,7 @@ def restate(transaction: Transaction) -> int:
             continue
         if document not in own:
             own[document] = about
-            fresh.append(_row(Target(id=document), _OWN, about))
+            fresh.append(_row(Target(id=document), OWN, about))
         passages, numbers = _restate_one(record, document, own[document], stated)
         changed.append(document)
         waiting += passages

@@ -149,6 +149,12 @@ class Writer:
         self.counts["removed"] += len(entries)
         return len(entries)
 
+    def put_back(self, file: str, prepared: Prepared) -> None:
+        """Add a document that was taken out of a file, beside all others of the file."""
+        if prepared.document.id not in self._known(file):
+            self._queue(file, prepared)
+            self.counts["added"] += 1
+
     def describe(self, statements: Statements) -> None:
         """Have `finish` add what people state about each document that is then there."""
         self._statements.append(statements)

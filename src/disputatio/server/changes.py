@@ -1,0 +1,147 @@
+"""The record of what clients changed: deletions with what undoes them, statements, and refused uploads.
+
+A SQLite file beside the index, for its user alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import threading
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+from disputatio.databases import open_private, tables_of
+from disputatio.errors import UNREADABLE, InputError, StoreError
+
+What = Literal["deleted", "stated", "taken back", "uploaded", "accepted", "reopened"]
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS changes (
+    key INTEGER PRIMARY KEY, at TEXT NOT NULL, client TEXT NOT NULL, what TEXT NOT NULL,
+    document TEXT NOT NULL, title TEXT NOT NULL, detail TEXT NOT NULL, undone TEXT NOT NULL, undo BLOB
+);
+CREATE TABLE IF NOT EXISTS refused (path TEXT PRIMARY KEY, reason TEXT NOT NULL, at TEXT NOT NULL);
+"""
+_DAYS = 30  # for which a deletion can be undone
+_LARGEST = 1 << 30  # bytes of a deleted document
+_MOST = 10_000  # changes and refusals that are remembered
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class ChangeLog:
+    """What clients changed, the newest first; safe for any thread. Raises `StoreError`."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Open or create the file; None keeps changes in memory."""
+        self._path, self._lock = path, threading.Lock()
+        try:
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                open_private(path, "record of changes", lambda db: tables_of(db) <= {"changes", "refused"})
+            self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=10)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.executescript(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"{path}: cannot keep changes: {error}") from error
+
+    def add(
+        self,
+        what: What,
+        *,
+        client: str,
+        document: str = "",
+        title: str = "",
+        detail: str = "",
+        undo: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Record one change; `undo` is what undoes it. Returns its number."""
+        body = None if undo is None else zlib.compress(json.dumps(undo, ensure_ascii=False).encode(), 6)
+        oldest = (datetime.now(UTC) - timedelta(days=_DAYS)).isoformat(timespec="seconds")
+        with self._open() as db:
+            key = db.execute(
+                "INSERT INTO changes VALUES (NULL, ?, ?, ?, ?, ?, ?, '', ?)",
+                (_now(), client, what, document, title, detail, body),
+            ).lastrowid
+            db.execute("UPDATE changes SET undo = NULL WHERE at < ?", (oldest,))
+            db.execute("DELETE FROM changes WHERE key <= ?", ((key or 0) - _MOST,))
+        return int(key or 0)
+
+    def newest(self, limit: int) -> list[dict[str, Any]]:
+        """Return changes as a client sees them, the newest first."""
+        names = ("key", "at", "client", "what", "document", "title", "detail", "undone")
+        with self._open() as db:
+            rows = db.execute(
+                f"SELECT {', '.join(names)}, undo IS NOT NULL FROM changes ORDER BY key DESC LIMIT ?",
+                (limit,),
+            ).fetchall()
+        return [
+            {**dict(zip(names, row[:-1], strict=True)), "undoable": bool(row[-1]) and not row[-2]}
+            for row in rows
+        ]
+
+    def undo_of(self, key: int) -> dict[str, Any]:
+        """Return what undoes a change; raises `InputError` where nothing does, or where it was undone."""
+        with self._open() as db:
+            row = db.execute("SELECT undo, undone FROM changes WHERE key = ?", (key,)).fetchone()
+        if row is None or row[0] is None or row[1]:
+            raise InputError(f"there is no change {key} that can be undone")
+        try:
+            found = json.loads(zlib.decompressobj().decompress(row[0], _LARGEST))
+            if not isinstance(found, dict):
+                raise TypeError("what undoes a change is an object")
+        except (zlib.error, *UNREADABLE) as error:
+            raise StoreError(f"{self._path}: is damaged at change {key}") from error
+        return found
+
+    def mark_undone(self, key: int) -> None:
+        """Record that a change was undone; what undid it is dropped."""
+        with self._open() as db:
+            db.execute("UPDATE changes SET undone = ?, undo = NULL WHERE key = ?", (_now(), key))
+
+    def note_upload(self, read: Iterable[str], refused: Iterable[Mapping[str, str]]) -> None:
+        """Record what an upload refused; a file that was read since is no longer refused."""
+        with self._open() as db:
+            db.executemany("DELETE FROM refused WHERE path = ?", [(name,) for name in read])
+            rows = [(each["path"], each["reason"], _now()) for each in refused]
+            db.executemany("INSERT OR REPLACE INTO refused VALUES (?, ?, ?)", rows)
+            db.execute(
+                "DELETE FROM refused WHERE path IN "
+                "(SELECT path FROM refused ORDER BY at DESC LIMIT -1 OFFSET ?)",
+                (_MOST,),
+            )
+
+    def refused(self) -> list[dict[str, str]]:
+        """Return what was refused and not read since, the newest first."""
+        with self._open() as db:
+            rows = db.execute("SELECT path, reason, at FROM refused ORDER BY at DESC, path LIMIT 1000")
+            return [{"path": path, "reason": reason, "at": at} for path, reason, at in rows]
+
+    def forget_refused(self, path: str) -> None:
+        """Forget that a file was refused; an empty name forgets all."""
+        with self._open() as db:
+            db.execute("DELETE FROM refused WHERE path = ?1 OR ?1 = ''", (path,))
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection to one thread at a time, and commit; raises `StoreError`."""
+        with self._lock:
+            try:
+                yield self._db
+                self._db.commit()
+            except sqlite3.Error as error:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.rollback()
+                raise StoreError(f"{self._path}: cannot keep changes: {error}") from error

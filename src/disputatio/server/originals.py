@@ -1,0 +1,71 @@
+"""The file that a document was read from, served only where its bytes are those that were read.
+
+A path comes from the index alone, never from a client, and an index may come from a stranger: so what is
+served is a regular file whose hash the index has on record.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from hashlib import blake2b
+from pathlib import PurePath
+from typing import Literal
+from urllib.parse import quote
+
+from fastapi import Response
+
+from disputatio.server.faults import NotFound
+from disputatio.store.contract import DocumentFacts
+from disputatio.store.ingesting.description import member_of
+from disputatio.store.ingesting.documents import Document
+
+State = Literal["same", "member", "none", "large"]
+LARGEST = 64 << 20  # bytes of an original that is served
+_HOW = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cache-Control": "private, no-store",
+}
+
+
+def state_of(document: Document, facts: DocumentFacts) -> State:
+    """Return whether there is an original to open, without looking at the disk."""
+    if not facts.hash:
+        return "none"
+    if member_of(facts.file, document.path):
+        return "member"
+    return "large" if facts.size > LARGEST else "same"
+
+
+def original_of(document: Document, facts: DocumentFacts) -> Response:
+    """Return the file of a document as a download; raises `NotFound` where it is not what was read."""
+    name = PurePath(document.path).name
+    state = state_of(document, facts)
+    if state != "same":
+        reasons = {"member": "it is a part of an archive", "large": f"it is larger than {LARGEST >> 20} MB"}
+        raise NotFound(
+            f"there is no original of {name[:80]!r} to open: {reasons.get(state, 'it has no file')}"
+        )
+    content = _read(facts)
+    if content is None:
+        raise NotFound(
+            f"the original {name[:80]!r} has changed since it was read, or is gone: ingest it again"
+        )
+    headers = {**_HEADERS, "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+def _read(facts: DocumentFacts) -> bytes | None:
+    """Return the bytes of a file if they have the hash on record; no link is followed, no pipe waited for."""
+    try:
+        handle = os.open(facts.file, _HOW)
+        with os.fdopen(handle, "rb") as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode) or about.st_size != facts.size:
+                return None
+            content = file.read(facts.size + 1)
+    except (OSError, ValueError):
+        return None
+    return content if blake2b(content, digest_size=16).hexdigest() == facts.hash else None

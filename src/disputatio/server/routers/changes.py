@@ -1,0 +1,91 @@
+"""`/api/changes`: what clients changed, and its undoing; `/api/refused`: uploads that could not be read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel
+
+from disputatio.server.replies import client_of, json_response
+from disputatio.server.service import Service
+from disputatio.server.shapes import FAULTS
+
+_MOST = 10_000
+
+
+class ChangeRow(BaseModel):
+    """A change that a client made; `undone` is the moment at which it was taken back."""
+
+    key: int
+    at: str
+    client: str
+    what: str
+    document: str
+    title: str
+    detail: str
+    undone: str
+    undoable: bool
+
+
+class Refused(BaseModel):
+    """An uploaded file that could not be read, the reason, and when; it stays until the file was read."""
+
+    path: str
+    reason: str
+    at: str
+
+
+def router(service: Service) -> APIRouter:
+    """Return the router over a service."""
+    routes = APIRouter(prefix="/api", tags=["index"], responses=FAULTS)
+
+    @routes.get(
+        "/changes",
+        operation_id="changes",
+        summary="What clients changed, the newest first",
+        response_model=list[ChangeRow],
+    )
+    async def changes(request: Request, limit: Annotated[int, Query(ge=1, le=_MOST)] = 100) -> Response:
+        return await service.read(
+            lambda: json_response(service.changes.newest(limit)), client=client_of(request)
+        )
+
+    @routes.post(
+        "/changes/{key}/undo",
+        operation_id="undo",
+        summary="Undo a deletion: the document comes back under its id",
+        response_model=ChangeRow,
+    )
+    async def undo(request: Request, key: Annotated[int, Path(ge=1, le=2**53)]) -> Response:
+        service.check_writing()
+        index = service.opened_index()
+
+        def put_back() -> Response:
+            index.put_back(service.changes.undo_of(key))
+            service.changes.mark_undone(key)
+            return json_response(change_of(service, key))
+
+        return await service.read(put_back, client=client_of(request))
+
+    @routes.delete(
+        "/refused",
+        operation_id="forget_refused",
+        summary="Forget that a file was refused, or with no name that any was",
+        response_model=list[Refused],
+    )
+    async def forget(request: Request, path: Annotated[str, Query(max_length=500)] = "") -> Response:
+        service.check_writing()
+
+        def drop() -> Response:
+            service.changes.forget_refused(path)
+            return json_response(service.changes.refused())
+
+        return await service.read(drop, client=client_of(request))
+
+    return routes
+
+
+def change_of(service: Service, key: int) -> dict[str, Any]:
+    """Return one change as a client sees it."""
+    return next(each for each in service.changes.newest(_MOST) if each["key"] == key)
