@@ -90,6 +90,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What clients changed, the newest first */
+        get: operations["changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/changes/{key}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Undo a deletion: the document comes back under its id */
+        post: operations["undo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/conflicts": {
         parameters: {
             query?: never;
@@ -131,14 +165,33 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** A document: a part of its text, its passages, what people stated, which answers cite it */
+        get: operations["document"];
+        put?: never;
+        post?: never;
+        /** Delete a document; the change that is returned can be undone */
+        delete: operations["delete"];
+        options?: never;
+        head?: never;
+        /** State date, owner, source, authority and more of a document, or take it back */
+        patch: operations["describe"];
+        trace?: never;
+    };
+    "/api/documents/{name}/original": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The file that a document was read from, byte for byte, as a download */
+        get: operations["original"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** State date, owner, source, authority and more of a document, or take it back */
-        patch: operations["describe"];
+        patch?: never;
         trace?: never;
     };
     "/api/health": {
@@ -239,6 +292,23 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/refused": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Forget that a file was refused, or with no name that any was */
+        delete: operations["forget_refused"];
         options?: never;
         head?: never;
         patch?: never;
@@ -886,6 +956,30 @@ export interface components {
             voters: number;
         };
         /**
+         * ChangeRow
+         * @description A change that a client made; `undone` is the moment at which it was taken back.
+         */
+        ChangeRow: {
+            /** At */
+            at: string;
+            /** Client */
+            client: string;
+            /** Detail */
+            detail: string;
+            /** Document */
+            document: string;
+            /** Key */
+            key: number;
+            /** Title */
+            title: string;
+            /** Undoable */
+            undoable: boolean;
+            /** Undone */
+            undone: string;
+            /** What */
+            what: string;
+        };
+        /**
          * ChatBody
          * @description A request for a completion. Fields without a meaning here (temperature, penalties) are ignored.
          */
@@ -971,6 +1065,18 @@ export interface components {
              * @enum {string}
              */
             verdict: "supported" | "partly" | "unsupported" | "contradicted" | "unchecked";
+        };
+        /**
+         * CitingAnswer
+         * @description A kept answer that cites a document.
+         */
+        CitingAnswer: {
+            /** At */
+            at: string;
+            /** Id */
+            id: string;
+            /** Question */
+            question: string;
         };
         /**
          * Claim
@@ -1171,6 +1277,9 @@ export interface components {
         /**
          * DocumentRow
          * @description A document of the index; `file` is the name of the file it came from, `row` its row there or 0.
+         *
+         *     `size` is that of the file in bytes, `read` the moment at which it was read, `superseded_by` names the
+         *     document that stands in its place.
          */
         DocumentRow: {
             /** Authority */
@@ -1183,6 +1292,8 @@ export interface components {
             date: string;
             /** Date Origin */
             date_origin: string;
+            /** Family */
+            family: string;
             /** File */
             file: string;
             /** Hidden */
@@ -1191,18 +1302,30 @@ export interface components {
             id: string;
             /** Owner */
             owner: string;
+            /** Passages */
+            passages: number;
+            /** Read */
+            read: string;
             /** Row */
             row: number;
+            /** Size */
+            size: number;
             /** Source */
             source: string;
+            /** Superseded By */
+            superseded_by: string;
             /** Title */
             title: string;
+            /** Type */
+            type: string;
             /** Url */
             url: string;
+            /** Version */
+            version: string;
         };
         /**
          * Documents
-         * @description Some of the `total` documents, and the files that were refused since the server started.
+         * @description Some of the `total` documents, and the uploaded files that were refused.
          */
         Documents: {
             /** Documents */
@@ -1432,6 +1555,37 @@ export interface components {
             message: string;
             /** Total */
             total: number | null;
+        };
+        /**
+         * OpenedDocument
+         * @description A document with a part of its text, from character `offset` of `length`, and what is known of it.
+         *
+         *     `page` is the one on which the character that was asked for stands, where the document has pages.
+         *     `original` says whether `/api/documents/{id}/original` has its file: `same`, or why not.
+         */
+        OpenedDocument: {
+            /** Answers */
+            answers: components["schemas"]["CitingAnswer"][];
+            document: components["schemas"]["DocumentRow"];
+            /** Length */
+            length: number;
+            /** Offset */
+            offset: number;
+            /**
+             * Original
+             * @enum {string}
+             */
+            original: "same" | "member" | "none" | "large";
+            /** Page */
+            page: string;
+            /** Passages */
+            passages: components["schemas"]["Span"][];
+            /** Rows */
+            rows: components["schemas"]["TableRow"][];
+            /** Stated */
+            stated: components["schemas"]["Stated"][];
+            /** Text */
+            text: string;
         };
         /**
          * OwnerBody
@@ -1683,9 +1837,11 @@ export interface components {
         };
         /**
          * Refused
-         * @description A file that could not be read, and the reason.
+         * @description An uploaded file that could not be read, the reason, and when; it stays until the file was read.
          */
         Refused: {
+            /** At */
+            at: string;
             /** Path */
             path: string;
             /** Reason */
@@ -1968,6 +2124,20 @@ export interface components {
             updated: string | null;
         };
         /**
+         * Span
+         * @description A passage of a document: characters `start` to `end` of its text, on a page where it has pages.
+         */
+        Span: {
+            /** End */
+            end: number;
+            /** Id */
+            id: string;
+            /** Page */
+            page: string;
+            /** Start */
+            start: number;
+        };
+        /**
          * Started
          * @description A strategy begins with a question; `options` are those that were set.
          */
@@ -2158,6 +2328,18 @@ export interface components {
             include_usage: boolean;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * TableRow
+         * @description A row of the table that a document is a row of.
+         */
+        TableRow: {
+            /** Id */
+            id: string;
+            /** Row */
+            row: number;
+            /** Text */
+            text: string;
         };
         /**
          * Thread
@@ -2475,6 +2657,68 @@ export interface operations {
             };
         };
     };
+    changes: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeRow"][];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    undo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeRow"];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
     conflicts: {
         parameters: {
             query?: {
@@ -2542,6 +2786,71 @@ export interface operations {
             };
         };
     };
+    document: {
+        parameters: {
+            query?: {
+                /** @description a character that the part has to hold */
+                at?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenedDocument"];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeRow"];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
     describe: {
         parameters: {
             query?: never;
@@ -2564,6 +2873,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Stated"][];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    original: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
                 };
             };
             /** @description a typed fault */
@@ -2789,6 +3129,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Ready"];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    forget_refused: {
+        parameters: {
+            query?: {
+                path?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refused"][];
                 };
             };
             /** @description a typed fault */

@@ -34,6 +34,7 @@ from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.compacting import Planned, compact
 from disputatio.store.record.layout import MERGE_MEMORY
+from disputatio.store.record.opened import document_of, facts_of, siblings_of
 from disputatio.store.record.overlay import descriptions_of, muted_documents, places_of, take_back
 from disputatio.store.record.taken import put_back, taken_of
 from disputatio.store.record.writer import Writer
@@ -310,7 +311,7 @@ class FolderIndex(Index):
     def document(self, document: str) -> Document | None:
         """Return one document by its id, with its text; None where there is none."""
         for record in self._folders.records():
-            for row in record.document(document):
+            for row in document_of(record, document):
                 return Document(**row)
         return None
 
@@ -318,7 +319,7 @@ class FolderIndex(Index):
         """Return where documents were read, by id (`Index.facts`)."""
         found: dict[str, DocumentFacts] = {}
         for record in self._folders.records():
-            for name, file, size, digest, seen_ns, passages in record.facts(list(documents)):
+            for name, file, size, digest, seen_ns, passages in facts_of(record, list(documents)):
                 seen = datetime.fromtimestamp(seen_ns / 1e9, UTC) if seen_ns else None
                 read = "" if seen is None else seen.isoformat(timespec="seconds")
                 found[name] = DocumentFacts(file, size or 0, digest or "", read, passages)
@@ -335,7 +336,7 @@ class FolderIndex(Index):
     def siblings(self, document: str, count: int) -> list[Document]:
         """Return the rows of the same table around a document (`Index.siblings`)."""
         for record in self._folders.records():
-            rows = [Document(**row) for row in record.siblings(document, count)]
+            rows = [Document(**row) for row in siblings_of(record, document, count)]
             if rows:
                 return rows
         return []

@@ -111,6 +111,7 @@ class CitingAnswer(BaseModel):
 class OpenedDocument(BaseModel):
     """A document with a part of its text, from character `offset` of `length`, and what is known of it.
 
+    `page` is the one on which the character that was asked for stands, where the document has pages.
     `original` says whether `/api/documents/{id}/original` has its file: `same`, or why not.
     """
 
@@ -118,6 +119,7 @@ class OpenedDocument(BaseModel):
     text: str
     offset: int
     length: int
+    page: str
     passages: list[Span]
     rows: list[TableRow]
     stated: list[Stated]
@@ -412,6 +414,7 @@ def _opened(service: Service, index: Index, name: str, at: int, newer: Mapping[s
         "text": text[offset:end],
         "offset": offset,
         "length": len(text),
+        "page": page_of(document, at),
         "passages": spans,
         "rows": [{"id": each.id, "row": each.row, "text": each.text[:_LONGEST_ROW]} for each in rows],
         "stated": _history(index, name),

@@ -387,78 +387,51 @@ class Record:
 
     def fingerprints(self) -> dict[str, Fingerprint]:
         """Return what is known of each file, by path."""
-        rows = self._rows(f"SELECT {', '.join(COLUMNS['files'][1:])} FROM files")
+        rows = self.rows(f"SELECT {', '.join(COLUMNS['files'][1:])} FROM files")
         names = COLUMNS["files"][1:]
         return {row[0]: Fingerprint(**dict(zip(names, row, strict=True))) for row in rows}
 
     def ids(self, table: str) -> Iterator[tuple[int, str]]:
         """Yield key and id of all documents, or of all passages."""
-        yield from self._rows(f"SELECT key, id FROM {table}")
+        yield from self.rows(f"SELECT key, id FROM {table}")
 
     def identities(self) -> Iterator[tuple[str, str]]:
         """Yield the file and the document's id of every entry."""
         ids = dict(self.ids("documents"))  # which reads the index of ids alone
-        for file, document in self._rows("SELECT file, document FROM entries"):
+        for file, document in self.rows("SELECT file, document FROM entries"):
             yield file, ids[document]
 
     def matching(self, condition: str, values: Sequence[object]) -> list[tuple[str, str]]:
         """Return file and id of the entries that meet a condition on `d` (document) and `e` (entry)."""
         joined = "entries e JOIN documents d ON d.key = e.document"
-        return list(self._rows(f"SELECT e.file, d.id FROM {joined} WHERE {condition}", values))
+        return list(self.rows(f"SELECT e.file, d.id FROM {joined} WHERE {condition}", values))
 
     def documents(self, *, text: bool = True) -> Iterator[dict[str, Any]]:
         """Yield every entry with its document, as the fields of a `Document`."""
-        yield from self._documents("entries", "ORDER BY e.key", text=text)
+        yield from self.documents_of("entries", "ORDER BY e.key", text=text)
 
     def page(self, offset: int, limit: int, source: str | None) -> tuple[int, list[dict[str, Any]]]:
         """Return the number of documents (of one source), and some of them by path and row, without texts."""
         if source is None:
-            total = next(self._rows("SELECT count(*) FROM entries"))[0]
+            total = next(self.rows("SELECT count(*) FROM entries"))[0]
             some = "(SELECT * FROM entries ORDER BY path, row, key LIMIT ? OFFSET ?)"
-            return total, list(self._documents(some, f"ORDER BY {_PLACE}", limit, offset, text=False))
+            return total, list(self.documents_of(some, f"ORDER BY {_PLACE}", limit, offset, text=False))
         counted = "SELECT count(*) FROM documents d JOIN entries e ON e.document = d.key WHERE d.source = ?"
-        total = next(self._rows(counted, (source,)))[0]
+        total = next(self.rows(counted, (source,)))[0]
         where = f"WHERE d.source = ? ORDER BY {_PLACE} LIMIT ? OFFSET ?"
-        return total, list(self._documents("entries", where, source, limit, offset, text=False))
+        return total, list(self.documents_of("entries", where, source, limit, offset, text=False))
 
-    def document(self, identity: str) -> Iterator[dict[str, Any]]:
-        """Yield the entries of a document by its id, with its text."""
-        yield from self._documents("entries", f"WHERE d.id = ? ORDER BY {_PLACE}", identity, text=True)
-
-    def facts(self, documents: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """Yield id, file, size, hash, moment of reading and number of passages of some documents."""
-        counted = "(SELECT count(*) FROM passages p WHERE p.document = d.key)"
-        for first in range(0, len(documents), 500):
-            some = documents[first : first + 500]
-            yield from self._rows(
-                f"SELECT d.id, e.file, f.size, f.hash, f.seen_ns, {counted} FROM documents d "
-                "JOIN entries e ON e.document = d.key LEFT JOIN files f ON f.path = e.file "
-                f"WHERE d.id IN ({', '.join('?' * len(some))})",
-                some,
-            )
-
-    def siblings(self, identity: str, count: int) -> list[dict[str, Any]]:
-        """Return the rows of the table that a document is a row of, up to `count` on either side."""
-        where = (
-            "WHERE e.path = (SELECT o.path FROM entries o JOIN documents n ON n.key = o.document "
-            "WHERE n.id = ?1 AND o.row > 0 LIMIT 1) AND e.row {} (SELECT o.row FROM entries o "
-            "JOIN documents n ON n.key = o.document WHERE n.id = ?1 AND o.row > 0 LIMIT 1) "
-            "ORDER BY e.row {} LIMIT ?2"
-        )
-        before = list(self._documents("entries", where.format("<", "DESC"), identity, count, text=True))
-        after = list(self._documents("entries", where.format(">=", "ASC"), identity, count + 1, text=True))
-        return before[::-1] + after
-
-    def _documents(self, entries: str, rest: str, *values: object, text: bool) -> Iterator[dict[str, Any]]:
+    def documents_of(self, entries: str, rest: str, *values: object, text: bool) -> Iterator[dict[str, Any]]:
+        """Yield entries with their documents; `rest` is the statement after its tables."""
         names = ("id", *ABOUT[:-1], *(("text",) if text else ()), "path", "row", "metadata")
         columns = ", ".join(f"e.{name}" if name in ("path", "row") else f"d.{name}" for name in names)
         joined = f"{entries} e JOIN documents d ON d.key = e.document"
-        for row in self._rows(f"SELECT {columns} FROM {joined} {rest}", values):
+        for row in self.rows(f"SELECT {columns} FROM {joined} {rest}", values):
             yield {**dict(zip(names, row, strict=True)), **self._loaded(row[-1])}
 
     def sources(self) -> Iterator[tuple[str, str, str, int]]:
         """Yield the source, owner and id of every document with the number of its passages."""
-        yield from self._rows(
+        yield from self.rows(
             "SELECT d.source, d.owner, d.id, count(p.key) FROM documents d "
             "JOIN passages p ON p.document = d.key GROUP BY d.key"
         )
@@ -470,7 +443,7 @@ class Record:
             f"(SELECT source, owner, nullif(key, key * (owner = '')) AS owned, {count} FROM documents d)"
         )
         counted = f"SELECT source, owner, count(*), sum(count), min(owned) FROM {documents} WHERE count > 0"
-        for row in self._rows(f"{counted} GROUP BY source ORDER BY source"):
+        for row in self.rows(f"{counted} GROUP BY source ORDER BY source"):
             yield row[:4]
 
     def passages(self, size: int = _BATCH) -> Iterator[Batch]:
@@ -484,7 +457,7 @@ class Record:
         last = -1
         while True:
             statement = f"SELECT {names} FROM passages WHERE key > ? ORDER BY key LIMIT ?"
-            rows = list(self._rows(statement, (last, size)))
+            rows = list(self.rows(statement, (last, size)))
             if not rows:
                 return
             yield rows
@@ -515,7 +488,7 @@ class Record:
 
     def _document(self, key: int) -> tuple[dict[str, Any], str, dict[str, Any]]:
         names = ("id", *ABOUT, "text")
-        row = next(self._rows(f"SELECT {', '.join(names)} FROM documents WHERE key = ?", (key,)), None)
+        row = next(self.rows(f"SELECT {', '.join(names)} FROM documents WHERE key = ?", (key,)), None)
         if row is None:
             raise StoreError(f"{self._path}: a document is missing; run: {check_command(self._path)}")
         fields = dict(zip(names, row, strict=True))
@@ -527,7 +500,8 @@ class Record:
         with reported(self._path, "reading the index"):
             return read_metadata(metadata)
 
-    def _rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[Any]:
+    def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[Any]:
+        """Yield the rows of a statement that only reads."""
         with reported(self._path, "reading the index"):
             yield from self._database.execute(statement, values)
 
@@ -537,25 +511,25 @@ class Record:
         if self._pragma("user_version") < _DESCRIBED:
             return []
         names = ", ".join(COLUMNS["descriptions"])
-        return list(self._rows(f"SELECT {names} FROM descriptions ORDER BY key"))
+        return list(self.rows(f"SELECT {names} FROM descriptions ORDER BY key"))
 
     def places(self) -> Iterator[tuple[str, str, int, str]]:
         """Yield file, path, row and the document's id of every entry."""
-        yield from self._rows(
+        yield from self.rows(
             "SELECT e.file, e.path, e.row, d.id FROM entries e JOIN documents d ON d.key = e.document"
         )
 
     def about(self, document: str) -> dict[str, str] | None:
         """Return the fields of a document as they are stored (`ABOUT`); None where there is none."""
         statement = f"SELECT {', '.join(ABOUT)} FROM documents WHERE id = ?"
-        row = next(self._rows(statement, (document,)), None)
+        row = next(self.rows(statement, (document,)), None)
         return None if row is None else dict(zip(ABOUT, row, strict=True))
 
     def rows_of(self, document: str) -> list[tuple[Any, ...]]:
         """Return the rows of a document's passages, in order."""
         names = ", ".join(f'"{name}"' for name in COLUMNS["passages"])
         statement = f"SELECT {names} FROM passages WHERE document = ? ORDER BY key"
-        return list(self._rows(statement, (self._key(document),)))
+        return list(self.rows(statement, (self._key(document),)))
 
     def restate(
         self,
@@ -652,10 +626,10 @@ class Record:
 
         Passages hold every visible character of a text, once.
         """
-        for key, identity, text in self._rows("SELECT key, id, text FROM documents"):
-            spans = self._rows('SELECT start, "end" FROM passages WHERE document = ?', (key,))
+        for key, identity, text in self.rows("SELECT key, id, text FROM documents"):
+            spans = self.rows('SELECT start, "end" FROM passages WHERE document = ?', (key,))
             visible = sum(_visible(text[start:end]) for start, end in spans)
-            entry = next(self._rows("SELECT path FROM entries WHERE document = ?", (key,)), None)
+            entry = next(self.rows("SELECT path FROM entries WHERE document = ?", (key,)), None)
             if entry is None:
                 yield identity, "", "the file that it is of is not known"
             elif visible != _visible(text):
@@ -663,7 +637,7 @@ class Record:
 
     def remove_documents(self, ids: Iterable[str]) -> None:
         """Take documents out, with their entries and passages."""
-        entries = self._rows("SELECT d.id, e.file FROM entries e JOIN documents d ON d.key = e.document")
+        entries = self.rows("SELECT d.id, e.file FROM entries e JOIN documents d ON d.key = e.document")
         files: dict[str, list[str]] = {}
         for identity, file in entries:
             files.setdefault(identity, []).append(file)

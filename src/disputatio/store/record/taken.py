@@ -14,6 +14,7 @@ from disputatio.store.ingesting.fingerprint import Fingerprint, look
 from disputatio.store.ingesting.prepare import Prepared, passage_at
 from disputatio.store.ingesting.statements import read_metadata
 from disputatio.store.record.database import Record
+from disputatio.store.record.opened import document_of
 from disputatio.store.record.overlay import OWN
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def taken_of(record: Record, document: str) -> dict[str, Any]:
     if about is None:
         raise InputError(f"there is no document {document[:80]!r}")
     own = [json.loads(row[-1]) for row in record.descriptions() if row[5] == OWN and row[4] == document]
-    [text, *_] = [row["text"] for row in record.document(document)]
+    [text, *_] = [row["text"] for row in document_of(record, document)]
     places = [[file, path, row] for file, path, row, name in record.places() if name == document]
     prints = record.fingerprints()
     return {

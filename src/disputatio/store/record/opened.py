@@ -1,0 +1,43 @@
+"""Documents as they are opened one by one: where each was read, and the table around a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from disputatio.store.record.database import Record
+
+_AT_ONCE = 500  # ids in one statement
+_OWN = (
+    "(SELECT {} FROM entries o JOIN documents n ON n.key = o.document WHERE n.id = ?1 AND o.row > 0 LIMIT 1)"
+)
+
+
+def document_of(record: Record, document: str) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a document by its id, with its text."""
+    yield from record.documents_of("entries", "WHERE d.id = ? ORDER BY e.path, e.row", document, text=True)
+
+
+def facts_of(record: Record, documents: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield id, file, size, hash, moment of reading and number of passages of some documents."""
+    counted = "(SELECT count(*) FROM passages p WHERE p.document = d.key)"
+    for first in range(0, len(documents), _AT_ONCE):
+        some = documents[first : first + _AT_ONCE]
+        yield from record.rows(
+            f"SELECT d.id, e.file, f.size, f.hash, f.seen_ns, {counted} FROM documents d "
+            "JOIN entries e ON e.document = d.key LEFT JOIN files f ON f.path = e.file "
+            f"WHERE d.id IN ({', '.join('?' * len(some))})",
+            some,
+        )
+
+
+def siblings_of(record: Record, document: str, count: int) -> list[dict[str, Any]]:
+    """Return the rows of the table that a document is a row of, up to `count` on either side."""
+    where = f"WHERE e.path = {_OWN.format('o.path')} AND e.row {{}} {_OWN.format('o.row')} "
+    order = "ORDER BY e.row {} LIMIT ?2"
+    before = (where + order).format("<", "DESC")
+    after = (where + order).format(">=", "ASC")
+    return [
+        *list(record.documents_of("entries", before, document, count, text=True))[::-1],
+        *record.documents_of("entries", after, document, count + 1, text=True),
+    ]
