@@ -58,6 +58,7 @@ _PAGES = 1000  # of the log before it is brought into the file
 _MOST_KEYS = 2**40
 _MOST_TRIES = 20_000
 _PLACE = "e.path, e.row, e.key"
+_JOINED = "JOIN documents d ON d.key = e.document"
 _DESCRIBED = 3  # the version from which a file has the table of descriptions
 
 
@@ -403,8 +404,7 @@ class Record:
 
     def matching(self, condition: str, values: Sequence[object]) -> list[tuple[str, str]]:
         """Return file and id of the entries that meet a condition on `d` (document) and `e` (entry)."""
-        joined = "entries e JOIN documents d ON d.key = e.document"
-        return list(self.rows(f"SELECT e.file, d.id FROM {joined} WHERE {condition}", values))
+        return list(self.rows(f"SELECT e.file, d.id FROM entries e {_JOINED} WHERE {condition}", values))
 
     def documents(self, *, text: bool = True) -> Iterator[dict[str, Any]]:
         """Yield every entry with its document, as the fields of a `Document`."""
@@ -425,8 +425,7 @@ class Record:
         """Yield entries with their documents; `rest` is the statement after its tables."""
         names = ("id", *ABOUT[:-1], *(("text",) if text else ()), "path", "row", "metadata")
         columns = ", ".join(f"e.{name}" if name in ("path", "row") else f"d.{name}" for name in names)
-        joined = f"{entries} e JOIN documents d ON d.key = e.document"
-        for row in self.rows(f"SELECT {columns} FROM {joined} {rest}", values):
+        for row in self.rows(f"SELECT {columns} FROM {entries} e {_JOINED} {rest}", values):
             yield {**dict(zip(names, row, strict=True)), **self._loaded(row[-1])}
 
     def sources(self) -> Iterator[tuple[str, str, str, int]]:
