@@ -18,14 +18,14 @@ ROOMS, ARROWS, PUBLIC_NAMES = 40, 281, 67  # the most there may be, as scripts/s
 MODULES, LINES_OF_SRC, LINES_OF_BENCH = 470, 87_000, 12_900
 
 GROUND = (
-    *("authority", "calling", "cancel", "causes", "databases", "errors", "events", "platforms"),
+    *("authority", "calling", "causes", "databases", "errors", "events", "platforms"),
     *("protocols", "serialisation", "text", "trace", "types", "values", "versions"),
 )
 _BELOW = frozenset({"ground", "kit"})
 _STRATEGY = _BELOW | {"agents", "attribution", "reliability"}  # what a strategy is made of
 _ALL = (
     _STRATEGY
-    | {"llm", "store", "strategies", "pipeline", "described", "calibration", "config", "parts"}
+    | {"llm", "store", "strategies", "pipeline", "calibration", "config", "parts"}
     | {"contradictions", "spending", "workers"}
 )
 # Room -> the rooms it may import, its own apart. A new top-level module needs a row here.
@@ -45,7 +45,6 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "what_if": _STRATEGY | {"strategies", "pipeline"},
     "calibration": _STRATEGY | {"store"},
     "contradictions": _BELOW,
-    "described": _STRATEGY | {"strategies", "pipeline"},
     "config": _BELOW | {"llm", "pipeline"},
     "parts": _BELOW | {"attribution", "config", "encoder", "llm", "store"},
     "spending": _BELOW | {"workers"},

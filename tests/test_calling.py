@@ -9,11 +9,10 @@ from dataclasses import replace
 import pytest
 
 from disputatio import calling
-from disputatio.cancel import Cancel
 from disputatio.errors import BatchFault, Cancelled, Malformed, ServerFault
 from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Scripted
-from disputatio.protocols import LLM
+from disputatio.protocols import LLM, Cancel
 from disputatio.types import Capabilities, Choice, Completion, Passage, Prompt, Sampling, Usage
 
 PROMPTS = [chat("Be brief.", text) for text in ("a", "b", "c")]

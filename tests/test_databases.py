@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from disputatio.api.kept_answers import KeptAnswers
+from disputatio.api.many import KeptAnswers
 from disputatio.databases import is_damage, is_full
 from disputatio.errors import DisputatioError
 from disputatio.eval.running import run_log_file

@@ -11,10 +11,16 @@ from typing import Any
 import pytest
 
 from disputatio.agents.options import Logprobs
-from disputatio.described import describe, measured
 from disputatio.errors import NoLogprobs, UnknownName
 from disputatio.kit import Kit
-from disputatio.pipeline import load_strategy, read_options, strategy_names, strategy_options
+from disputatio.pipeline import (
+    describe,
+    load_strategy,
+    measured,
+    read_options,
+    strategy_names,
+    strategy_options,
+)
 from disputatio.types import Choice, Completion, Prompt, Sampling
 from tests.test_strategy_contract import BENIGN, QUESTION, Hand, Parrot
 

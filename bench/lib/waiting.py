@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Event
 
 from disputatio.api.indexing import Index
-from disputatio.cancel import Cancel
+from disputatio.protocols import Cancel
 from disputatio.types import Capabilities, Choice, Completion, Passage, Prompt, Sampling, Usage
 
 NAMES = tuple(

@@ -33,13 +33,13 @@ from typing import Any
 from bench import RESULTS
 from bench.lib.asking import table
 from bench.lib.files import write_whole
-from disputatio.described import measured
 from disputatio.errors import DisputatioError, InputError
 from disputatio.eval.reporting.paper_tables import paper_tables
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import Table as Grid
 from disputatio.eval.reporting.tables import grid, setting, tables
 from disputatio.eval.running.entrants import entrants
+from disputatio.pipeline import measured
 from disputatio.spending import read_prices
 from disputatio.types import Usage
 

@@ -54,8 +54,6 @@ if TYPE_CHECKING:
         check,
         stream,
     )
-    from disputatio.cancel import Cancel
-    from disputatio.described import list_strategies as strategies
     from disputatio.eval.evaluate import evaluate
     from disputatio.eval.results import Results
     from disputatio.events import (
@@ -72,8 +70,10 @@ if TYPE_CHECKING:
     )
     from disputatio.kit import Kit
     from disputatio.llm.own_model import FunctionModel
+    from disputatio.pipeline import list_strategies as strategies
     from disputatio.protocols import (
         LLM,
+        Cancel,
         Embedder,
         Entailment,
         MinimalLLM,
@@ -93,7 +93,6 @@ _MODULES = {
         "Calibration", "Index", "AskResult", "Stream", "aask", "ask", "ask_many", "astream", "calibrate",
         "check", "stream",
     ),
-    "disputatio.cancel": ("Cancel",),
     "disputatio.eval.evaluate": ("evaluate",),
     "disputatio.eval.results": ("Results",),
     "disputatio.spending": ("Budget",),
@@ -103,7 +102,7 @@ _MODULES = {
     "disputatio.kit": ("Kit",),
     "disputatio.llm.own_model": ("FunctionModel",),
     "disputatio.protocols": (
-        "LLM", "Embedder", "Entailment", "MinimalLLM", "PassageReader", "Reranker",
+        "LLM", "Cancel", "Embedder", "Entailment", "MinimalLLM", "PassageReader", "Reranker",
         "Retriever",
     ),
     "disputatio.trace": ("Trace",),
@@ -207,7 +206,7 @@ class _Presenter:
 
 
 def _list_strategies() -> Any:
-    from disputatio.described import list_strategies
+    from disputatio.pipeline import list_strategies
 
     return list_strategies()
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
-from disputatio.cancel import Cancel
 from disputatio.errors import BatchFault, Malformed
-from disputatio.protocols import LLM
+from disputatio.protocols import LLM, Cancel
 from disputatio.types import Choice, Completion, Prompt, Sampling
 
 _Result = TypeVar("_Result", Completion, Choice)

@@ -14,11 +14,11 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from disputatio import calling
-from disputatio.cancel import Cancel
 from disputatio.errors import InputError, MissingPart
 from disputatio.events import Event, Evidence, Excerpt, Extracted, Found, IndexUnsearched, ModelCall
 from disputatio.protocols import (
     LLM,
+    Cancel,
     Embedder,
     Entailment,
     PartialRetriever,

@@ -22,10 +22,9 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from disputatio import calling
-from disputatio.cancel import Cancel
 from disputatio.errors import BatchFault, BudgetSpent, InputError, NotJournalled
 from disputatio.kit import Kit
-from disputatio.protocols import LLM
+from disputatio.protocols import LLM, Cancel
 from disputatio.trace import total_usage
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Usage
 from disputatio.workers.desk import Shared

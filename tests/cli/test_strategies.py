@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from disputatio import described
+from disputatio import pipeline
 from disputatio.cli.strategies import cost_line
 from disputatio.pipeline import strategy_names
 from tests.shell import run
@@ -24,9 +24,9 @@ COST: dict[str, Any] = {
 @pytest.fixture
 def costs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file of measured costs, as a file of the test's own that holds one measurement."""
-    (tmp_path / described.COSTS).write_text(json.dumps({"measured": [COST]}))
-    monkeypatch.setattr("disputatio.described.resources.files", lambda _: tmp_path)
-    return tmp_path / described.COSTS
+    (tmp_path / pipeline.COSTS).write_text(json.dumps({"measured": [COST]}))
+    monkeypatch.setattr("disputatio.pipeline.resources.files", lambda _: tmp_path)
+    return tmp_path / pipeline.COSTS
 
 
 def test_the_list_names_every_strategy_and_what_it_does(
@@ -47,12 +47,12 @@ def test_a_summary_beside_a_long_name_wraps_under_itself(
     names = ["concat", "a_strategy_with_a_very_long_name"]
     summary = "Ask every passage alone, and let the answers that agree outvote the rest."
     described_by_name = {
-        name: described.Description(name=name, summary=summary, paper="", options=(), logprobs="", cost=())
+        name: pipeline.Description(name=name, summary=summary, paper="", options=(), logprobs="", cost=())
         for name in names
     }
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("disputatio.pipeline.strategy_names", lambda: names)
-    monkeypatch.setattr("disputatio.described.describe", described_by_name.__getitem__)
+    monkeypatch.setattr("disputatio.pipeline.describe", described_by_name.__getitem__)
     *lines, _, _ = run(capsys, "strategies").out.splitlines()
     assert [line.split()[0] for line in lines if line[0] != " "] == names
     assert max(map(len, lines)) <= 80

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.cancel import Cancel
 from disputatio.errors import (
     BatchFault,
     Cancelled,
@@ -32,7 +31,7 @@ from disputatio.errors import (
 from disputatio.llm.cached_llm import CachedLLM
 from disputatio.llm.call_cache import CallCache, completion_key, decode_completion, encode
 from disputatio.llm.scripted import Scripted
-from disputatio.protocols import LLM
+from disputatio.protocols import LLM, Cancel
 from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling, Token, Usage
 
 PLAIN = Sampling()

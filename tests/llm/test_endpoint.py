@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from disputatio.cancel import Cancel
 from disputatio.errors import BatchFault, Cancelled, ConfigError, MissingDependency, Refused, ServerFault
 from disputatio.llm.endpoint import Deadlines, Endpoint
-from disputatio.protocols import LLM
+from disputatio.protocols import LLM, Cancel
 from disputatio.types import Sampling
 from tests.llm.conftest import Connect, Serve
 from tests.llm.fake_server import (

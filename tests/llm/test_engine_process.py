@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from disputatio.cancel import Cancel
 from disputatio.errors import Cancelled, ContextTooLong
 from disputatio.kit import chat
 from disputatio.llm import embedded, local
 from disputatio.llm.embedded import Engine
 from disputatio.llm.local import Local
+from disputatio.protocols import Cancel
 from disputatio.types import Sampling
 
 PROMPTS = [chat("", text) for text in ("first", "second", "third")]

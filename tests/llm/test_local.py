@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.cancel import Cancel
 from disputatio.errors import Cancelled, ConfigError, ContextTooLong, InputError, LLMError
 from disputatio.kit import chat
 from disputatio.llm.catalogue import cache_folder
 from disputatio.llm.local import Local
+from disputatio.protocols import Cancel
 from disputatio.types import Sampling
 
 SCHEMA = {

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from disputatio.cancel import Cancel
 from disputatio.errors import BatchFault, Cancelled, ConfigError, LLMError, Malformed, NoLogprobs
 from disputatio.kit import chat
 from disputatio.llm.own_model import FunctionModel, as_llm
 from disputatio.llm.scripted import Scripted
-from disputatio.protocols import LLM
+from disputatio.protocols import LLM, Cancel
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Usage
 
 PROMPTS = [chat("Be brief.", "a"), chat("Be brief.", "b")]

@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from disputatio.cancel import Cancel
 from disputatio.errors import (
     ConfigError,
     LLMError,
@@ -27,6 +26,7 @@ from disputatio.llm.batch import Batch, in_threads
 from disputatio.llm.faults import retry_after
 from disputatio.llm.options import score_options
 from disputatio.llm.request import sendable, with_schema
+from disputatio.protocols import Cancel
 from disputatio.text import one_line
 from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling, Token, Usage
 

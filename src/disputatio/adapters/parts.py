@@ -9,9 +9,8 @@ from typing import Any, cast
 
 from disputatio.api.asking import in_thread, prepared_for
 from disputatio.api.indexing import Index
-from disputatio.cancel import Cancel
 from disputatio.errors import UnknownName
-from disputatio.protocols import Retriever, SearchOptions
+from disputatio.protocols import Cancel, Retriever, SearchOptions
 from disputatio.store.own_passages import RetrieverLike, as_retriever
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from disputatio.api.request import Prepared, Request, prepare
-from disputatio.cancel import Cancel
 from disputatio.config import Settings, read_settings
 from disputatio.errors import ConfigError, UnknownName
 from disputatio.kit import Elsewhere, Kit
 from disputatio.parts import build_kit
 from disputatio.pipeline import Strategy
-from disputatio.protocols import Embedder, MinimalLLM
+from disputatio.protocols import Cancel, Embedder, MinimalLLM
 from disputatio.store.own_passages import PassageLike, RetrieverLike
 from disputatio.trace import Trace
 from disputatio.types import Answer

@@ -13,9 +13,8 @@ from disputatio.api.indexing import Index
 from disputatio.calibration import inputs
 from disputatio.calibration.calibrate import DEFAULT_QUESTIONS, CalibrationPlan, Listener
 from disputatio.calibration.calibrate import calibrate as calibrate_index
-from disputatio.cancel import Cancel
 from disputatio.errors import InputError
-from disputatio.protocols import MinimalLLM
+from disputatio.protocols import Cancel, MinimalLLM
 from disputatio.rendering.markup import table
 from disputatio.rendering.plain import aligned
 from disputatio.serialisation import Serialisable

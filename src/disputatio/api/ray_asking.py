@@ -15,10 +15,10 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from disputatio.api.asking import kit_with, prepared_for
-from disputatio.cancel import Cancel
 from disputatio.config import Settings
 from disputatio.errors import BudgetSpent
 from disputatio.parts import open_journal, share_journal
+from disputatio.protocols import Cancel
 from disputatio.spending import (
     Budget,
     Meter,

@@ -12,7 +12,6 @@ from typing import Any
 
 from disputatio.api.indexing import Index
 from disputatio.attribution.each_source import with_each_source
-from disputatio.cancel import Cancel
 from disputatio.config import Settings
 from disputatio.errors import ConfigError, InputError
 from disputatio.kit import Elsewhere, Kit
@@ -28,7 +27,7 @@ from disputatio.pipeline import (
     strategy_name,
     strategy_options,
 )
-from disputatio.protocols import Retriever
+from disputatio.protocols import Cancel, Retriever
 from disputatio.store.each_source import EachSource
 from disputatio.store.filtered import Filtered, check_sources, muted_ids
 from disputatio.store.in_memory import InMemory

@@ -13,9 +13,9 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from disputatio.api.asking import ask, in_thread, prepared_for
 from disputatio.api.request import Prepared
-from disputatio.cancel import Cancel
 from disputatio.errors import Cancelled
 from disputatio.events import Answered, Event, SideFormed, events_of_answer
+from disputatio.protocols import Cancel
 from disputatio.trace import Trace
 from disputatio.types import Answer, Usage
 

@@ -113,11 +113,11 @@ def ask(
 ) -> None:
     """Answer a question over an index or over passages, with citations and all positions."""
     from disputatio.api.request import Request, prepare
-    from disputatio.cancel import Cancel
     from disputatio.cli.screen import Waiting, show_answer, write
     from disputatio.cli.stream import follow
     from disputatio.config import read_settings
     from disputatio.parts import build_kit
+    from disputatio.protocols import Cancel
     from disputatio.store.ingesting.options import read_columns
     from disputatio.trace import Trace
 

@@ -12,7 +12,7 @@ from disputatio.cli.options import Json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from disputatio.described import Description, Option
+    from disputatio.pipeline import Description, Option
 
 _INDENT = (0, 0, 0, 4)
 _SETTING = 28  # columns of `--set key=value`
@@ -29,8 +29,7 @@ def strategies(
     With a name: its paper, its options and their defaults, what it needs of a model, its measured cost.
     """
     from disputatio.cli.screen import printing, write_json
-    from disputatio.described import describe
-    from disputatio.pipeline import strategy_names
+    from disputatio.pipeline import describe, strategy_names
 
     described = [describe(known) for known in ([name] if name else strategy_names())]
     if as_json:

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from disputatio.agents.per_source import ask_sources, read_checks, retrieve_per_source
 from disputatio.attribution.clusters import cluster
-from disputatio.described import needs_estimates
 from disputatio.errors import InputError
 from disputatio.eval.builders.multisource import ESTIMATE
 from disputatio.eval.data.datasets import load
 from disputatio.eval.running.run_log import Entrant
 from disputatio.kit import Kit
+from disputatio.pipeline import needs_estimates
 from disputatio.reliability.trust import untangled
 from disputatio.reliability.weighted_vote import CAP, estimate
 from disputatio.store.in_memory import InMemory

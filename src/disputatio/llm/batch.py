@@ -8,8 +8,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from disputatio.cancel import Cancel
 from disputatio.errors import BatchFault, LLMError, Malformed
+from disputatio.protocols import Cancel
 from disputatio.types import Choice, Completion
 
 _Result = TypeVar("_Result", Completion, Choice)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TypeVar
 
 from disputatio import calling
-from disputatio.cancel import Cancel
 from disputatio.errors import UNREADABLE, BatchFault, ConfigError, LLMError, NoLogprobs, NotJournalled
 from disputatio.llm.call_cache import (
     CallCache,
@@ -19,7 +18,7 @@ from disputatio.llm.call_cache import (
     decode_completion,
     encode,
 )
-from disputatio.protocols import LLM
+from disputatio.protocols import LLM, Cancel
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling
 
 _Result = TypeVar("_Result", Completion, Choice)

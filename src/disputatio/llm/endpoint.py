@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from disputatio.cancel import Cancel
 from disputatio.errors import LLMError, Malformed, NoLogprobs, Refused
 from disputatio.llm.batch import Batch
 from disputatio.llm.connection import Connection
@@ -26,6 +25,7 @@ from disputatio.llm.faults import Failed
 from disputatio.llm.options import score_options
 from disputatio.llm.request import Request, body, parameter_refused
 from disputatio.llm.stream import Deadlines, Received, receive, without_thinking
+from disputatio.protocols import Cancel
 from disputatio.trace import total_usage
 from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling, Usage
 

@@ -21,9 +21,9 @@ from queue import SimpleQueue
 from typing import IO, Any, TypeVar, cast
 
 from disputatio import errors
-from disputatio.cancel import Cancel
 from disputatio.errors import LLMError, MissingDependency
 from disputatio.llm.batch import Batch
+from disputatio.protocols import Cancel
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Token, Usage
 
 _COMMAND = ("-P", "-m", "disputatio.llm.embedded")

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from disputatio.cancel import Cancel
 from disputatio.errors import ConfigError, LLMError, Malformed, NoLogprobs
 from disputatio.llm.batch import Batch, in_threads
 from disputatio.llm.request import with_schema
-from disputatio.protocols import LLM, NO_LOGPROBS, MinimalLLM
+from disputatio.protocols import LLM, NO_LOGPROBS, Cancel, MinimalLLM
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Usage
 
 

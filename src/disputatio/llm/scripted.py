@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from disputatio.cancel import Cancel
 from disputatio.errors import ConfigError, InputError, LLMError
 from disputatio.llm.batch import Batch
+from disputatio.protocols import Cancel
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Usage
 
 Line = str | Completion | Exception

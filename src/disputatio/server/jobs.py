@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from disputatio.cancel import Cancel
 from disputatio.errors import Cancelled, DisputatioError
+from disputatio.protocols import Cancel
 from disputatio.server.faults import Conflicting, NotFound, fault_of
 
 LOG = logging.getLogger("disputatio.server")

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from disputatio.cancel import Cancel
 from disputatio.errors import Cancelled
 from disputatio.events import Answered, Event
+from disputatio.protocols import Cancel
 from disputatio.serialisation import json_text
 from disputatio.server.faults import fault_of
 from disputatio.types import Answer

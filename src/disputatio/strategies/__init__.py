@@ -20,7 +20,7 @@ class _Package(ModuleType):
     list_strategies: Callable[[], Any]
 
     def __call__(self) -> Any:
-        """Describe every strategy (`disputatio.described.list_strategies`)."""
+        """Describe every strategy (`disputatio.pipeline.list_strategies`)."""
         return self.list_strategies()
 
 

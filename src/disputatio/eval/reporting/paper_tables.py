@@ -15,7 +15,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from disputatio.described import needs_estimates
 from disputatio.errors import UnknownName
 from disputatio.eval.reporting.headline import CHANCE, tokens
 from disputatio.eval.reporting.pairs import between, p_of
@@ -23,6 +22,7 @@ from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import Table, grid
 from disputatio.eval.reporting.wording import p_value
 from disputatio.eval.running.run_log import read_journal
+from disputatio.pipeline import needs_estimates
 
 MISSING = "missing"
 REFUSED = "refused: no estimates"  # without them ra_rag is a majority vote

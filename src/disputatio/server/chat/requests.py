@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from disputatio.agents.follow_up import Turn, standing_alone
 from disputatio.api.asking import in_thread
-from disputatio.cancel import Cancel
 from disputatio.errors import BudgetSpent, InputError, ReplyError
 from disputatio.pipeline import check_question
+from disputatio.protocols import Cancel
 from disputatio.server.service import Service
 from disputatio.server.shapes import AskFields, Name
 from disputatio.trace import Trace

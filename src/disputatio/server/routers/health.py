@@ -10,8 +10,8 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from disputatio import __version__
-from disputatio.described import list_strategies
 from disputatio.errors import DisputatioError, InputError
+from disputatio.pipeline import list_strategies
 from disputatio.server.faults import shown
 from disputatio.server.metrics import CONTENT_TYPE
 from disputatio.server.replies import json_response
