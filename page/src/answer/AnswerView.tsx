@@ -10,6 +10,7 @@ import { t } from "../texts";
 import { Doc } from "../ui/Doc";
 import { useNarrow } from "../ui/media";
 import { Debate } from "./Debate";
+import { EachSource } from "./EachSource";
 import { ExportMenu } from "./ExportMenu";
 import { useAnswerKeys } from "./keys";
 import { Cost, LookedFor } from "./LookedFor";
@@ -27,9 +28,11 @@ interface Props {
   whatIf: WhatIf;
   onWhatIf: (whatIf: WhatIf) => void;
   onAskAgain: ((passages: Passage[]) => void) | null;
+  /** The next question of the conversation, which stands below the answer's words. */
+  talk?: ReactNode;
 }
 
-export function AnswerView({ answer, id, whatIf, onWhatIf, onAskAgain }: Props) {
+export function AnswerView({ answer, id, whatIf, onWhatIf, onAskAgain, talk }: Props) {
   const narrow = useNarrow();
   const [open, setOpen] = useState<Opened | null>(() => (narrow ? null : firstQuote(answer)));
   const without = useMemo(() => (isSet(whatIf) ? left(whatIf, answer) : null), [whatIf, answer]);
@@ -63,6 +66,8 @@ export function AnswerView({ answer, id, whatIf, onWhatIf, onAskAgain }: Props) 
           <ExportMenu answer={shown} />
         </div>
         <Claims answer={shown} onCitation={show} />
+        {talk}
+        <EachSource answer={shown} onShow={show} />
         {positions.length > 0 && (
           <section aria-label={t.answer.positions}>
             <div className="positions">

@@ -20,7 +20,7 @@ export type WithoutBody = { sources?: string[]; owners?: string[]; passages?: st
 
 /** The library's typed events, and those that the server adds. */
 export type Event =
-  | { event: "asked"; id: string; waiting: number }
+  | { event: "asked"; id: string; waiting: number; question?: string; note?: string }
   | { event: "turn" }
   | { event: "started"; question: string; strategy: string; model: string; options: Record<string, unknown> }
   | { event: "found"; query: string; passages: string[]; sources: string[]; elsewhere: boolean }
@@ -44,4 +44,8 @@ export type SourceRow = Schemas["SourceRow"];
 export type SourceRecord = Schemas["SourceRecord"];
 export type Job = Schemas["JobShape"];
 export type Documents = Schemas["Documents"];
+export type Thread = Schemas["Thread"];
+export type ThreadRow = Schemas["ThreadRow"];
+export type ThreadTurn = Schemas["ThreadTurn"];
+export type SourceAnswer = Schemas["SourceAnswer"];
 export type RunRow = Schemas["RunRow"];

@@ -3,15 +3,16 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
 import { Fault, get } from "../api/client";
-import type { AskBody, Passage, Strategy } from "../api/types";
+import type { AskBody, Passage, Strategy, Thread } from "../api/types";
 import { AnswerView } from "../answer/AnswerView";
 import { useServer } from "../app/server";
 import { go, href, useRoute } from "../app/route";
 import { fromQuery, toQuery } from "../model/whatif";
 import { t } from "../texts";
+import { Doc } from "../ui/Doc";
 import { Trouble } from "../ui/Trouble";
 import { Asking, useProgress } from "./asking";
-import { remember } from "./recent";
+import { After, Before, FollowUp } from "./Conversation";
 import { QuestionBar, type Settings } from "./QuestionBar";
 import { Start } from "./Start";
 import { Streaming } from "./Streaming";
@@ -50,12 +51,21 @@ export function AskScreen() {
 
   const gone = progress.fault?.status === 404;
   const answer = progress.answer;
-  const asked = progress.question || answer?.question || "";
-  useEffect(() => { if (asked) setQuestion(asked); }, [asked]);
+  const parent = progress.follows ?? "";
+  const kept = answer ? id : parent; // its own conversation once it is kept, that of the answer before it until then
+  const thread = useQuery({
+    queryKey: ["thread", kept], enabled: Boolean(kept), retry: false,
+    queryFn: ({ signal }) => get<Thread>(`/threads/${encodeURIComponent(kept)}`, signal),
+  });
+  const turns = thread.data?.turns ?? [];
+  const turn = turns.find((each) => each.id === id);
+  const follows = turn?.follows ?? parent;
+  const meant = progress.question || answer?.question || "";
+  const asked = turn?.asked || progress.asked || meant;
+  useEffect(() => { setQuestion(id ? asked : ""); }, [asked, id]);
   useEffect(() => { document.title = asked ? `${asked.slice(0, 80)} · ${t.name}` : t.name; }, [asked]);
 
-  function ask(passages?: Passage[]): void {
-    const body: AskBody = { question: passages ? asked : question.trim() };
+  function ask(body: AskBody, passages?: Passage[]): void {
     if (settings.strategy) body.strategy = settings.strategy;
     if (settings.model) body.model = settings.model;
     if (settings.expect !== "auto") body.expect = settings.expect;
@@ -68,7 +78,6 @@ export function AskScreen() {
     const made = Asking.ask(body, (name) => {
       KNOWN.set(name, made);
       followed.current = name;
-      remember({ id: name, question: body.question });
       go(href("answer", name));
     });
     setAsking(made);
@@ -87,25 +96,31 @@ export function AskScreen() {
   return (
     <div className="ask-screen">
       <h1 className="visually-hidden">{t.ask.title}</h1>
+      <Before turns={turns} follows={follows} />
       <QuestionBar
         question={question} settings={offered} offer={{ strategies: strategies.data ?? [], models, index: server.index?.documents ? t.documents.count(server.index.documents) : t.ask.noIndex }}
-        busy={busy} onQuestion={setQuestion} onSettings={setSettings} onAsk={() => ask()} onStop={() => void asking?.stop()}
+        busy={busy} onQuestion={setQuestion} onSettings={setSettings} onAsk={() => ask({ question: question.trim(), follows })} onStop={() => void asking?.stop()}
       />
       {!asking && <Start onQuestion={(text) => { setQuestion(text); document.getElementById("question")?.focus(); }} />}
+      {asking && meant !== asked && <p className="hint understood">{t.talk.understood} <Doc text={meant} most={400} /></p>}
+      {progress.note && <p className="hint understood"><Doc text={progress.note} most={400} /></p>}
       {asking && !answer && !fault && <Streaming progress={progress} />}
       {fault && (
         <Trouble
           fault={gone ? new Fault({ kind: "Interrupted", message: t.progress.interrupted }, 404) : fault}
-          onRetry={question.trim() ? () => ask() : null}
+          onRetry={question.trim() ? () => ask({ question: question.trim(), follows }) : null}
         />
       )}
       {answer && (
         <AnswerView
           key={id} answer={answer} id={id} whatIf={fromQuery(route.query)}
           onWhatIf={(whatIf) => go(href("answer", id, toQuery(whatIf)), { replace: true })}
-          onAskAgain={(passages) => ask(passages)}
+          onAskAgain={(passages) => ask({ question: meant, follows }, passages)}
+          talk={<FollowUp answer={answer} canEach={answer.strategy === defaultStrategy}
+            onAsk={(more) => ask({ follows: turn ? id : "", ...more })} />}
         />
       )}
+      {answer && <After turns={turns} id={id} />}
     </div>
   );
 }

@@ -80,7 +80,7 @@ export function QuestionBar({ question, settings, offer, busy, onQuestion, onSet
         />
         <Choice
           label={t.ask.strategy} value={settings.strategy}
-          options={offer.strategies.map(({ name, summary }) => ({ id: name, name, note: summary }))}
+          options={offer.strategies.filter(({ name }) => name !== "oracle").map(({ name, summary }) => ({ id: name, name, note: summary }))}
           onChange={(strategy) => onSettings({ ...settings, strategy })}
         />
         {offer.models.length > 1 ? (

@@ -1,17 +1,18 @@
 /** Before a question: what can be asked, or how to get something that can. */
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import questions from "../../../examples/questions.json";
-import { Fault } from "../api/client";
+import { Fault, get, send } from "../api/client";
 import { useJob } from "../api/jobs";
+import type { ThreadRow } from "../api/types";
 import { href } from "../app/route";
 import { useServer } from "../app/server";
+import { named } from "../model/text";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
 import { VerdictMark } from "../ui/marks";
 import { Trouble } from "../ui/Trouble";
-import { recent } from "./recent";
 
 export function Start({ onQuestion }: { onQuestion: (question: string) => void }) {
   const server = useServer();
@@ -19,6 +20,7 @@ export function Start({ onQuestion }: { onQuestion: (question: string) => void }
   const [job, setJob] = useState("");
   const [fault, setFault] = useState<Fault | null>(null);
   const { job: running } = useJob(job, () => void client.invalidateQueries());
+  const threads = useQuery({ queryKey: ["threads"], queryFn: ({ signal }) => get<ThreadRow[]>("/threads?limit=8", signal), retry: false });
   const empty = server.state === "ready" && server.index !== null && !server.index.passages;
   const opened = running?.state === "done";
 
@@ -30,6 +32,15 @@ export function Start({ onQuestion }: { onQuestion: (question: string) => void }
     } catch (error) {
       if (error instanceof Fault) setFault(error);
     }
+  }
+
+  async function forget(id: string): Promise<void> {
+    try {
+      await send(`/threads/${encodeURIComponent(id)}`, { method: "DELETE" });
+    } catch {
+      // It is gone already.
+    }
+    await threads.refetch();
   }
 
   if (server.state !== "ready") return null;
@@ -57,7 +68,7 @@ export function Start({ onQuestion }: { onQuestion: (question: string) => void }
       </section>
     );
   }
-  const asked = recent();
+  const asked = threads.data ?? [];
   return (
     <section className="start">
       <p className="start-lead">{t.start.lead}</p>
@@ -80,8 +91,14 @@ export function Start({ onQuestion }: { onQuestion: (question: string) => void }
         <>
           <h2 className="label">{t.start.recent}</h2>
           <ul className="examples">
-            {asked.map(({ id, question }) => (
-              <li key={id}><a className="example" href={href("answer", id)}><Doc text={question} most={200} /></a></li>
+            {asked.map(({ id, last, question, turns }) => (
+              <li key={id} className="kept">
+                <a className="example" href={href("answer", last)}><Doc text={question} most={200} />
+                  {turns > 1 && <span className="quiet"> {t.talk.questions(turns)}</span>}</a>
+                <button type="button" className="icon-button" aria-label={t.talk.forget(named(question).slice(0, 120))} title={t.talk.forget("")} onClick={() => void forget(id)}>
+                  <svg width="12" height="12" viewBox="0 0 14 14" aria-hidden="true"><path d="M2 2l10 10M12 2L2 12" className="stroke" /></svg>
+                </button>
+              </li>
             ))}
           </ul>
         </>

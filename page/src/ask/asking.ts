@@ -13,6 +13,15 @@ export interface Progress {
   /** The server's id, empty until it is known. */
   id: string;
   question: string;
+  /** What was written, where the question says it so that it stands alone. */
+  asked: string;
+  /** The answer that it follows up, empty for the first of a conversation; null where that is not known. */
+  follows: string | null;
+  /** Why a follow-up could not be made to stand alone. */
+  note: string;
+  /** Questions before this one, and when it was put. */
+  before: number;
+  since: number;
   state: "waiting" | "running" | "answered" | "failed" | "stopped";
   strategy: string;
   model: string;
@@ -26,7 +35,7 @@ export interface Progress {
 }
 
 const NOTHING: Progress = {
-  id: "", question: "", state: "waiting", strategy: "", model: "", found: [], reads: [], sides: [],
+  id: "", question: "", asked: "", follows: null, note: "", before: 0, since: 0, state: "waiting", strategy: "", model: "", found: [], reads: [], sides: [],
   rounds: 0, usage: null, answer: null, fault: null,
 };
 
@@ -37,20 +46,20 @@ export class Asking {
   private readonly leave = new AbortController();
   private frame = 0;
 
-  private constructor(question: string, id: string) {
-    this.progress = { ...NOTHING, question, id };
+  private constructor(known: Partial<Progress>) {
+    this.progress = { ...NOTHING, since: Date.now(), ...known };
   }
 
   /** Put a question. `onId` is called once, when the server has named it. */
   static ask(body: AskBody, onId: (id: string) => void): Asking {
-    const asking = new Asking(body.question, "");
+    const asking = new Asking({ question: body.question, asked: body.question, follows: body.follows ?? null });
     void asking.run(() => asking.listen("/ask", asJson("POST", body, asking.leave.signal), onId));
     return asking;
   }
 
   /** Follow a question that is under way, from its beginning; one that has ended has its answer kept. */
   static follow(id: string): Asking {
-    const asking = new Asking("", id);
+    const asking = new Asking({ id });
     const path = `/ask/${encodeURIComponent(id)}`;
     void asking.run(async () => {
       try {
@@ -98,7 +107,8 @@ export class Asking {
   private async listen(path: string, init: RequestInit, onId: (id: string) => void): Promise<void> {
     for await (const { event } of events(path, init)) {
       if (event.event === "asked") {
-        this.change({ id: event.id });
+        const { id, waiting, question = this.progress.question, note = "" } = event;
+        this.change({ id, before: waiting, question, note });
         onId(event.id);
       } else this.change(after(this.progress, event));
     }

@@ -5,7 +5,6 @@ import { useEffect, useRef, useState } from "react";
 import { Fault, get } from "../api/client";
 import type { Answer, Strategy } from "../api/types";
 import { Asking, useProgress, type Progress } from "../ask/asking";
-import { remember } from "../ask/recent";
 import { Streaming } from "../ask/Streaming";
 import { go, href, useRoute } from "../app/route";
 import { useServer } from "../app/server";
@@ -70,8 +69,7 @@ export default function CompareScreen() {
     for (const asking of askings) void asking.stop();
     const ids: string[] = [];
     const made = variants.map(({ strategy, model }, i) =>
-      Asking.ask({ question: text, strategy, ...(model ? { model } : {}) }, (id) => {
-        remember({ id, question: text });
+      Asking.ask({ question: text, strategy, ...(i ? {} : { follows: "" }), ...(model ? { model } : {}) }, (id) => {
         ids[i] = id;
         if (ids.filter(Boolean).length < variants.length) return;
         followed.current = addressOf(ids);

@@ -96,6 +96,26 @@ export const en = {
     noBudget: "none",
     asDefault: (name: string) => `${name} (default)`,
   },
+  talk: {
+    before: "Asked before in this conversation",
+    after: "Asked after this",
+    others: "Asked in its place",
+    fresh: "New conversation",
+    placeholder: "Ask a follow-up",
+    understood: "Understood as:",
+    changed: "What changed?",
+    changedOf: (title: string) => `What changed between the versions of ${title}?`,
+    each: "Where do the sources disagree?",
+    questions: (k: number) => count(k, "question"),
+    forget: (question: string) => `Delete this conversation${question && `: ${question}`}`,
+  },
+  each: {
+    title: "Source by source", source: "Source", answer: "Answers", relation: "Beside what was accepted", quote: "Quote",
+    relations: {
+      agrees: "agrees", unresolved: "open", contradicts: "contradicts it", superseded: "superseded", older: "older",
+      later: "a later version", retracted: "retracted", no_answer: "does not answer", failed: "could not be read", silent: "says nothing",
+    },
+  },
   progress: {
     waiting: (before: number) => (before ? `Waiting: ${count(before, "question")} before this one` : "Waiting for a turn"),
     searching: "Searching the index",
