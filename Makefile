@@ -65,11 +65,11 @@ release: setup ## rehearse a release: build archive and wheel from what git has,
 
 lock: setup ## remake requirements.lock from pyproject.toml; UPGRADE=1 takes newer versions
 	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-annotate \
-		--python-version 3.11 --python-platform x86_64-manylinux_2_28 --only-binary :all: \
+		--python-version 3.11 --universal --only-binary :all: \
 		--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) --quiet --output-file requirements.lock
 	@for tool in bench/search/peers.txt scripts/audit.in scripts/docs.in; do \
 		$(BIN)/uv pip compile "$$tool" --generate-hashes --no-annotate \
-			--python-version 3.11 --python-platform x86_64-manylinux_2_28 --only-binary :all: \
+			--python-version 3.11 --universal --only-binary :all: \
 			--custom-compile-command "make lock" --quiet --output-file "$${tool%.*}.lock"; done
 	@if grep -nE '://|^-|@ ' requirements.lock bench/search/peers.lock scripts/audit.lock scripts/docs.lock; then \
 		echo "a lock names an address or a path: not fit to be committed" >&2; exit 1; fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes or refreshes the environment in .venv from requirements.lock. Does nothing when it is up to date.
 #
-# Needs Python 3.11 to 3.13 only: uv is taken from the PATH or brought by pip, at the version and
+# Needs Python 3.11 to 3.14 only: uv is taken from the PATH or brought by pip, at the version and
 # hashes that the lock states. PYTHON=... picks the interpreter. Nothing outside .venv is changed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -12,7 +12,7 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 give_up() { say "$*"; exit 2; }
 
 suits() { # whether "$1" is an interpreter of a version that the lock is made for
-    "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null
+    "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null
 }
 
 stamp="$venv/.made-from-$(cat "$lock" pyproject.toml scripts/setup.sh | cksum | tr ' ' -)"
@@ -22,7 +22,7 @@ fi
 
 pick_python() {
     local asked=${PYTHON:-python3} name
-    for name in "$asked" python3.13 python3.12 python3.11; do
+    for name in "$asked" python3.13 python3.14 python3.12 python3.11; do
         if suits "$name"; then
             command -v "$name"
             return
@@ -30,7 +30,7 @@ pick_python() {
         # An interpreter that was asked for by name is not silently exchanged.
         [[ $asked == python3 ]] || break
     done
-    give_up "Python 3.11, 3.12 or 3.13 is needed and $asked is $("$asked" -V 2>/dev/null || echo 'not there');" \
+    give_up "Python 3.11 to 3.14 is needed and $asked is $("$asked" -V 2>/dev/null || echo 'not there');" \
         "point to one with: make PYTHON=/path/to/python3.12 ..."
 }
 
