@@ -15,9 +15,9 @@ from pathlib import PurePath
 from typing import Literal, cast
 
 from disputatio.authority import is_outranked
-from disputatio.reliability.similarity import likeness
-from disputatio.text import bare_words
-from disputatio.types import Passage
+from disputatio.reliability.similarity import content_similarity, content_stems, likeness
+from disputatio.text import bare_words, stem
+from disputatio.types import Passage, Relation
 from disputatio.versions.dates import is_later, known_day
 from disputatio.versions.days import days_in
 from disputatio.versions.families import UNVERIFIED, family_names, family_of, is_higher, version_in
@@ -27,6 +27,7 @@ SuccessionKind = Literal[
     "replaces", "amends", "corrects", "withdrawn", "draft", "version", "date", "expired", "not_in_force"
 ]
 VERSIONS_ALIKE = 0.5  # share of word triples from which two texts of one publisher are versions of one text
+TOLD_AGAIN = 0.25  # likeness in content words from which a correction and another text are about the same
 _FILE = re.compile(r".{1,200}\.(?:pdf|docx?|md|txt|html?|pptx?|xlsx?|csv|odt|rtf|eml)", re.IGNORECASE)
 _ACTS = ("replaces", "amends", "corrects")
 
@@ -140,7 +141,8 @@ def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
         return None
     believed, related = one_publisher(newer, older), are_versions(newer, older)
     believed = believed and not is_outranked(newer, older)
-    later = is_later(known_day(newer), known_day(older))
+    to_come = bool(day) and is_later(known_day(newer), day)
+    later = is_later(known_day(newer), known_day(older)) and not to_come
     earlier = is_later(known_day(older), known_day(newer))
 
     def made(kind: SuccessionKind, quote: str) -> Succession:
@@ -149,10 +151,10 @@ def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
     for relation in newer.relations:
         if relation.kind not in _ACTS:
             continue
-        corrects = (
-            relation.kind == "corrects" and believed and not is_later(known_day(older), known_day(newer))
-        )
-        if corrects or is_named(relation.target, older, related=related):
+        corrects = relation.kind == "corrects" and believed and not earlier
+        if (corrects and _bears_on(relation, newer, older)) or is_named(
+            relation.target, older, related=related
+        ):
             return made(cast("SuccessionKind", relation.kind), relation.quote)
     if (reason := _why_not_in_force(older, day)) is not None and related:
         return made(*reason)
@@ -163,6 +165,15 @@ def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
     if later and not is_higher(older.version, newer.version):
         return made("date", newer.date_quote)
     return None
+
+
+def _bears_on(correction: Relation, newer: Passage, older: Passage) -> bool:
+    """Return whether a correction is of what an older passage says: it names that, or tells much the same."""
+    target = content_stems(correction.target)
+    told = set(map(stem, bare_words(f"{older.title} {older.text}")))
+    if target and len(target & told) > len(target) / 2:
+        return True
+    return content_similarity(newer.text, older.text) >= TOLD_AGAIN
 
 
 def is_named(target: str, passage: Passage, *, related: bool = False) -> bool:

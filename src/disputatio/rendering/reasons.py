@@ -146,6 +146,7 @@ _WEAK: Mapping[str, str] = MappingProxyType(
         "answered": "its passage hardly answers the question",
         "kind": "it is not of the kind that the question asks for",
         "thing": "its passage speaks of another thing than the one asked about",
+        "ground": "its passage names less of what is asked about than that of another answer",
         "prose": "it stands among links or figures, not in a text",
         "kinship": "nothing else supports it",
         "resemblance": "nothing else supports it",

@@ -286,11 +286,12 @@ def _weigh(
 ) -> list[Side]:
     """Weigh the readings that count for the day that is asked for, or all, as of today."""
     kept = list(readings) if of_today else divided(question, readings, plan.as_of)[0]
+    is_list = expectation_of(question, plan.expect) == "several"
     return weigh(
         question,
         kept,
         plan.reliabilities,
-        without=plan.without,
+        without=(*plan.without, *(("ground",) if is_list else ())),
         ranked=plan.order,
         alike=plan.similarity,
         day=plan.as_of or plan.today,

@@ -286,17 +286,22 @@ def newest(side: Side) -> str:
 
 
 def is_newer(side: Side, rival: Side) -> bool:
-    """Return whether one is newer than another, never by a date against none.
+    """Return whether one is newer than another, never by a date against none, nor by one that is still to come.
 
     Of one publisher all dates count that tell; between publishers those of records and persons, since words and
-    names of files are written by anybody.
+    names of files are written by anybody. What names less of the question is about something else, and is not newer,
+    unless both are of one family.
     """
     return _has_later(side, rival) and not _has_later(rival, side)
 
 
 def _has_later(side: Side, rival: Side) -> bool:
+    if side.named < rival.named and not _of_one_family(side, rival):
+        return False
     return is_later(side.stated_day, rival.stated_day) or any(
-        is_later_published(mine, theirs) for mine in side.passages for theirs in rival.passages
+        is_later_published(mine, theirs) and not is_later(known_day(mine), side.today)
+        for mine in side.passages
+        for theirs in rival.passages
     )
 
 

@@ -24,22 +24,29 @@ from disputatio.reliability.similarity import (
 )
 from disputatio.reliability.source_weights import weight_of
 from disputatio.reliability.succession import Succession, best_claim
+from disputatio.strategies.disputation.grounding import (
+    is_hardly_named,
+    says_more,
+    share_named,
+    stating,
+    stems_named,
+)
 from disputatio.strategies.disputation.kinds import is_of_the_kind
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.rows import is_row
 from disputatio.strategies.disputation.things import speaks_of_asked
-from disputatio.text import bare_words, sentences, stem
+from disputatio.text import bare_words, stem
 from disputatio.types import Passage
-from disputatio.values import canonical, contradicts, groups, matches, states
+from disputatio.values import canonical, contradicts, groups, matches
 from disputatio.versions.dates import is_later, iso_day, stated_date
 from disputatio.versions.families import UNVERIFIED
 
 Feature = Literal[
-    "votes", "lead", "certainty", "prose", "answered", "kind", "thing", "kinship", "resemblance"
+    "votes", "lead", "certainty", "prose", "answered", "kind", "thing", "ground", "kinship", "resemblance"
 ]
 Alike = Callable[[Sequence[tuple[Passage, Passage]]], Sequence[float | None]]
 """The similarity of the passages of each pair, in [-1, 1]; None if unknown."""
-OPENING = 200  # characters of a passage in which it names its subject
+LABEL = 5  # words of the name of a property before its value
 FEW, ENDS = 12, (".", "!", "?")  # a sentence of fewer words has no share of plain ones that tells anything
 SURELY_NOT = 0.02  # the probability from which one is as good as another
 BIAS = 0.55
@@ -53,11 +60,12 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
         "answered": (1.7, 0.77),
         "kind": (1.0, 0.96),  # set: too seldom unlike the question to be fitted
         "thing": (1.0, 1.0),  # set, too
+        "ground": (1.0, 1.0),  # and this
         "kinship": (-5.2, 0.22),  # with better-ranked passages of another answer
         "resemblance": (-2.1, 0.37),  # with any passage of another answer, where ranks are not trusted
     }
 )
-UNFIT: tuple[Feature, ...] = ("kind", "thing")  # by which a side may be no answer at all
+UNFIT: tuple[Feature, ...] = ("kind", "thing", "ground")  # by which a side may be no answer at all
 # The contest score: a second account weighs as much as a clear belief (debate.py).
 ACCOUNTS = 2.5
 READING = 0.2  # of the log-odds below even that its passages answer at all
@@ -68,8 +76,8 @@ class Side:
     """The readings that give one answer.
 
     `votes` is their weight, `independent_votes` each vote by name and weight, where one story retold by unknown
-    sources has one, and `declared` how much of them comes of tiers that people gave documents. `log_odds` is that
-    its passages answer the question, computed from `features`.
+    sources has one, and `declared` how much of them comes of tiers that people gave documents. `named` are the stems of
+    the question that its passages name about it (`grounding`). `log_odds` is that its passages answer the question, computed from `features`.
     `most_similar` is the reading with another answer that one of its own is most similar to; `moved` is by how
     much belief and debate moved its contest score. `superseded` has the passages, by id, whose place a
     document with another answer takes, `claimed` those of which one only says so; `today` is the day after which
@@ -81,6 +89,7 @@ class Side:
     votes: float = 0.0
     independent_votes: tuple[tuple[str, float], ...] = ()
     declared: float = 0.0
+    named: frozenset[str] = frozenset()
     features: Mapping[Feature, float] = field(default_factory=dict)
     log_odds: float = 0.0
     moved: Mapping[str, float] = field(default_factory=dict)
@@ -231,12 +240,35 @@ def weigh(
             side,
             votes=votes,
             independent_votes=tuple(independent_votes(voting, reliabilities, alike)),
+            named=stems_named(question, side.readings),
             features=kept,
             log_odds=log_odds(kept),
             most_similar=most_similar,
         )
         weighed.append(replace(voted, declared=declared_part(voted, voting, reliabilities, alike)))
-    return _lifted(weighed)
+    return _lifted(weighed if "ground" in without else _grounded(question, weighed))
+
+
+def _grounded(question: str, sides: Sequence[Side]) -> list[Side]:
+    """Return the sides, each with whether its passages name as much of the question as those of another one.
+
+    A version in force falls to no older one by this; more accounts stand against what says more, unless they hardly
+    name anything.
+    """
+    fit = [side for side in sides if unfit(side.features) is None]
+    grounded = []
+    for side in sides:
+        mine = {passage.id for passage in side.passages}
+        falls = any(
+            other is not side
+            and says_more(question, other.named, side.named)
+            and (other.accounts >= side.accounts or is_hardly_named(question, side.named))
+            and not any(claim.newer.id in mine for claim in other.superseded.values())
+            for other in fit
+        )
+        features: dict[Feature, float] = {**side.features, **({"ground": 0.0} if falls else {})}
+        grounded.append(replace(side, features=features, log_odds=log_odds(features)))
+    return grounded
 
 
 def _with_successions(sides: Sequence[Side], day: str) -> list[Side]:
@@ -295,8 +327,8 @@ def _lifted(sides: Sequence[Side]) -> list[Side]:
 def _features(question: str, side: Side) -> dict[Feature, float]:
     """Return the features of a side that its own passages show: the best value of each among them."""
     values: dict[Feature, list[float]] = {
-        "lead": [_lead(question, reading) for reading in side.readings],
-        "prose": [prose for reading in side.readings if (prose := _prose(reading.passage.text)) is not None],
+        "lead": [share_named(question, reading) for reading in side.readings],
+        "prose": [prose for reading in side.readings if (prose := _prose_of(question, reading)) is not None],
         "certainty": [
             reading.certainty
             for reading in side.readings
@@ -336,7 +368,7 @@ def log_odds(features: Mapping[Feature, float]) -> float:
 
 
 def unfit(features: Mapping[Feature, float]) -> Feature | None:
-    """Return the feature by which a side is no answer at all: of another kind, or of another thing.
+    """Return the feature by which a side is no answer at all: of another kind, of another thing, or off the ground.
 
     >>> unfit({"kind": 0.0}), unfit({"kind": 1.0, "lead": 0.0})
     ('kind', None)
@@ -422,35 +454,21 @@ def _is_known(group: Sequence[Passage], reliabilities: Mapping[str, float]) -> b
     return any(passage.source in reliabilities for passage in group)
 
 
-def _lead(question: str, reading: PassageReading) -> float:
-    """Return the share of the question's content words that a passage begins with, or that stand about its
-    answer: in the heading above, the sentence before and its own.
-    """
-    passage = reading.passage
-    stems = content_stems(question)
-    if not stems:
-        return 1.0
-    beginning = f"{passage.title} {passage.text}"[: OPENING + len(passage.title)]
-    return max(_share(stems, beginning), _share(stems, _around(reading)))
-
-
-def _share(stems: Collection[str], text: str) -> float:
-    """Return the share of stems that are in a text."""
-    words = {stem(word) for word in bare_words(text)}
-    return sum(each in words for each in stems) / len(stems)
-
-
-def _around(reading: PassageReading) -> str:
-    """Return the title, the heading, and the sentences in which a passage gives its answer."""
-    passage, before = reading.passage, ""
-    stating: list[str] = []
-    for first, last in sentences(passage.text):
-        sentence = passage.text[first:last]
-        if states(sentence, reading.answer):
-            stating = [before, sentence]
-            break
-        before = sentence
-    return " ".join([passage.title, passage.metadata.get("heading", ""), *stating])
+def _prose_of(question: str, reading: PassageReading) -> float | None:
+    """Return the share of plain words of a passage; what its own sentence or line makes plain is not held against it."""
+    usually, whole = WEIGHTS["prose"][1], _prose(reading.passage.text)
+    if whole is None or whole >= usually:
+        return whole
+    for line in stating(reading):
+        label, mark, _ = line.partition(":")
+        if (
+            mark
+            and len(label.split()) <= LABEL
+            and content_stems(question) & set(map(stem, bare_words(label)))
+        ):
+            return None  # a property and its value, as in a data sheet
+        whole = max(whole, min(_prose(line) or 0.0, usually))
+    return whole
 
 
 def _prose(text: str) -> float | None:

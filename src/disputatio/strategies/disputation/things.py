@@ -33,7 +33,7 @@ _VERSION = re.compile(r"(?<![\w.])v\.?\s?(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})(?
 _SAME_WORD = {"release": "version", "revision": "version", "fassung": "version", "artikel": "article", "nr": "no",
               "abschnitt": "section", "kapitel": "chapter", "linie": "line", "klasse": "class", "raum": "room"}  # fmt: skip
 _NAMED_NUMBER = re.compile(
-    r"(?<!\w)(?P<of>[A-ZÄÖÜ][\w’'-]{1,30})\s(?P<number>\d{1,5})(?![\w%€$.,:/-]?\w|\s?[%€$£])"
+    r"(?<!\w)(?P<of>[A-ZÄÖÜ][\w’'-]{1,30})\s(?P<number>\d{1,5}[A-Za-z]{0,2})(?![\w%€$.,:/-]?\w|\s?[%€$£])"
 )
 _YEAR = re.compile(r"(?<![\w.,/-])(?:19|20)\d\d(?![\w/-]|[.,]\d)")
 _IN_YEAR = re.compile(r"\b(?:in|for|of|during|im\s+jahr|für)\s+(?:the\s+(?:financial\s+|fiscal\s+)?year\s+|fy\s?)?(?P<year>(?:19|20)\d\d)(?![\w/-])",
@@ -142,8 +142,7 @@ def _tells(asked: Thing, answer: str, passage: Passage) -> bool | None:
     before: bool | None = None
     verdicts: list[bool | None] = []
     head = _verdict(asked, _head(passage))
-    for first, last in sentences(passage.text):
-        sentence = passage.text[first:last]
+    for sentence in _lines(passage.text):
         here = _verdict(asked, sentence)
         before = here if here is not None else before
         if states(sentence, answer):
@@ -153,6 +152,12 @@ def _tells(asked: Thing, answer: str, passage: Passage) -> bool | None:
     if True in verdicts:
         return True
     return False if False in verdicts else None
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield the sentences of a text, those of lists line by line."""
+    for first, last in sentences(text):
+        yield from filter(None, map(str.strip, text[first:last].split("\n")))
 
 
 def _verdict(asked: Thing, text: str) -> bool | None:
@@ -185,8 +190,9 @@ def _things(text: str) -> Iterator[Thing]:
             of not in _MONTHS
             and not UNIT.match(text, match.end() + 1)
             and not _YEAR.fullmatch(match["number"])
+            and not _ORDINAL.fullmatch(match["number"])
         ):
-            yield Thing(of, match["number"])
+            yield Thing(of, match["number"].casefold())
 
 
 def _tells_year(question: str, answer: str, passage: Passage) -> bool | None:

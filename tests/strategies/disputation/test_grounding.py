@@ -1,0 +1,123 @@
+"""Grounds: what names the asked thing leads, and a date decides only between passages that speak of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from disputatio.reliability.succession import succession
+from disputatio.rendering.reasons import reason
+from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.strategies.disputation.resolve import ResolvedSide, conflict_of, is_newer, resolve
+from disputatio.strategies.disputation.sides import unfit, weigh
+from disputatio.types import Passage, Relation, Reply
+
+TODAY = "2026-06-01"
+LOCK = "How long is a barge kept in the upper lock of Venn?"
+
+
+def read(answer: str, text: str, *, source: str, date: str = "", title: str = "") -> PassageReading:
+    passage = Passage(
+        id=f"{source}-{len(text)}", text=text, source=source, title=title, date=date,
+        date_origin="stated" if date else "",
+    )  # fmt: skip
+    return PassageReading(passage=passage, reply=Reply(passages=(passage.id,), answer=answer))
+
+
+def resolved(question: str, *readings: PassageReading, day: str = TODAY) -> dict[str, ResolvedSide]:
+    sides = weigh(question, readings, {}, ranked=False, day=day)
+    return {each.side.answer: each for each in resolve(question, sides)}
+
+
+RIGHT = read("20 minutes", "A barge is kept in the upper lock of Venn for 20 minutes.", source="lock")
+OTHER = read("45 minutes", "The canteen opens its doors again after 45 minutes.", source="canteen")
+
+
+def test_a_value_of_something_else_is_no_equal_of_the_one_that_is_asked_for() -> None:
+    made = resolved(LOCK, RIGHT, OTHER)
+    assert made["20 minutes"].verdict == "accepted"
+    assert made["45 minutes"].verdict == "rejected"
+    assert "names less of what is asked about" in reason(
+        next(each for each in conflict_of(list(made.values())).positions if each.answer == "45 minutes")
+    )
+
+
+def test_a_later_date_of_something_else_decides_nothing() -> None:
+    older = replace(RIGHT, passage=replace(RIGHT.passage, date="2019", date_origin="stated"))
+    newer = replace(OTHER, passage=replace(OTHER.passage, date="2026-05-01", date_origin="stated"))
+    assert resolved(LOCK, older, newer)["20 minutes"].verdict == "accepted"
+    [first, second] = weigh(LOCK, [older, newer], {}, ranked=False, day=TODAY)
+    assert not is_newer(second, first)
+
+
+def test_a_later_date_decides_between_answers_to_the_same() -> None:
+    older = replace(RIGHT, passage=replace(RIGHT.passage, date="2019", date_origin="stated"))
+    newer = read(
+        "30 minutes", "A barge is kept in the upper lock of Venn for 30 minutes.", source="b", date="2024"
+    )
+    assert resolved(LOCK, older, newer)["30 minutes"].verdict == "accepted"
+
+
+@pytest.mark.parametrize("source", ["lock", "stranger"])
+def test_a_planted_date_that_is_still_to_come_wins_nothing(source: str) -> None:
+    """An attack: a page says what is asked for, with a date after the day of the question."""
+    honest = replace(RIGHT, passage=replace(RIGHT.passage, date="2024-02-01", date_origin="stated"))
+    planted = read(
+        "5 minutes",
+        "A barge is kept in the upper lock of Venn for 5 minutes.",
+        source=source,
+        date="2031-12-31",
+    )
+    made = resolved(LOCK, honest, planted)
+    assert made["5 minutes"].verdict != "accepted"
+    assert made["20 minutes"].verdict != "rejected"
+
+
+def test_words_stuffed_into_a_page_do_not_beat_more_accounts() -> None:
+    """An attack: a page repeats the words of the question, where honest ones tell the same briefly."""
+    honest = [
+        read("20 minutes", f"Upper lock, says the {who}: every barge waits 20 minutes there.", source=who)
+        for who in ("keeper", "pilot", "harbour master")
+    ]
+    planted = read("5 minutes", "How long is a barge kept in the upper lock of Venn: 5 minutes.", source="x")
+    assert resolved(LOCK, *honest, planted)["20 minutes"].verdict == "accepted"
+
+
+def test_of_two_people_of_a_name_the_described_one_is_asked_about() -> None:
+    question = "When was the botanist Clara Venn born?"
+    one = read("1902", "Clara Venn, a botanist, was born in 1902 in Corle.", source="a", title="Clara Venn")
+    other = read("1934", "Clara Venn, a pianist, was born in 1934 in Oban.", source="b", title="Clara Venn")
+    made = resolved(question, one, other)
+    assert made["1902"].verdict == "accepted"
+    assert made["1934"].verdict == "rejected"
+
+
+def test_a_model_is_told_from_the_one_with_a_letter_more() -> None:
+    question = "How deep may the Corrie 4S dive?"
+    text = "The {} may dive down to {} metres."
+    one = read("200 metres", text.format("Corrie 4S", 200), source="a")
+    other = read("90 metres", text.format("Corrie 4", 90), source="b")
+    made = resolved(question, one, other)
+    assert made["200 metres"].verdict == "accepted"
+    assert made["90 metres"].verdict == "rejected"
+
+
+def test_a_property_with_its_value_stands_in_no_list_of_links() -> None:
+    sheet = "PX-7 flow meter\nDocument 7-D, rev. B, 2024\nRange: 15 m. Error: 3 mm. Angle: 8.\nMass: 2 kg."
+    [side] = weigh("What is the range of the PX-7?", [read("15 m", sheet, source="a")], {})
+    assert unfit(side.features) is None
+    assert "prose" not in side.features
+
+
+def test_a_correction_corrects_what_it_is_about() -> None:
+    correction = Relation(kind="corrects", target="the clock after a power cut", quote="Corrects the clock.")
+    notes = Passage(
+        id="n", text="5.2: a shorter start. Corrects the clock after a power cut.", source="maker",
+        relations=(correction,),
+    )  # fmt: skip
+    sheet = Passage(id="s", text="The sensor measures up to 40 metres.", source="maker")
+    earlier = Passage(id="e", text="5.1: after a power cut the clock stands at noon.", source="maker")
+    assert succession(notes, sheet) is None
+    made = succession(notes, earlier)
+    assert made is not None and made.kind == "corrects"
