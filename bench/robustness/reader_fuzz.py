@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from disputatio.errors import IngestError
-from disputatio.store.ingesting.readers import Reading, open_reader
+from disputatio.store.ingesting.readers import FileReading, open_reader
 
 _LINE = (
     "The bridge at Broken Bow did not collapse in 1990; it still stands and carries a road over the river."
@@ -242,7 +242,7 @@ def fuzz(files: int, seed: int, folder: Path, *, seconds: float = 20.0) -> Tally
     return tally
 
 
-def _read_one(read: Callable[[Path, str], Reading], path: Path, tally: Tally) -> None:
+def _read_one(read: Callable[[Path, str], FileReading], path: Path, tally: Tally) -> None:
     suffix = path.suffix
     start = time.perf_counter()
     errors: list[IngestError] = []

@@ -153,7 +153,7 @@ def pairs_of(group: NDArray[Any]) -> set[tuple[int, int]]:
 
 def compared(sources: int, answers: int, each: int, both: bool, spread: int | None) -> dict[str, Any]:
     """Copy detection by candidates, and by all pairs; `spread` bounds the listed pairs instead of the default."""
-    from disputatio.reliability import copy_candidates
+    from disputatio.reliability import copy_detection
     from disputatio.reliability.copy_detection import tied_by_votes
     from disputatio.reliability.weighted_vote import FlatVotes
 
@@ -163,7 +163,7 @@ def compared(sources: int, answers: int, each: int, both: bool, spread: int | No
     right = np.bincount(votes.source, votes.number == 0, minlength=sources)
     reliability = (right + 1) / (np.bincount(votes.source, minlength=sources) + 2)
     if spread is not None:
-        copy_candidates.PAIRS = spread
+        copy_detection.PAIRS = spread
     clock = Clock()
     found = tied_by_votes(votes, winners, reliability, options=10, exact=False)
     result: dict[str, Any] = {"sources": sources, "answers": len(question), "candidates": clock.told()}

@@ -21,8 +21,7 @@ from importlib import resources
 from typing import Any, Literal
 
 from disputatio.agents.options import Estimates, Logprobs
-from disputatio.attribution.audit import ClaimCheck, audit, reading_of, reckoned
-from disputatio.attribution.confidence import confidently
+from disputatio.attribution.audit import ClaimCheck, audit, confidently, reading_of, reckoned
 from disputatio.attribution.verification import verified
 from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.events import AgentFault, Concluded, IndexUnsearched, Started

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from disputatio.api import ask
-from disputatio.attribution.confidence import confidently
+from disputatio.attribution.audit import confidently
 from disputatio.causes import Cause
 from disputatio.errors import InputError
 from disputatio.types import Answer, Claim, Conflict, Position

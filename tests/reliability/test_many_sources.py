@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability import copy_candidates
+from disputatio.reliability import copy_detection
 from disputatio.reliability.copy_detection import tied_by_votes
 from disputatio.reliability.grouping import united, united_list
 from disputatio.reliability.trust import trust, untangled
@@ -71,12 +71,12 @@ def test_owners_and_groups_unite_a_list_as_they_unite_the_array(seed: int) -> No
     assert first.winners.tolist() == second.winners.tolist()
 
 
-@pytest.mark.parametrize("pairs", [copy_candidates.PAIRS, 0], ids=["listed", "hashed"])
+@pytest.mark.parametrize("pairs", [copy_detection.PAIRS, 0], ids=["listed", "hashed"])
 @pytest.mark.parametrize("coverage", [0.3, 0.8])
 def test_candidates_find_the_ties_that_all_pairs_show(
     pairs: int, coverage: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copy_candidates, "PAIRS", pairs)
+    monkeypatch.setattr(copy_detection, "PAIRS", pairs)
     votes = copied_votes(80, 400, coverage, seed=2)
     right = (votes == 0).sum(axis=0) / np.maximum((votes >= 0).sum(axis=0), 1)
     winners = np.zeros(len(votes), dtype=np.int32)

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import FrameType
 
 from disputatio.errors import IngestError
-from disputatio.store.ingesting.documents import Document, Reading
+from disputatio.store.ingesting.documents import Document, FileReading
 from disputatio.store.ingesting.fetch import fetch
 from disputatio.store.ingesting.files import find_files
 from disputatio.store.ingesting.readers import open_reader
@@ -36,7 +36,7 @@ HOSTILE = "HOSTILE-4712 lies in a member that is to be refused"
 HARMLESS = "A zebra has stripes."
 PUBLIC = "93.184.216.34"
 _SECONDS = 60  # that one case may take, the start of the parsers' child included
-Read = Callable[[Path, str], Reading]
+Read = Callable[[Path, str], FileReading]
 Make = Callable[["Place"], Path | None]  # gives the path to ingest; the folder when None
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.store.ingesting import fetch as fetching
-from disputatio.store.ingesting.documents import Document, Reading
+from disputatio.store.ingesting.documents import Document, FileReading
 from disputatio.store.ingesting.readers import open_reader
 from tests.store import hostile_inputs as hostile
 
@@ -36,9 +36,9 @@ def test_no_hostile_path_gets_through(tmp_path: Path) -> None:
 
 # --- that the check itself can fail -------------------------------------------------------------------
 def test_a_reader_that_follows_what_it_is_given_is_found_out(tmp_path: Path) -> None:
-    def careless(path: Path, folder: str) -> Reading:
+    def careless(path: Path, folder: str) -> FileReading:
         secret = path.parent.parent / "outside" / "secret.txt"
-        return Reading(path=str(path), documents=(Document(text=secret.read_text(), path=str(path)),))
+        return FileReading(path=str(path), documents=(Document(text=secret.read_text(), path=str(path)),))
 
     def make(at: object) -> None:
         folder: Path = at.folder  # type: ignore[attr-defined]

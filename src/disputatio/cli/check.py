@@ -66,7 +66,7 @@ def check(
     """
     from disputatio.api.checking import check as find
     from disputatio.cli.opening import open_named
-    from disputatio.cli.screen import Meter
+    from disputatio.cli.screen import ProgressBar
     from disputatio.contradictions.baseline import baseline_text
     from disputatio.store.ingesting.options import ReadOptions, read_columns
 
@@ -74,7 +74,7 @@ def check(
         raise InputError("check: name files or folders, or an index with --index, and not both")
     if as_json and sarif:
         raise InputError("--json and --sarif both go to stdout: choose one")
-    with Meter("reading") as meter:
+    with ProgressBar("reading") as meter:
         found = find(
             list(paths or []) if index is None else open_named(index),
             severity=severity.value,

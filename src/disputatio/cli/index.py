@@ -282,14 +282,14 @@ def reembed(
 
     Searches see all old vectors until all new ones are there.
     """
-    from disputatio.cli.screen import Meter, write
+    from disputatio.cli.screen import ProgressBar, write
     from disputatio.parts import open_embedder
     from disputatio.rendering.wording import count
     from disputatio.store.opening import require_folder
     from disputatio.store.trust import trust as trust_index
 
     opened = require_folder(open_one(index), "give new vectors")
-    with Meter("embedding") as meter:
+    with ProgressBar("embedding") as meter:
         part = open_embedder(embedder, pull=True)
         opened.reembed(part, progress=lambda done, total: meter.update(done, total, "embedding"))
     figures = opened.info()

@@ -183,9 +183,9 @@ class Cluster(NamedTuple):
 def _ingest(
     opened: Index, files: list[str], addresses: list[str], options: ReadOptions, cluster: Cluster | None
 ) -> IngestSummary:
-    from disputatio.cli.screen import Meter
+    from disputatio.cli.screen import ProgressBar
 
-    with Meter("reading") as meter:
+    with ProgressBar("reading") as meter:
 
         def show_progress(done: int, total: int, passages: int = 0) -> None:
             meter.update(done, total, f"reading, {passages:,} passages" if passages else "reading")
@@ -224,10 +224,10 @@ def _ingest(
 
 def _fetch(opened: Index, addresses: list[str], options: ReadOptions) -> IngestSummary:
     """Fetch addresses and add each document to the index as it comes."""
-    from disputatio.cli.screen import Meter
+    from disputatio.cli.screen import ProgressBar
     from disputatio.store.ingesting.ingest_urls import ingest_urls
 
-    with Meter("fetching") as meter:
+    with ProgressBar("fetching") as meter:
         return ingest_urls(
             opened,
             addresses,

@@ -48,10 +48,10 @@ def list_command(as_json: Json = False) -> None:
 @app.command("pull")
 def pull_command(name: _Name, as_json: Json = False) -> None:
     """Fetch a model, verify it, and print where it is; can be interrupted and resumed."""
-    from disputatio.cli.screen import Meter
+    from disputatio.cli.screen import ProgressBar
     from disputatio.llm import catalogue
 
-    with Meter(f"fetching {name}", in_bytes=True) as meter:
+    with ProgressBar(f"fetching {name}", in_bytes=True) as meter:
         path = catalogue.pull(name, meter.update)
     _show_path(name, path, as_json=as_json)
 

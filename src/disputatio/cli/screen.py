@@ -182,7 +182,7 @@ def _without_trailing_blanks(text: str) -> str:
     return "\n".join(line.rstrip(" ") for line in text.split("\n"))
 
 
-class Meter:
+class ProgressBar:
     """A bar on stderr for something of known size; silent where stderr is no terminal."""
 
     def __init__(self, what: str, *, in_bytes: bool = False) -> None:
@@ -199,7 +199,7 @@ class Meter:
         self._what = what
         self._task: TaskID | None = None
 
-    def __enter__(self) -> Meter:
+    def __enter__(self) -> ProgressBar:
         self._progress.start()
         return self
 

@@ -83,7 +83,7 @@ def calibrate(
     from disputatio.calibration.calibrate import Listener
     from disputatio.calibration.calibrate import calibrate as calibrate_index
     from disputatio.cli.opening import open_for_search
-    from disputatio.cli.screen import Meter, Waiting
+    from disputatio.cli.screen import ProgressBar, Waiting
     from disputatio.config import read_settings
     from disputatio.parts import build_kit
     from disputatio.store.addresses import require_one
@@ -102,7 +102,7 @@ def calibrate(
     with Waiting() as waiting:
         opened = open_for_search(settings, waiting)
         kit = build_kit(settings, say=waiting.say, progress=waiting.show_download)
-    with Meter("asking") as meter:
+    with ProgressBar("asking") as meter:
 
         def progress(done: int, total: int, left: float | None) -> None:
             to_go = f", {_minutes(left)} to go" if left else ""

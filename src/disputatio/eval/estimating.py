@@ -39,7 +39,7 @@ _SETTINGS = ("tau", "f_align", "per_source", "max_tokens", "reader")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimates:
+class EstimatedSources:
     """The sources as a strategy with these settings knows them; empty where nothing was estimated."""
 
     by_settings: Mapping[str, Mapping[str, Source]]
@@ -80,7 +80,7 @@ def estimate_sources(
     workers: int = 1,
     folder: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
-) -> Estimates:
+) -> EstimatedSources:
     """Return the estimates that the entrants want, each from the answers under its own settings.
 
     `folder` keeps them: an evaluation that goes on asks nothing again. Raises `LLMError`.
@@ -91,7 +91,7 @@ def estimate_sources(
         if needs_estimates(entrant.strategy, entrant.options)
     }
     if not wanting or not examples:
-        return Estimates(by_settings={}, about={})
+        return EstimatedSources(by_settings={}, about={})
     by_settings: dict[str, Mapping[str, Source]] = {}
     spent = {"calls": 0, "tokens": 0}
     for key, entrant in wanting.items():
@@ -112,7 +112,7 @@ def estimate_sources(
         },
         **spent,
     }
-    return Estimates(by_settings=by_settings, about=about)
+    return EstimatedSources(by_settings=by_settings, about=about)
 
 
 def _estimate(

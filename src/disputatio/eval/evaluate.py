@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 from disputatio.config import Say, Settings, read_settings
 from disputatio.errors import InputError
 from disputatio.eval.data.datasets import Identity, as_dataset, check, identify, load, row_numbers
-from disputatio.eval.estimating import Estimates, Estimator, estimate_sources, split
+from disputatio.eval.estimating import EstimatedSources, Estimator, estimate_sources, split
 from disputatio.eval.judge import ROLE, signature
 from disputatio.eval.release_judge import signature as release_signature
 from disputatio.eval.results import Results, read_results
@@ -256,10 +256,10 @@ class _Evaluation:
             index="" if self.retriever is None else describe_retriever(self.retriever),
         )
 
-    def _estimates(self) -> Estimates:
+    def _estimates(self) -> EstimatedSources:
         plan = self.plan
         if plan.index is not None:
-            return Estimates(by_settings={}, about={})
+            return EstimatedSources(by_settings={}, about={})
         return estimate_sources(
             self.chosen,
             self.estimating,
@@ -270,7 +270,7 @@ class _Evaluation:
             say=self.say,
         )
 
-    def _asking_here(self, known: Estimates) -> dict[str, Any]:
+    def _asking_here(self, known: EstimatedSources) -> dict[str, Any]:
         ask = ask_with(
             self.kit,
             verify=self.plan.verify,
@@ -284,7 +284,7 @@ class _Evaluation:
             "prepare": None if self.settings.replay else lambda: load_models(self.plain),
         }
 
-    def _asking_workers(self, known: Estimates, held: ExitStack) -> dict[str, Any]:
+    def _asking_workers(self, known: EstimatedSources, held: ExitStack) -> dict[str, Any]:
         plan = self.plan
         recipe = Recipe(
             settings=self.settings,

@@ -1,7 +1,7 @@
 """Evidence of copying in false values that two sources share: how common they are, and how it adds up.
 
 The formulas of `copy_detection`, which says how they differ from the paper. They are the same whether all
-pairs of sources are compared or only candidates (`copy_candidates`).
+pairs of sources are compared or only candidates (`copy_detection`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class UnitMeaning:
     """One thing that a unit can mean: so many of the base unit of a dimension."""
 
     dimension: str
@@ -169,23 +169,23 @@ SIGNS = "$€£¥₹₩₽₺₪₴₫฿₦₱¢"
 _BEFORE = ("US$", "CA$", "C$", "AU$", "A$", "NZ$", "HK$", "S$", "R$", *SIGNS, "Rs.", "Rs", "RMB")
 
 
-def _tables() -> tuple[dict[str, tuple[Reading, ...]], dict[str, str]]:
-    readings: dict[str, tuple[Reading, ...]] = {
-        ORDINAL: (Reading(ORDINAL),),
-        VERSION: (Reading(VERSION),),
-        "angle": (Reading("angle"),),
+def _tables() -> tuple[dict[str, tuple[UnitMeaning, ...]], dict[str, str]]:
+    readings: dict[str, tuple[UnitMeaning, ...]] = {
+        ORDINAL: (UnitMeaning(ORDINAL),),
+        VERSION: (UnitMeaning(VERSION),),
+        "angle": (UnitMeaning("angle"),),
     }
     names: dict[str, str] = {}
     for symbol, dimension, factor, aliases in _MEASURES:
-        readings[symbol] = (Reading(dimension, _fraction(factor)),)
+        readings[symbol] = (UnitMeaning(dimension, _fraction(factor)),)
         names |= dict.fromkeys([symbol, *_split(aliases)], symbol)
     for code, aliases in _CURRENCIES:
-        readings[code] = (Reading(code),)
+        readings[code] = (UnitMeaning(code),)
         names |= dict.fromkeys([code, *_split(aliases)], code)
     for symbol, meanings, factor, aliases in _SHARED:
         several = meanings.split("," if "," in meanings else " ")
         readings[symbol] = tuple(
-            Reading(reading.dimension, reading.factor * _fraction(factor))
+            UnitMeaning(reading.dimension, reading.factor * _fraction(factor))
             for name in several
             for reading in readings[name]
         )

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import IngestError
-from disputatio.store.ingesting.documents import Document, Reading
+from disputatio.store.ingesting.documents import Document, FileReading
 from disputatio.store.ingesting.fetch import fetch, read_url
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.source import with_source
@@ -389,7 +389,7 @@ def test_an_unknown_certificate_is_refused(served: Web, certificate: Path) -> No
 
 
 # --- as documents -------------------------------------------------------------------------------------
-def _read(served: Web, url: str = "http://www.x.example/p") -> Reading:
+def _read(served: Web, url: str = "http://www.x.example/p") -> FileReading:
     with open_reader() as read:
         return read_url(url, read, **served.seams)
 
@@ -483,10 +483,10 @@ def test_what_was_fetched_does_not_stay_on_disk(
     _put(served, "/p", page(b"text", "text/plain"))
     files: list[Path] = []
 
-    def read(path: Path, folder: str) -> Reading:
+    def read(path: Path, folder: str) -> FileReading:
         files.append(path)
         assert path.is_relative_to(tmp_path)
-        return Reading(path=str(path), documents=(Document(text="text", path=str(path)),))
+        return FileReading(path=str(path), documents=(Document(text="text", path=str(path)),))
 
     reading = read_url("http://x.example/p", read, **served.seams)
     assert [one.path for one in reading.documents] == ["http://x.example/p"]

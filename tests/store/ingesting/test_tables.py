@@ -15,7 +15,7 @@ import xlsxwriter
 
 from disputatio.errors import IngestError, InputError
 from disputatio.store.folder_index import FolderIndex
-from disputatio.store.ingesting.documents import Document, Reading
+from disputatio.store.ingesting.documents import Document, FileReading
 from disputatio.store.ingesting.options import ReadOptions, read_columns
 from disputatio.store.ingesting.readers import open_reader
 from tests.store import files
@@ -24,7 +24,7 @@ _COLUMNS = {"text": "content", "title": "name", "date": "opened", "source": "fro
 _ROW = {"name": "Severin", "content": "It was opened.", "opened": "1931", "from": "city", "length": "300"}
 
 
-def _read(path: Path, columns: Mapping[str, str] | None = None) -> Reading:
+def _read(path: Path, columns: Mapping[str, str] | None = None) -> FileReading:
     with open_reader(ReadOptions(columns=columns or {})) as read:
         return read(path, "")
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from disputatio.store.ingesting.documents import Reading
+from disputatio.store.ingesting.documents import FileReading
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.visibility.pdf_page import Follower
 from disputatio.store.ingesting.visibility.selectors import TooMuch
@@ -80,7 +80,7 @@ _OPERATORS = (
 
 
 @pytest.fixture(scope="module")
-def read() -> Iterator[Callable[[Path, str], Reading]]:
+def read() -> Iterator[Callable[[Path, str], FileReading]]:
     with open_reader() as reader:
         yield reader
 
@@ -88,7 +88,7 @@ def read() -> Iterator[Callable[[Path, str], Reading]]:
 @pytest.mark.long
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case.name)
 def test_a_trick_is_found_or_a_stated_limit_and_a_plain_look_is_read(
-    case: hidden_cases.Case, read: Callable[[Path, str], Reading], tmp_path: Path
+    case: hidden_cases.Case, read: Callable[[Path, str], FileReading], tmp_path: Path
 ) -> None:
     path = tmp_path / f"a.{case.suffix}"
     path.write_bytes(case.data)

@@ -20,7 +20,7 @@ KINDS = ("one_better", "other_better", "level", "unscored")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class ComparedRun:
     """One strategy's part of an evaluation: the folder, the label, and what the journal says."""
 
     folder: Path
@@ -33,7 +33,7 @@ class Side:
         return {entry.record.example: entry for entry in self.journal.entries if entry.entrant == self.label}
 
 
-def sides(folders: Sequence[Path], strategies: str | None) -> tuple[Side, Side]:
+def sides(folders: Sequence[Path], strategies: str | None) -> tuple[ComparedRun, ComparedRun]:
     """Return the two that are to be compared: of one folder or of two, by `strategies` "X,Y" where it has
     several.
 
@@ -69,13 +69,13 @@ def sides(folders: Sequence[Path], strategies: str | None) -> tuple[Side, Side]:
         if name not in known:
             raise InputError(f"{folder}: no strategy {name}; it has {_listed(known)}")
     first, second = (
-        Side(folder=folder, label=name, journal=journal)
+        ComparedRun(folder=folder, label=name, journal=journal)
         for folder, name, journal in zip(folders, named, journals, strict=True)
     )
     return first, second
 
 
-def compare(first: Side, second: Side, *, metric: str | None = None) -> dict[str, Any]:
+def compare(first: ComparedRun, second: ComparedRun, *, metric: str | None = None) -> dict[str, Any]:
     """Compare two sides question by question, as JSON values.
 
     Questions are the same when their ids are: a hash of the row. Raises `InputError` where there is none.
@@ -135,7 +135,7 @@ def _question(answers: Sequence[Mapping[str, Any]], key: str) -> str:
     return next((str(side_answers[key]["question"]) for side_answers in answers if key in side_answers), "")
 
 
-def _side_answer(side: Side, entry: Entry, answer: Mapping[str, Any] | None) -> dict[str, Any]:
+def _side_answer(side: ComparedRun, entry: Entry, answer: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the answer of one strategy to a question, with its positions and its trace."""
     record, fields = entry.record, answer or {}
     return {
@@ -163,7 +163,7 @@ def _side_answer(side: Side, entry: Entry, answer: Mapping[str, Any] | None) -> 
     }
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: ComparedRun) -> dict[str, Any]:
     entrant = next(entrant for entrant in side.journal.entrants if entrant.label == side.label)
     manifest = side.journal.manifest
     return {
@@ -178,7 +178,7 @@ def _side(side: Side) -> dict[str, Any]:
     }
 
 
-def _unlike(first: Side, second: Side) -> list[str]:
+def _unlike(first: ComparedRun, second: ComparedRun) -> list[str]:
     """Return the settings in which the two differ, beside who they are."""
     first_settings, second_settings = _side(first), _side(second)
     differences = [

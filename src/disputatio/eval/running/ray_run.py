@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from disputatio.api.ray_asking import open_questions
 from disputatio.config import Settings
-from disputatio.eval.estimating import Estimates
+from disputatio.eval.estimating import EstimatedSources
 from disputatio.eval.judge import judge_with
 from disputatio.eval.release_judge import release_judge_with
 from disputatio.eval.running.preparing import (
@@ -50,7 +50,7 @@ class Recipe:
     verify: bool = False
     judge: str = ""  # the rubric, where answers are graded
     functions: Mapping[str, Strategy] = field(default_factory=dict)
-    known: Estimates | None = None
+    known: EstimatedSources | None = None
 
 
 class _Question(NamedTuple):

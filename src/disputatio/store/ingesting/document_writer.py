@@ -9,7 +9,7 @@ from typing import Protocol
 from disputatio.store.ingesting.description import Description
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.fingerprint import Fingerprint
-from disputatio.store.ingesting.prepare import Prepared, prepare_item
+from disputatio.store.ingesting.prepare import PreparedDocument, prepare_item
 from disputatio.types import Passage
 
 Statements = Callable[[str, str, int, str], Iterable[Description]]
@@ -26,7 +26,7 @@ class DocumentWriter(Protocol):
     counts: Counter[str]
     fingerprints: dict[str, Fingerprint]
 
-    def put(self, file: str, prepared: Iterable[Prepared]) -> int:
+    def put(self, file: str, prepared: Iterable[PreparedDocument]) -> int:
         """Make the documents all that is kept of a file, and say how many they are."""
 
     def keep(self, print_of: Fingerprint) -> None:

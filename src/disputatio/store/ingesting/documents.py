@@ -51,7 +51,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class FileReading:
     """The result of reading one file: the good documents, and the rows that were refused.
 
     `documents` is a tuple for a small file and an iterator for a large one, to be gone through once

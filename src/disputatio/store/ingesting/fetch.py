@@ -38,7 +38,7 @@ from disputatio.store.ingesting.addresses import (
     same_site,
     shown,
 )
-from disputatio.store.ingesting.documents import Document, Reading
+from disputatio.store.ingesting.documents import Document, FileReading
 from disputatio.store.ingesting.parsers import content_types, suffixes
 from disputatio.store.ingesting.wire import (
     DEFAULT_LIMITS,
@@ -120,7 +120,7 @@ def fetch(
 
 def read_url(
     url: str,
-    read: Callable[[Path, str], Reading],
+    read: Callable[[Path, str], FileReading],
     *,
     allow_private: bool = False,
     ports: Collection[int] = PORTS,
@@ -128,7 +128,7 @@ def read_url(
     resolve: Resolve | None = None,
     connect: Connect | None = None,
     tls: ssl.SSLContext | None = None,
-) -> Reading:
+) -> FileReading:
     """Return the documents that a URL gives, read as a file of its kind by `read` (of `open_reader`).
 
     Where a document lies and what it is known by (`path`) is the URL that was asked for, so that a
@@ -160,7 +160,7 @@ def read_url(
         except IngestError as error:
             raise _renamed(error, file, fetched.asked) from error
     refused = tuple(_renamed(error, file, fetched.asked) for error in reading.refused)
-    return Reading(path=fetched.asked, documents=tuple(documents), refused=refused)
+    return FileReading(path=fetched.asked, documents=tuple(documents), refused=refused)
 
 
 def _attributed(document: Document, fetched: Fetched, file: str) -> Document:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from disputatio.errors import IngestError
 from disputatio.store.ingesting.document_writer import DocumentWriter
-from disputatio.store.ingesting.documents import Document, Reading
+from disputatio.store.ingesting.documents import Document, FileReading
 from disputatio.store.ingesting.files import shown
 from disputatio.store.ingesting.fingerprint import Look, kept, look
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
-from disputatio.store.ingesting.prepare import Prepared, prepare
+from disputatio.store.ingesting.prepare import PreparedDocument, prepare
 from disputatio.store.ingesting.readers import find_files, open_reader, with_source
 from disputatio.store.ingesting.source import STDIN, unverified
 
@@ -60,12 +60,14 @@ class Run:
     done: int = 0
     total: int = 0
 
-    def note(self, reading: Reading) -> None:
+    def note(self, reading: FileReading) -> None:
         """Take up what was refused and left out of a file, once its documents have been gone through."""
         self.refused += reading.refused
         self.left_out.update(reading.left_out)
 
-    def prepared(self, documents: Iterable[Document], file: str, source_by: str | None) -> Iterator[Prepared]:
+    def prepared(
+        self, documents: Iterable[Document], file: str, source_by: str | None
+    ) -> Iterator[PreparedDocument]:
         """Yield the documents of a file made ready; those without a source are refused."""
         for document in documents:
             try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from disputatio.errors import IngestError, InputError
 from disputatio.store.ingesting.addresses import PORTS
 from disputatio.store.ingesting.description import NO_DESCRIPTIONS
-from disputatio.store.ingesting.documents import Document, Reading
+from disputatio.store.ingesting.documents import Document, FileReading
 from disputatio.store.ingesting.fetch import read_url
 from disputatio.store.ingesting.ingest import IngestSummary, Run, summary_of
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, check_options
@@ -78,7 +78,7 @@ def ingest_urls(
     return summary_of(counts, start, run)
 
 
-def _held(reading: Reading, run: Run) -> tuple[str, Sequence[Document]]:
+def _held(reading: FileReading, run: Run) -> tuple[str, Sequence[Document]]:
     documents = tuple(reading.documents)
     run.note(reading)
     return reading.path, documents

@@ -27,7 +27,7 @@ _LONGEST_HEADING = 300  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedDocument:
     """A document with its id, and the passages that its text is divided into.
 
     `file` says what it replaces: all that the index holds under that name; empty, nothing. It is the
@@ -43,7 +43,7 @@ class Prepared:
     vectors: NDArray[np.float32] | None = None
 
 
-def prepare(document: Document, *, file: str | None = None, passage_id: str = "") -> Prepared:
+def prepare(document: Document, *, file: str | None = None, passage_id: str = "") -> PreparedDocument:
     """Return a document's identity and passages; `passage_id` names its passage where it has only one.
 
     `file` is the full path of the file that it is of, by default its own path.
@@ -65,7 +65,7 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
         named = passage_id if len(spans) == 1 else ""
         name = named or content_id("p", identity, f"{start}:{end}")
         passages.append(passage_at(identified, name, start, end))
-    return Prepared(
+    return PreparedDocument(
         document=identified,
         passages=tuple(passages),
         file=document.path if file is None else file,
@@ -104,7 +104,7 @@ def passage_at(document: Document, passage_id: str, start: int, end: int) -> Pas
     )
 
 
-def prepare_item(item: Document | Passage, number: int = 1) -> Prepared:
+def prepare_item(item: Document | Passage, number: int = 1) -> PreparedDocument:
     """Return a document or passage that the caller holds, ready for the index.
 
     A passage keeps its id where it has one and is short enough not to be divided. Raises
@@ -159,7 +159,7 @@ def identity_of(document: Document, metadata: str, passage_id: str = "") -> str:
     return content_id("d", *about, metadata, passage_id, document.text)
 
 
-def metadata_of(passage: Passage, prepared: Prepared) -> str:
+def metadata_of(passage: Passage, prepared: PreparedDocument) -> str:
     """Return a passage's metadata as JSON: its document's, but for a document of pages."""
     shared = passage.metadata is prepared.document.metadata
     return prepared.metadata if shared else stored_metadata(passage)

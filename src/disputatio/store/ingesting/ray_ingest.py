@@ -29,7 +29,7 @@ from disputatio.store.ingesting.files import shown
 from disputatio.store.ingesting.fingerprint import look
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, file_key, find_all, summary_of
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, check_options, settings_of
-from disputatio.store.ingesting.prepare import Prepared
+from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.ingesting.ray_worker import DOCUMENT, Blocks, Read
 from disputatio.store.ingesting.source import STDIN
 from disputatio.store.ingesting.stating import stating_of
@@ -175,7 +175,7 @@ def _put(
         report()
 
 
-def _documents(rows: Iterator[RowVectors], file: str, run: Run, end: list[Any]) -> Iterator[Prepared]:
+def _documents(rows: Iterator[RowVectors], file: str, run: Run, end: list[Any]) -> Iterator[PreparedDocument]:
     """Yield the documents of one file; raises `IngestError` where the worker could not read on."""
     for row, vectors in rows:
         if row.kind == ray_worker.DOCUMENT:

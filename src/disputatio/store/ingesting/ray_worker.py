@@ -22,7 +22,7 @@ from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.fingerprint import Fingerprint, kept, look
 from disputatio.store.ingesting.ingest import Run, file_key
 from disputatio.store.ingesting.options import ReadOptions, settings_of
-from disputatio.store.ingesting.prepare import Prepared, passage_at
+from disputatio.store.ingesting.prepare import PreparedDocument, passage_at
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.statements import with_relations
 from disputatio.store.segments.terms import searched_text
@@ -85,7 +85,7 @@ def rows_of(block: pa.Table) -> Iterator[Row]:
     yield from (Row(**row) for row in block.to_pylist())
 
 
-def row_of(number: int, prepared: Prepared) -> Row:
+def row_of(number: int, prepared: PreparedDocument) -> Row:
     """Return a document as it travels: its passages as spans of its text."""
     return Row(
         number=number,
@@ -99,14 +99,16 @@ def row_of(number: int, prepared: Prepared) -> Row:
     )
 
 
-def prepared_of(row: Row, file: str, vectors: NDArray[np.float32] | None = None) -> Prepared:
+def prepared_of(row: Row, file: str, vectors: NDArray[np.float32] | None = None) -> PreparedDocument:
     """Return the document of a row, as `prepare` made it, with the vectors of its passages where they are
     given.
     """
     document = Document(**with_relations(json.loads(row.body)))
     spans = zip(row.ids, row.starts, row.ends, strict=True)
     passages = tuple(passage_at(document, name, start, end) for name, start, end in spans)
-    return Prepared(document=document, passages=passages, file=file, metadata=row.metadata, vectors=vectors)
+    return PreparedDocument(
+        document=document, passages=passages, file=file, metadata=row.metadata, vectors=vectors
+    )
 
 
 def texts_of(block: pa.Table) -> list[str]:

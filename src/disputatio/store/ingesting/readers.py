@@ -22,7 +22,7 @@ from typing import BinaryIO, cast
 from disputatio.errors import IngestError
 from disputatio.store.ingesting.documents import (
     Document,
-    Reading,
+    FileReading,
     Refusals,
     document_of,
     page_of,
@@ -49,7 +49,7 @@ from disputatio.store.ingesting.sandbox import MEGABYTES, SECONDS, Sandbox
 from disputatio.store.ingesting.source import STDIN, check_source_by, domain, with_source
 
 __all__ = [
-    "Document", "Reading", "check_source_by", "clean", "domain", "find_files", "open_reader", "page_of",
+    "Document", "FileReading", "check_source_by", "clean", "domain", "find_files", "open_reader", "page_of",
     "passage_metadata", "place", "read_all", "shown", "with_source",
 ]  # fmt: skip
 
@@ -66,8 +66,8 @@ def open_reader(
     seconds: float = SECONDS,
     megabytes: int = MEGABYTES,
     stdin: BinaryIO | None = None,
-) -> Iterator[Callable[[Path, str], Reading]]:
-    """Give a function that reads one file, `(path, top folder) -> Reading`, for as long as it is open.
+) -> Iterator[Callable[[Path, str], FileReading]]:
+    """Give a function that reads one file, `(path, top folder) -> FileReading`, for as long as it is open.
 
     `options` say which columns of tables mean what, and which members of archives are left out. The path
     `-` is standard input, or `stdin`: rows where its first line is a JSON object, else one text.
@@ -77,7 +77,7 @@ def open_reader(
     """
     with Sandbox(seconds=seconds, megabytes=megabytes, columns=options.columns) as sandbox:
 
-        def read(path: Path, folder: str = "") -> Reading:
+        def read(path: Path, folder: str = "") -> FileReading:
             name = shown(path)
             task = _Task(name, sandbox, options)
             if str(path) == STDIN:
@@ -99,7 +99,7 @@ class _Task:
         self.left_out: Counter[str] = Counter()
 
 
-def _reading(documents: Iterator[Document], task: _Task) -> Reading:
+def _reading(documents: Iterator[Document], task: _Task) -> FileReading:
     """Return a small file's documents at once, a large one's as they come."""
     name, refused = task.name, task.refused
     head: list[Document] = []
@@ -109,10 +109,10 @@ def _reading(documents: Iterator[Document], task: _Task) -> Reading:
         size += len(document.text)
         if len(head) >= _AT_ONCE or size > _AT_ONCE_CHARACTERS:
             whole = itertools.chain(head, documents)
-            return Reading(path=name, documents=whole, refused=refused, left_out=task.left_out)
+            return FileReading(path=name, documents=whole, refused=refused, left_out=task.left_out)
     if not head and len(refused) < 2 and not task.left_out:
         raise refused[0] if refused else IngestError(name, "has no rows")
-    return Reading(path=name, documents=tuple(head), refused=tuple(refused), left_out=task.left_out)
+    return FileReading(path=name, documents=tuple(head), refused=tuple(refused), left_out=task.left_out)
 
 
 def _placed(documents: Iterator[Document], folder: str, refused: Refusals) -> Iterator[Document]:

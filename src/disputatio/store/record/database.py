@@ -24,7 +24,7 @@ from disputatio import platforms
 from disputatio.databases import is_full
 from disputatio.errors import IndexVersion, StoreError
 from disputatio.store.ingesting.fingerprint import Fingerprint
-from disputatio.store.ingesting.prepare import Prepared
+from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.ingesting.statements import read_metadata
 from disputatio.store.record.layout import refuse_link
 from disputatio.store.record.manifest import (
@@ -257,7 +257,7 @@ class Record:
     # --- writing --------------------------------------------------------------------------------------
     def add(
         self,
-        documents: Sequence[Prepared],
+        documents: Sequence[PreparedDocument],
         passages: Sequence[Passage],
         metadata: Sequence[str],
         vectors: NDArray[np.float32] | None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from disputatio.errors import InputError
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.fingerprint import Fingerprint, look
-from disputatio.store.ingesting.prepare import Prepared, passage_at
+from disputatio.store.ingesting.prepare import PreparedDocument, passage_at
 from disputatio.store.ingesting.statements import read_metadata
 from disputatio.store.record.database import Record
 from disputatio.store.record.opened import document_of
@@ -51,7 +51,8 @@ def put_back(writer: Writer, taken: Mapping[str, Any]) -> None:
         document = Document(**fields, text=taken["text"], path=path, row=row, id=taken["id"])
         passages = tuple(passage_at(document, name, start, end) for name, start, end in taken["passages"])
         writer.put_back(
-            file, Prepared(document=document, passages=passages, file=file, metadata=about["metadata"])
+            file,
+            PreparedDocument(document=document, passages=passages, file=file, metadata=about["metadata"]),
         )
     for known in (Fingerprint(**each) for each in taken["prints"]):
         if look(Path(known.path), known.settings, known).unchanged:

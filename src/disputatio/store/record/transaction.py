@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from disputatio.store.ingesting.fingerprint import Fingerprint
-    from disputatio.store.ingesting.prepare import Prepared
+    from disputatio.store.ingesting.prepare import PreparedDocument
     from disputatio.store.segments.segment import Segment
     from disputatio.types import Passage
 
@@ -100,7 +100,7 @@ class Transaction:
     # --- new rows -----------------------------------------------------------------------------------
     def add(
         self,
-        documents: Sequence[Prepared],
+        documents: Sequence[PreparedDocument],
         passages: Sequence[Passage],
         metadata: Sequence[str],
         vectors: NDArray[np.float32] | None,

@@ -14,7 +14,7 @@ from disputatio.errors import InputError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.description import Description
 from disputatio.store.ingesting.document_writer import Statements
-from disputatio.store.ingesting.prepare import Prepared, metadata_of
+from disputatio.store.ingesting.prepare import PreparedDocument, metadata_of
 from disputatio.store.record.manifest import reported, writing
 from disputatio.store.record.overlay import add_descriptions, restate
 from disputatio.store.segments.terms import searched_text
@@ -54,7 +54,7 @@ class Writer:
         self._held = contextlib.ExitStack()
         self.counts: Counter[str] = Counter()
         self.fingerprints: dict[str, Fingerprint] = {}
-        self._documents: list[Prepared] = []
+        self._documents: list[PreparedDocument] = []
         self._passages: list[Passage] = []
         self._metadata: list[str] = []
         self._vectors: list[NDArray[np.float32] | None] = []
@@ -96,7 +96,7 @@ class Writer:
         """Return whether the passages of a document, by its id, are in the index or in the queue."""
         return self._holders[document] > 0
 
-    def put(self, file: str, prepared: Iterable[Prepared]) -> int:
+    def put(self, file: str, prepared: Iterable[PreparedDocument]) -> int:
         """Make the documents all that the index holds of `file`, and say how many they are.
 
         An empty name replaces nothing. When the iterable raises an `InputError`, the index holds
@@ -149,7 +149,7 @@ class Writer:
         self.counts["removed"] += len(entries)
         return len(entries)
 
-    def put_back(self, file: str, prepared: Prepared) -> None:
+    def put_back(self, file: str, prepared: PreparedDocument) -> None:
         """Add a document that was taken out of a file, beside all others of the file."""
         if prepared.document.id not in self._known(file):
             self._queue(file, prepared)
@@ -196,7 +196,7 @@ class Writer:
 
     # --- how it is done -----------------------------------------------------------------------------
     def _put_each(
-        self, file: str, prepared: Iterable[Prepared], old: dict[str, None], seen: dict[str, None]
+        self, file: str, prepared: Iterable[PreparedDocument], old: dict[str, None], seen: dict[str, None]
     ) -> tuple[int, int]:
         """Return how many documents were new, and how many were there."""
         fresh = same = 0
@@ -239,7 +239,7 @@ class Writer:
         self._holders[identity] -= 1
         return True
 
-    def _queue(self, file: str, prepared: Prepared) -> None:
+    def _queue(self, file: str, prepared: PreparedDocument) -> None:
         identity = prepared.document.id
         entry = (file, identity)
         there = self._holders[identity] > 0

@@ -11,7 +11,7 @@ from disputatio.errors import InputError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.description import NO_DESCRIPTIONS
 from disputatio.store.ingesting.document_writer import Statements
-from disputatio.store.ingesting.prepare import Prepared
+from disputatio.store.ingesting.prepare import PreparedDocument
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,10 +36,10 @@ class BatchedWriter(ABC):
         self._embedder, self._language, self._on_commit = embedder, language, on_commit
         self.counts: Counter[str] = Counter()
         self.fingerprints: dict[str, Fingerprint] = {}
-        self._waiting: dict[str, list[Prepared]] = {}  # by file
+        self._waiting: dict[str, list[PreparedDocument]] = {}  # by file
         self._passages = 0
 
-    def put(self, file: str, prepared: Iterable[Prepared]) -> int:
+    def put(self, file: str, prepared: Iterable[PreparedDocument]) -> int:
         """Replace the documents of `file` by these, and return how many they are.
 
         An empty name replaces nothing. Raises `InputError` of the iterable before anything changes.
@@ -78,7 +78,7 @@ class BatchedWriter(ABC):
             self._on_commit(self.counts["passages"])
 
     @abstractmethod
-    def _commit(self, waiting: dict[str, list[Prepared]]) -> Counter[str]:
+    def _commit(self, waiting: dict[str, list[PreparedDocument]]) -> Counter[str]:
         """Put in the queued documents, by file, and count."""
 
 

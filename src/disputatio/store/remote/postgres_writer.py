@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError
 from disputatio.protocols import Embedder
-from disputatio.store.ingesting.prepare import Prepared
+from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.ingesting.statements import stored_metadata
 from disputatio.store.remote.batched_writer import BatchedWriter, count_and_embed, count_changes
 from disputatio.store.remote.postgres_copy import numbers as copied
@@ -40,7 +40,7 @@ class PostgresWriter(BatchedWriter):
         super().__init__(embedder, language, on_commit)
         self._address, self._connection = address, connection
 
-    def _commit(self, waiting: dict[str, list[Prepared]]) -> Counter[str]:
+    def _commit(self, waiting: dict[str, list[PreparedDocument]]) -> Counter[str]:
         every = {each.document.id: each for documents in waiting.values() for each in documents}
         with reported(self._address, "reading"):
             known = self._find_documents(list(every))
@@ -69,7 +69,7 @@ class PostgresWriter(BatchedWriter):
         stored = self._connection.execute("SELECT id FROM documents WHERE id = ANY(%s)", (documents,))
         return {name for (name,) in stored}
 
-    def _put_file(self, file: str, documents: list[Prepared], counts: Counter[str]) -> set[str]:
+    def _put_file(self, file: str, documents: list[PreparedDocument], counts: Counter[str]) -> set[str]:
         """Delete and count the documents that the file no longer holds, and return their ids."""
         names = [each.document.id for each in documents]
         old = {
@@ -83,7 +83,7 @@ class PostgresWriter(BatchedWriter):
             )
         return gone
 
-    def _enter(self, waiting: dict[str, list[Prepared]]) -> None:
+    def _enter(self, waiting: dict[str, list[PreparedDocument]]) -> None:
         """Record the documents of each file."""
         entries = [(file, each.document) for file, documents in waiting.items() for each in documents]
         self._connection.execute(
@@ -140,7 +140,7 @@ class PostgresWriter(BatchedWriter):
         )
         return len(passages)
 
-    def _rows(self, documents: list[Prepared]) -> _Rows:
+    def _rows(self, documents: list[PreparedDocument]) -> _Rows:
         """Return the passages of documents with their terms and vectors."""
         passages = [passage for document in documents for passage in document.passages]
         return _Rows(documents, passages, *count_and_embed(passages, self._language, self._embedder))
@@ -151,7 +151,7 @@ class _Rows:
 
     def __init__(
         self,
-        documents: list[Prepared],
+        documents: list[PreparedDocument],
         passages: list[Passage],
         counted: Counted,
         vectors: NDArray[np.float32] | None,
@@ -177,7 +177,7 @@ class _Rows:
         self._terms, self._owners = terms[firsts], owners[firsts]
         self._frequencies = np.diff(np.r_[firsts, terms.size]).astype(np.int32)
 
-    def passage(self, number: int, at: int, prepared: Prepared) -> bytes:
+    def passage(self, number: int, at: int, prepared: PreparedDocument) -> bytes:
         """Return the row of a passage, by its number in the table."""
         passage = self._passages[at]
         day = first_day(passage.date)
@@ -275,7 +275,7 @@ def vector_text(vector: Any) -> str:
     return "[" + ",".join(map(str, vector.tolist() if hasattr(vector, "tolist") else vector)) + "]"
 
 
-def _document_row(prepared: Prepared) -> bytes:
+def _document_row(prepared: PreparedDocument) -> bytes:
     about = prepared.document
     fields = (about.id, about.title, about.url, about.date, about.date_origin, about.source, about.owner)
     return row(*map(text, (*fields, prepared.metadata, about.text)))

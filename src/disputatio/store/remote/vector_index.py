@@ -25,7 +25,7 @@ from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder
 from disputatio.store.contract import SourceCount
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.prepare import Prepared
+from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.options import K1, B
 from disputatio.store.remote import vector_rows as rows
 from disputatio.store.remote.batched_writer import BATCH, BatchedWriter, count_changes
@@ -55,7 +55,7 @@ from disputatio.store.remote.served_index import (
     reads_rows,
     stemming,
 )
-from disputatio.store.remote.vector_rows import ENTRY, Entry
+from disputatio.store.remote.vector_rows import ENTRY, DocumentEntry
 from disputatio.types import Hit, Passage
 
 FORMAT = 2  # 1 held passages alone
@@ -267,7 +267,7 @@ class VectorIndex(ServedIndex):
         kept_rows = self._engine.scan(PASSAGES, [fact("document", document)])
         return (rows.passage_in(kept.body) for kept in kept_rows)
 
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> list[DocumentEntry]:
         return entries_with(self._engine, [ENTRY])
 
     def _texts(self) -> Iterable[StoredRow]:
@@ -284,9 +284,9 @@ class VectorIndex(ServedIndex):
             for name, entries in self._by_source().items()
         ]
 
-    def _by_source(self) -> dict[str, dict[str, Entry]]:
+    def _by_source(self) -> dict[str, dict[str, DocumentEntry]]:
         """Return the documents of each source, one entry each."""
-        by_source: dict[str, dict[str, Entry]] = {}
+        by_source: dict[str, dict[str, DocumentEntry]] = {}
         for entry in self._entries():
             if entry.passages:
                 by_source.setdefault(entry.document.source, {})[entry.document.id] = entry
@@ -393,16 +393,16 @@ class VectorWriter(BatchedWriter):
         super().__init__(embedder, language, on_commit)
         self._engine, self._ready, self._is_ready = engine, ready, False
 
-    def put(self, file: str, prepared: Iterable[Prepared]) -> int:
+    def put(self, file: str, prepared: Iterable[PreparedDocument]) -> int:
         """Put the documents of a file; raises `IngestError` for one that the engine cannot store."""
         return super().put(file, self._check_each(prepared))
 
-    def _check_each(self, prepared: Iterable[Prepared]) -> Iterator[Prepared]:
+    def _check_each(self, prepared: Iterable[PreparedDocument]) -> Iterator[PreparedDocument]:
         for each in prepared:
             rows.check_sizes(each, self._engine.longest)
             yield each
 
-    def _commit(self, waiting: dict[str, list[Prepared]]) -> Counter[str]:
+    def _commit(self, waiting: dict[str, list[PreparedDocument]]) -> Counter[str]:
         every = {each.document.id: each for documents in waiting.values() for each in documents}
         exists = self._is_ready or self._engine.settings() is not None
         facts = [fact("file", file) for file in waiting if file]
@@ -410,7 +410,7 @@ class VectorWriter(BatchedWriter):
         entries = entries_with(self._engine, facts) if exists else []
         listed = {entry.document.id for entry in entries}
         counts: Counter[str] = Counter()
-        gone: list[Entry] = []
+        gone: list[DocumentEntry] = []
         for file, documents in waiting.items():
             old = {entry.document.id: entry for entry in entries if entry.file == file}
             names = [each.document.id for each in documents]
@@ -432,7 +432,7 @@ class VectorWriter(BatchedWriter):
         counts["passages"] += len(passages)
         return counts
 
-    def _check_free(self, new: list[Prepared], gone: Collection[str]) -> None:
+    def _check_free(self, new: list[PreparedDocument], gone: Collection[str]) -> None:
         """Raise `InputError` where a passage's id stands for one of a document that stays."""
         owners = {row_id(each.id): each for document in new for each in document.passages}
         taken: dict[str, str] = {}
@@ -445,7 +445,7 @@ class VectorWriter(BatchedWriter):
                 raise InputError(f"passage {taken[entry.document.id]}: the id stands for another passage")
 
 
-def entries_with(engine: Engine, facts: Collection[str]) -> list[Entry]:
+def entries_with(engine: Engine, facts: Collection[str]) -> list[DocumentEntry]:
     """Return the entries that have one of the facts."""
     entries = {
         kept.id: rows.entry_in(kept.id, kept.body)
@@ -474,7 +474,7 @@ def put(engine: Engine, table: Table, new: Iterable[Row]) -> None:
         engine.put(table, batch)
 
 
-def take_out(engine: Engine, gone: Collection[Entry]) -> None:
+def take_out(engine: Engine, gone: Collection[DocumentEntry]) -> None:
     """Delete entries, and the documents that no other entry names."""
     mine = {entry.id for entry in gone}
     names = sorted({entry.document.id for entry in gone})

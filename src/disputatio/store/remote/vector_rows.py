@@ -14,7 +14,7 @@ from typing import Any
 from disputatio.errors import IngestError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.documents import Document, place
-from disputatio.store.ingesting.prepare import Prepared, entry_of
+from disputatio.store.ingesting.prepare import PreparedDocument, entry_of
 from disputatio.store.ingesting.statements import with_relations
 from disputatio.store.remote.batched_writer import count_and_embed
 from disputatio.store.remote.engine import Row, StoredRow, row_id
@@ -30,7 +30,7 @@ _ESTIMATES = 100  # sources whose estimates are in a row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class DocumentEntry:
     """A document of a file; `passages` is the number and `mark` the hash of its passages in the tables."""
 
     id: str
@@ -40,7 +40,7 @@ class Entry:
     mark: int
 
 
-def entry_row(file: str, prepared: Prepared) -> Row:
+def entry_row(file: str, prepared: PreparedDocument) -> Row:
     """Return the row of a document of a file, which is found by the file and the folders above it."""
     document = prepared.document
     about = asdict(replace(document, text=""))
@@ -55,10 +55,10 @@ def entry_row(file: str, prepared: Prepared) -> Row:
     )
 
 
-def entry_in(row: str, body: str) -> Entry:
+def entry_in(row: str, body: str) -> DocumentEntry:
     """Parse the row of an entry."""
     about = json.loads(body)
-    return Entry(
+    return DocumentEntry(
         id=row,
         file=about["file"],
         document=check_texts(Document(**with_relations(about["document"]))),
@@ -88,7 +88,7 @@ def texts_in(bodies: Iterable[str]) -> dict[str, str]:
     return {name: "".join(text for _, text in sorted(found.items())) for name, found in pieces.items()}
 
 
-def passage_rows(prepared: Sequence[Prepared], embedder: Embedder | None, language: str) -> list[Row]:
+def passage_rows(prepared: Sequence[PreparedDocument], embedder: Embedder | None, language: str) -> list[Row]:
     """Return the passages of documents, with their terms and their vectors."""
     passages = [passage for each in prepared for passage in each.passages]
     if not passages:
@@ -155,7 +155,7 @@ def join_log(kept: Iterable[StoredRow]) -> list[str]:
     return ["".join(text for _, text in sorted(pieces[whose].items())) for whose in whole]
 
 
-def check_sizes(prepared: Prepared, longest: int) -> None:
+def check_sizes(prepared: PreparedDocument, longest: int) -> None:
     """Raise `IngestError` for a document that the engine cannot keep: too long fields, half a character."""
     document = prepared.document
     try:
@@ -170,7 +170,7 @@ def check_sizes(prepared: Prepared, longest: int) -> None:
         raise IngestError(place(document), reason)
 
 
-def _mark_of(prepared: Prepared) -> int:
+def _mark_of(prepared: PreparedDocument) -> int:
     mixed = 0
     for passage in prepared.passages:
         mixed ^= mark(passage)
