@@ -61,8 +61,8 @@ VAGUE = {"utils", "util", "helpers", "common", "base", "manager", "misc"}
 HEAVY = {
     "docx", "fastapi", "httpx", "httpx2", "huggingface_hub", "inspect_ai", "lance", "lancedb",
     "langchain_core", "llama_index", "lxml", "markdown_it", "mcp", "milvus_lite", "numba", "openai",
-    "openvino", "openvino_genai", "openvino_tokenizers", "pptx", "prometheus_client", "psycopg",
-    "pyarrow", "pymilvus", "pypdf", "python_calamine", "qdrant_client", "ray", "scipy",
+    "opentelemetry", "openvino", "openvino_genai", "openvino_tokenizers", "pptx", "prometheus_client",
+    "psycopg", "pyarrow", "pymilvus", "pypdf", "python_calamine", "qdrant_client", "ray", "scipy",
     "semantic_text_splitter", "starlette", "tld", "tokenizers", "torch", "trafilatura", "transformers",
     "uvicorn", "watchfiles",
 }  # fmt: skip

@@ -77,6 +77,7 @@ class Settings(BaseSettings):
     thinking: bool = Field(
         False, description="let a model of Ollama, vLLM or llama.cpp think before it replies"
     )
+    otel: bool = Field(False, description="send OpenTelemetry spans of each question to a collector")
     context_tokens: int = Field(32_768, ge=512, description="the embedded model's context")
     in_flight: int = Field(8, ge=1, le=1024, description="calls to an endpoint at a time")
     connect_seconds: float = Field(10, gt=0, le=86_400, description="to have a connection to an endpoint")

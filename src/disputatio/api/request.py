@@ -90,6 +90,7 @@ class Prepared:
     strict: bool
     min_confidence: float = 0.0
     each_source: bool = False
+    otel: bool = False
 
     @property
     def searched(self) -> Retriever | None:
@@ -99,6 +100,14 @@ class Prepared:
 
     def answer(self, question: str, trace: Trace, cancel: Cancel) -> Answer:
         """Return the answer to one question."""
+        if not self.otel:
+            return self._answer(question, trace, cancel)
+        from disputatio.api.spans import reporting
+
+        with reporting(_name(self.strategy), trace) as told:
+            return told(self._answer(question, trace, cancel))
+
+    def _answer(self, question: str, trace: Trace, cancel: Cancel) -> Answer:
         kit = replace(self.kit, cancel=cancel, today=today().isoformat())
         best = EachSource(kit.retriever, question) if self.each_source and kit.retriever else None
         answer = ask(
@@ -154,6 +163,7 @@ def prepare(
         strict=request.strict,
         min_confidence=least,
         each_source=request.each_source,
+        otel=settings.otel,
     )
 
 
