@@ -67,6 +67,8 @@ USES = {
     "ray": "ingest and questions on many machines",
     "psycopg": "an index in PostgreSQL",
     "milvus-lite": "an index in a file of Milvus Lite",
+    "opentelemetry-sdk": "spans of a question",
+    "opentelemetry-exporter-otlp-proto-http": "sends them to a collector",
     "pymilvus": "an index in Milvus",
     "inspect-ai": "strategies and data sets in Inspect",
     "langchain-core": "a part of LangChain",

@@ -48,7 +48,9 @@ def test_flags_come_before_the_environment_the_file_and_the_defaults(monkeypatch
 def test_a_file_that_merely_lies_there_sets_no_model_address_path_or_journal(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    value = {"role": '{judge = "none"}', "replay": "true", "thinking": "true", "otel": "true"}.get(name, '"none"')
+    value = {"role": '{judge = "none"}', "replay": "true", "thinking": "true", "otel": "true"}.get(
+        name, '"none"'
+    )
     Path(FILE).write_text(f"{name} = {value}\n")
     with pytest.raises(InputError, match=rf"may not set {name}: .*DISPUTATIO_CONFIG=disputatio\.toml"):
         read_settings()
