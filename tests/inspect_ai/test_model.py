@@ -227,9 +227,13 @@ def test_a_model_without_log_probabilities_says_so_by_a_typed_error(mock: Mock) 
         chosen(silent, prompts("q"), ["Yes", "No"])
     found = in_a_thread(silent, lambda one: one.capabilities())
     assert (found.logprobs, found.max_options, found.schema) == (False, 0, False)
-    refusing = mock(lambda messages, config: ValueError("logprobs are not supported"))
+
+    def refuse(messages: list[ChatMessage], config: GenerateConfig) -> str | Exception:
+        return ValueError("setting 7 is unknown") if config.logprobs else "Yes"
+
+    refusing = mock(refuse)
     with pytest.raises(NoLogprobs):
         chosen(refusing, prompts("q"), ["Yes", "No"])
-    failing = mock(lambda messages, config: ValueError("no such model"))
+    failing = mock(lambda messages, config: ValueError("no such model, nor its logprobs"))
     with pytest.raises(ValueError, match="no such model"):
         chosen(failing, prompts("q"), ["Yes", "No"])

@@ -394,14 +394,23 @@ def test_a_read_only_journal_refuses_to_be_written(file: Path) -> None:
         CachedLLM(Counting(), journal).complete([ask("a")], PLAIN)
 
 
-def test_an_altered_value_is_noticed_when_it_is_read(file: Path, journal: CallCache) -> None:
-    journalled = CachedLLM(Counting(), journal)
-    journalled.complete([ask("a")], PLAIN)
+@pytest.mark.parametrize("damage", ["replace(value, 'reply', 'reqly')", "x'00ff'", "CAST(x'00ff' AS TEXT)"])
+def test_a_call_that_was_altered_is_asked_again_and_a_replay_refuses_it(
+    file: Path, journal: CallCache, caplog: pytest.LogCaptureFixture, damage: str
+) -> None:
+    model = Counting()
+    journalled = CachedLLM(model, journal)
+    whole = journalled.complete([ask("a"), ask("b")], PLAIN)
     with sqlite3.connect(file) as db:
-        db.execute("UPDATE calls SET value = replace(value, 'reply', 'reqly')")
+        db.execute(f"UPDATE calls SET value = {damage} WHERE rowid = 1")
     db.close()
-    with pytest.raises(StoreError, match="damaged"):
-        journalled.complete([ask("a")], PLAIN)
+    with CallCache(file, readonly=True) as kept, pytest.raises(DamagedFile, match="damaged"):
+        CachedLLM(None, kept, replay=True).complete([ask("a")], PLAIN)
+    again = journalled.complete([ask("a"), ask("b")], PLAIN)
+    assert [reply.journalled for reply in again] == [False, True]
+    assert [reply.text for reply in again][1] == whole[1].text
+    assert "damaged at 1 calls: they are asked again" in caplog.text
+    assert all(reply.journalled for reply in journalled.complete([ask("a"), ask("b")], PLAIN))
 
 
 def test_a_full_disk_keeps_the_journal_whole_and_writes_no_half_batch(file: Path, journal: CallCache) -> None:
@@ -600,7 +609,7 @@ def test_a_damaged_row_is_one_line_and_a_fault_outside(file: Path, damage: str) 
         db.execute(damage.replace("DIGEST", f"'{digest}'"))
         db.commit()
     with (
-        CallCache(file) as journal,
+        CallCache(file, readonly=True) as journal,
         pytest.raises(DamagedFile, match=r"calls\.sqlite is damaged at") as caught,
     ):
         CachedLLM(None, journal, replay=True).complete([ask("a")], PLAIN)

@@ -110,16 +110,41 @@ class InspectModel:
         config = GenerateConfig(max_tokens=1, temperature=0.0, seed=0, logprobs=True, top_logprobs=_TOP)
         try:
             chosen = self._replies(prompts, config, lambda output: self._choice(output, options))
-        except Exception as error:  # each provider has errors of its own; all but this refusal are raised on
-            if not isinstance(error, LLMError) and "logprob" in str(error).casefold():
-                raise self._no_logprobs() from error
+        except LLMError:
             raise
+        except Exception as error:  # each provider has errors of its own for a setting that it lacks
+            if self._logprobs or not self._answers_without_logprobs(prompts[:1]):
+                raise
+            raise self._no_logprobs() from error
         self._logprobs = True
         return chosen
+
+    def _answers_without_logprobs(self, prompts: Sequence[Prompt]) -> bool:
+        """Ask the same without log-probabilities, which tells a refusal of them from any other fault."""
+        config = GenerateConfig(max_tokens=1, temperature=0.0, seed=0)
+        try:
+            self._outputs(prompts, config)
+        except Exception:  # noqa: BLE001  (the first fault is the one that is told)
+            return False
+        return True
 
     @property
     def _holds_to_schema(self) -> bool:
         return str(self._model).partition("/")[0] in HOLDS_TO_SCHEMA
+
+    def _outputs(self, prompts: Sequence[Prompt], config: GenerateConfig) -> list[ModelOutput]:
+        """Ask all prompts at once."""
+
+        async def ask() -> list[ModelOutput]:
+            try:
+                return await collect(
+                    *(self._model.generate(_chat(prompt), config=config) for prompt in prompts)
+                )
+            except ExceptionGroup as several:  # the first says why; one alone comes without a group
+                raise several.exceptions[0] from several
+
+        # A strategy's own threads know nothing of the loop and of the sample: both are handed along.
+        return self._sample.copy().run(partial(from_thread.run, ask, token=self._loop))
 
     def _replies(
         self,
@@ -130,18 +155,8 @@ class InspectModel:
         """Return what all prompts, asked at once, came to; their wall time is shared among them."""
         if not prompts:
             return []
-
-        async def ask() -> list[ModelOutput]:
-            try:
-                return await collect(
-                    *(self._model.generate(_chat(prompt), config=config) for prompt in prompts)
-                )
-            except ExceptionGroup as several:  # the first says why; one alone comes without a group
-                raise several.exceptions[0] from several
-
         began = time.perf_counter()
-        # A strategy's own threads know nothing of the loop and of the sample: both are handed along.
-        outputs = self._sample.copy().run(partial(from_thread.run, ask, token=self._loop))
+        outputs = self._outputs(prompts, config)
         replies = [read(output) for output in outputs]
         share = (time.perf_counter() - began) / len(replies)
         good = [None if isinstance(reply, LLMError) else _timed(reply, share) for reply in replies]

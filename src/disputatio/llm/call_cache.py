@@ -202,8 +202,13 @@ class CallCache:
             raise
 
     def get(self, keys: Sequence[str]) -> dict[str, str]:
-        """Read the values of those calls that are kept, by key."""
+        """Read the values of those calls that are kept, by key.
+
+        A call that is not what was written is deleted with a warning, to be asked again; in a journal that
+        is only read it raises `DamagedFile`, for a replay has nothing else.
+        """
         recorded: dict[str, str] = {}
+        damaged: list[str] = []
         for start in range(0, len(keys), _AT_ONCE):
             some = tuple(keys[start : start + _AT_ONCE])
             marks = ",".join("?" * len(some))
@@ -211,10 +216,31 @@ class CallCache:
             with self._lock:
                 rows = self._use(partial(self._select, select, some))
             for key, value, digest in rows:
-                if not isinstance(value, str) or _digest(value) != digest:
+                if _is_whole(value, digest):
+                    recorded[key] = value
+                elif self._readonly:
                     raise damaged_at(self.path, f"call {key[:16]}")
-                recorded[key] = value
+                else:
+                    damaged.append(key)
+        if damaged:
+            self._forget(damaged)
         return recorded
+
+    def _forget(self, keys: Sequence[str]) -> None:
+        """Delete those of some calls that are damaged still; another process may have mended one."""
+        LOG.warning("the journal %s is damaged at %d calls: they are asked again", self.path, len(keys))
+
+        def delete() -> None:
+            with self._transaction():
+                for key in keys:
+                    for value, digest in self._select(
+                        "SELECT value, digest FROM calls WHERE key = ?", (key,)
+                    ):
+                        if not _is_whole(value, digest):
+                            self._db.execute("DELETE FROM calls WHERE key = ?", (key,))
+
+        with self._lock:
+            self._use(delete)
 
     def _select(self, statement: str, values: Sequence[str]) -> list[Any]:
         return self._db.execute(statement, tuple(values)).fetchall()
@@ -327,6 +353,10 @@ def damaged_at(path: Path | str, place: str) -> DamagedFile:
     return DamagedFile(
         f"the journal {path} is damaged at {place}; restore it from a copy, or name another file"
     )
+
+
+def _is_whole(value: object, digest: object) -> bool:
+    return isinstance(value, str) and _digest(value) == digest
 
 
 def _digest(value: str) -> str:

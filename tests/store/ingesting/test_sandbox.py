@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import subprocess
+import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -41,6 +46,48 @@ def test_a_parser_that_hangs_is_ended_and_the_next_file_is_read(tmp_path: Path, 
             _parse(box, slow)
         box._seconds = 20.0
         assert _text(_parse(box, good)) == "Good words."
+
+
+PARENT = """
+import sys, threading, time
+from pathlib import Path
+from disputatio.store.ingesting.sandbox import Sandbox
+box, slow = Sandbox(seconds=60), Path(sys.argv[1])
+def parse():
+    with slow.open("rb") as file:
+        list(box.parse("html", file, slow.name, where=str(slow)))
+threading.Thread(target=parse, daemon=True).start()
+while box._child is None:
+    time.sleep(0.01)
+print(box._child.pid, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+def test_a_parser_ends_with_a_parent_that_is_killed_while_it_parses(tmp_path: Path) -> None:
+    slow = tmp_path / "slow.html"  # attributes of one element are compared with each other
+    slow.write_text("<p " + " ".join(f"a{number}=x" for number in range(400_000)) + ">words</p>")
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(slow)], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        try:
+            assert parent.stdout is not None
+            child = Path("/proc") / parent.stdout.readline().strip()
+            while _seconds_of(child) < 2:  # what its libraries take to load is less
+                time.sleep(0.05)
+        finally:
+            parent.kill()
+    until = time.monotonic() + 5
+    with suppress(FileNotFoundError, ProcessLookupError):
+        while "State:\tZ" not in (child / "status").read_text():
+            assert time.monotonic() < until, "the parser goes on"
+            time.sleep(0.02)
+
+
+def _seconds_of(process: Path) -> float:
+    user, system = (process / "stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.mark.slow

@@ -42,6 +42,7 @@ def main() -> None:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     platforms.give_way()
+    platforms.end_with_parent()
     parent = socket.socket(fileno=os.dup(0))
     sys.setrecursionlimit(2_000)
     bounds = _Bounds()
