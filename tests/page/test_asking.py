@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from disputatio.server.options import Limits
 from disputatio.types import Passage
 from tests.page.town import PASSAGES, QUESTION, town
 from tests.page.views import Visit, visit
@@ -56,7 +57,7 @@ def test_stop_ends_the_calls_and_shows_what_had_been_read(context: BrowserContex
     with served(town(tmp_path, delay=0.4)) as server:
         tab = visit(context, server.url)
         tab.put(QUESTION)
-        tab.page.wait_for_selector(".found .tick")
+        tab.page.wait_for_selector(".readings .tick")
         tab.page.get_by_role("button", name="Stop").click()
         expect(tab.page.locator(".status")).to_contain_text("Stopped")
         tab.page.wait_for_timeout(600)
@@ -72,7 +73,7 @@ def test_a_reload_in_the_midst_of_an_answer_follows_it_to_its_end(
     with served(town(tmp_path, delay=0.3)) as server:
         tab = visit(context, server.url)
         tab.put(QUESTION)
-        tab.page.wait_for_selector(".found .tick")
+        tab.page.wait_for_selector(".readings .tick")
         tab.page.reload()
         expect(tab.page.locator(".verdict-answers")).to_have_text("Ingrid Vasmer")
         expect(tab.page.locator("#question")).to_have_value(QUESTION)
@@ -129,3 +130,43 @@ def test_the_keys_go_through_quotes_and_positions(tab: Visit, page: Page) -> Non
     page.keyboard.press("Escape")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("next and last quote")
+
+
+def test_the_best_sentences_are_shown_before_anything_is_read(
+    context: BrowserContext, tmp_path: Path
+) -> None:
+    with served(town(tmp_path, delay=2.0)) as server:
+        tab = visit(context, server.url)
+        tab.put(QUESTION)
+        row = tab.page.locator(".readings li", has_text="museum.example")
+        expect(row.locator(".reading-sentence")).to_have_text(
+            "The lighthouse was designed by Ingrid Vasmer in 1881."
+        )
+        expect(tab.page.get_by_role("timer")).to_contain_text("s")
+        assert tab.page.locator(".readings .read").count() == 0
+        expect(row).to_have_class("tick read")
+        expect(row).to_contain_text("The tower and its maker")
+        assert tab.violations() == []
+        tab.page.get_by_role("button", name="Stop").click()
+
+
+def test_the_first_escape_in_the_question_stops_the_answer(context: BrowserContext, tmp_path: Path) -> None:
+    with served(town(tmp_path, delay=0.6)) as server:
+        tab = visit(context, server.url)
+        tab.put(QUESTION)
+        tab.page.wait_for_selector(".readings .tick")
+        expect(tab.page.locator("#question")).to_be_focused()
+        tab.page.keyboard.press("Escape")
+        expect(tab.page.locator(".status")).to_contain_text("Stopped")
+
+
+def test_a_question_that_waits_shows_its_place(context: BrowserContext, tmp_path: Path) -> None:
+    with served(town(tmp_path, delay=1.0, limits=Limits(in_flight=1))) as server:
+        one, other = visit(context, server.url), visit(context, server.url)
+        one.put(QUESTION)
+        one.page.wait_for_selector(".readings .tick")
+        other.put(QUESTION)
+        expect(other.page.locator(".status")).to_contain_text("place 1 in the queue")
+        one.page.keyboard.press("Escape")
+        expect(other.page.locator(".readings .tick").first).to_be_visible()
+        other.page.keyboard.press("Escape")

@@ -124,7 +124,7 @@ def test_a_question_that_was_stopped_is_for_everybody(context: BrowserContext, t
     with served(town(tmp_path, delay=0.4)) as server:
         tab = visit(context, server.url)
         tab.put(QUESTION)
-        tab.page.wait_for_selector(".found .tick")
+        tab.page.wait_for_selector(".readings .tick")
         tab.page.get_by_role("button", name="Stop").click()
         expect(tab.page.locator(".status")).to_contain_text("Stopped")
         assert flaws(tab, "stopped") == []

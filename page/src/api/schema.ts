@@ -1360,7 +1360,47 @@ export interface components {
             nearest?: string | null;
         };
         /** Event */
-        Event: components["schemas"]["Asked"] | components["schemas"]["Started"] | components["schemas"]["Found"] | components["schemas"]["Read"] | components["schemas"]["SideFormed"] | components["schemas"]["Round"] | components["schemas"]["Claimed"] | components["schemas"]["Answered"] | components["schemas"]["Cost"] | components["schemas"]["Unkept"] | components["schemas"]["FaultTold"];
+        Event: components["schemas"]["Asked"] | components["schemas"]["Queued"] | components["schemas"]["Started"] | components["schemas"]["Found"] | components["schemas"]["Evidence"] | components["schemas"]["Read"] | components["schemas"]["SideFormed"] | components["schemas"]["Round"] | components["schemas"]["Claimed"] | components["schemas"]["Answered"] | components["schemas"]["Cost"] | components["schemas"]["Unkept"] | components["schemas"]["FaultTold"];
+        /**
+         * Evidence
+         * @description The best passages found, with their best sentences: what there is to see before a model has read.
+         */
+        Evidence: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "words" | "encoder";
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "evidence";
+            /** Excerpts */
+            excerpts: components["schemas"]["Excerpt"][];
+            /** Query */
+            query: string;
+        };
+        /**
+         * Excerpt
+         * @description The sentence of a passage (by its id) that is nearest to the question: `start:end` of its text.
+         */
+        Excerpt: {
+            /** Answers */
+            answers: number | null;
+            /** End */
+            end: number;
+            /** Passage */
+            passage: string;
+            /** Sentence */
+            sentence: string;
+            /** Source */
+            source: string;
+            /** Start */
+            start: number;
+            /** Title */
+            title: string;
+        };
         /**
          * Extraction
          * @description The answer that an encoder reads in a `passage` (its id): `answer` is `text[start:end]` of it.
@@ -1766,6 +1806,21 @@ export interface components {
             origin: string;
         };
         /**
+         * Queued
+         * @description The question waits: its place, 1 for the next, and the seconds that this may take.
+         */
+        Queued: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "queued";
+            /** Place */
+            place: number;
+            /** Seconds */
+            seconds: number;
+        };
+        /**
          * Read
          * @description One model call has finished: the `call`-th of a batch of `calls`, in the order of the prompts.
          */
@@ -1774,6 +1829,8 @@ export interface components {
             call: number;
             /** Calls */
             calls: number;
+            /** Done */
+            done: number;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -1785,10 +1842,18 @@ export interface components {
             model: string;
             /** Passages */
             passages: string[];
+            /** Remaining */
+            remaining: number | null;
             /** Reply */
             reply: string;
             /** Role */
             role: string;
+            /** Seconds */
+            seconds: number;
+            /** Titles */
+            titles: string[];
+            /** Tokens */
+            tokens: number;
             usage: components["schemas"]["Usage"];
         };
         /**

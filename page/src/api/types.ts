@@ -18,15 +18,19 @@ export type Verdict = Position["verdict"];
 export type AskBody = Partial<Schemas["AskBody"]> & { question: string };
 export type WithoutBody = { sources?: string[]; owners?: string[]; passages?: string[] };
 
+export type Excerpt = Schemas["Excerpt"];
+
 /** The library's typed events, and those that the server adds. */
 export type Event =
   | { event: "asked"; id: string; waiting: number; question?: string; note?: string }
-  | { event: "turn" }
+  | { event: "queued"; place: number; seconds: number }
   | { event: "started"; question: string; strategy: string; model: string; options: Record<string, unknown> }
   | { event: "found"; query: string; passages: string[]; sources: string[]; elsewhere: boolean }
+  | { event: "evidence"; query: string; by: "words" | "encoder"; excerpts: Excerpt[] }
   | {
-      event: "read"; role: string; model: string; call: number; calls: number; passages: string[];
-      usage: Usage; journalled: boolean; reply: string;
+      event: "read"; role: string; model: string; call: number; calls: number; done: number; passages: string[];
+      titles: string[]; usage: Usage; tokens: number; seconds: number; remaining: number | null;
+      journalled: boolean; reply: string;
     }
   | {
       event: "side"; answer: string; verdict: Verdict; subject: string; passages: string[]; sources: string[];

@@ -86,7 +86,8 @@ export function AskScreen() {
   const busy = Boolean(asking) && (progress.state === "waiting" || progress.state === "running");
   useEffect(() => {
     function onKey(event: KeyboardEvent): void {
-      if (event.key === "Escape" && busy && !event.defaultPrevented && event.target === document.body) void asking?.stop();
+      const inside = event.target instanceof Element && event.target.closest("[role=listbox], [role=menu], [role=dialog]");
+      if (event.key === "Escape" && busy && !event.defaultPrevented && !inside) void asking?.stop();
     }
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);

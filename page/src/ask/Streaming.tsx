@@ -1,64 +1,113 @@
-/** A question under way: passages as they are found and read, sides as they form. */
+/** A question under way: the best sentences at once, then each reading as it comes, and sides as they form. */
+import { memo, useEffect, useState } from "react";
+
+import { directionOf } from "../model/text";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
 import { VerdictMark } from "../ui/marks";
-import type { Progress } from "./asking";
+import type { Progress, SideEvent } from "./asking";
+
+const MOST = 60; // passages that are listed
+
+interface Passage {
+  id: string;
+  source: string;
+  title: string;
+  sentence: string;
+  /** What it answers, empty for nothing; null until it is read. */
+  answer: string | null;
+}
 
 export function Streaming({ progress }: { progress: Progress }) {
-  const found = new Map<string, string>();
-  for (const search of progress.found)
-    search.passages.forEach((id, i) => found.set(id, found.get(id) ?? search.sources[i] ?? ""));
-  const sources = new Set(progress.found.flatMap((search) => search.sources));
-  const read = new Set(progress.reads.flatMap((each) => each.passages));
-  const answers = new Map(progress.reads.flatMap(({ passages, reply }) => passages.length === 1 && passages[0] ? [[passages[0], answerIn(reply)] as const] : []));
+  const passages = passagesOf(progress);
+  const sources = new Set(passages.map((each) => each.source));
+  const read = passages.filter((each) => each.answer !== null).length;
   const running = progress.state === "running" || progress.state === "waiting";
-  const top = Math.max(0.1, ...progress.sides.map((side) => side.log_odds ?? side.passages.length));
   return (
     <div className="streaming" aria-busy={running}>
-      <p className="status" role="status">
-        {running && <span className="pulse" aria-hidden="true" />}{statusLine(progress, read.size, found.size, sources.size)}
-      </p>
-      {found.size > 0 && (
-        <ul className="found" aria-hidden="true">
-          {[...found].slice(0, 120).map(([id]) => (
-            <li key={id} className={read.has(id) ? "tick read" : "tick"} title={id} />
-          ))}
-        </ul>
-      )}
-      {found.size > 0 && (
+      <div className="status">
+        {running && <span className="pulse" aria-hidden="true" />}
+        <p role="status">{statusLine(progress, read, passages.length, sources.size)}</p>
+        {running && <Elapsed progress={progress} />}
+      </div>
+      {passages.length > 0 && (
         <ul className="readings" aria-label={t.progress.passages}>
-          {[...found].slice(0, 60).map(([id, source]) => (
-            <li key={id} className={read.has(id) ? "" : "quiet"}>
-              <span className="reading-source"><Doc text={source || id} most={48} /></span>
-              {answers.has(id) && <span className="reading"><Doc text={answers.get(id) || t.progress.noAnswer} most={90} /></span>}
-            </li>
-          ))}
+          {passages.slice(0, MOST).map((each) => <Reading key={each.id} {...each} />)}
         </ul>
       )}
-      {progress.sides.length > 0 && (
-        <ol className="sides" aria-label={t.progress.sides}>
-          {[...progress.sides]
-            .sort((a, b) => (b.log_odds ?? b.passages.length) - (a.log_odds ?? a.passages.length))
-            .map((side) => (
-              <li key={`${side.answer}-${side.passages[0] ?? ""}`} className={`side ${side.verdict}`}>
-                <VerdictMark verdict={side.verdict} />
-                <div className="side-body">
-                  <b className="side-answer"><Doc text={side.answer} most={200} /></b>
-                  <svg className="share" width="100%" height="4" preserveAspectRatio="none" viewBox="0 0 100 4" aria-hidden="true">
-                    <rect width="100" height="4" className="whole" />
-                    <rect width={Math.max(2, (100 * (side.log_odds ?? side.passages.length)) / top)} height="4" className="part" />
-                  </svg>
-                  <span className="quiet">
-                    {t.count(side.passages.length, "passage")}
-                    {side.log_odds !== null && `, ${t.progress.logOdds(side.log_odds)}`}{" "}
-                    {side.sources.slice(0, 4).map((name, i) => <span key={i}>{i > 0 && ", "}<Doc text={name} most={48} /></span>)}
-                  </span>
-                </div>
-              </li>
-            ))}
-        </ol>
-      )}
+      {passages.length > MOST && <p className="quiet">{t.whatIf.more(passages.length - MOST)}</p>}
+      <Sides sides={progress.sides} />
     </div>
+  );
+}
+
+/** One passage: what was found in it, and what it answers. Drawn anew only when one of these has changed. */
+const Reading = memo(function Reading({ source, title, id, sentence, answer }: Passage) {
+  return (
+    <li className={answer === null ? "tick" : "tick read"}>
+      <span className="reading-name"><Doc text={title || source || id} most={64} />
+        {title && source && <span className="quiet"> <Doc text={source} most={40} /></span>}</span>
+      {sentence && <q className="reading-sentence" dir={directionOf(sentence)}><Doc text={sentence} most={240} /></q>}
+      {answer !== null && <span className={answer ? "reading" : "reading quiet"}><Doc text={answer || t.progress.noAnswer} most={90} /></span>}
+    </li>
+  );
+});
+
+/** Passages, those with the best sentences first, then as they were found. */
+function passagesOf({ found, excerpts, reads }: Progress): Passage[] {
+  const passages = new Map<string, Passage>();
+  for (const { passage: id, source, title, sentence } of excerpts) passages.set(id, { id, source, title, sentence, answer: null });
+  for (const search of found)
+    search.passages.forEach((id, i) => {
+      if (!passages.has(id)) passages.set(id, { id, source: search.sources[i] ?? "", title: "", sentence: "", answer: null });
+    });
+  for (const { passages: [id, ...others], titles, reply } of reads) {
+    const passage = id !== undefined && !others.length ? passages.get(id) : undefined;
+    if (passage) Object.assign(passage, { answer: answerIn(reply), title: titles?.[0] || passage.title });
+  }
+  return [...passages.values()];
+}
+
+/** How long it has taken, and how long it may still take. Not announced: it changes each second. */
+function Elapsed({ progress }: { progress: Progress }) {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  const last = progress.reads.at(-1);
+  const left = last?.remaining ?? (progress.place ? progress.wait : null);
+  return (
+    <span className="quiet" role="timer">{t.progress.elapsed(Math.max(0, Math.round((now - progress.since) / 1_000)))}
+      {left !== null && left >= 1 && `, ${t.progress.left(Math.round(left))}`}
+      {last && last.tokens > 0 && `, ${t.progress.tokens(last.tokens)}`}</span>
+  );
+}
+
+function Sides({ sides }: { sides: readonly SideEvent[] }) {
+  if (!sides.length) return null;
+  const top = Math.max(0.1, ...sides.map((side) => side.log_odds ?? side.passages.length));
+  return (
+    <ol className="sides" aria-label={t.progress.sides}>
+      {[...sides]
+        .sort((a, b) => (b.log_odds ?? b.passages.length) - (a.log_odds ?? a.passages.length))
+        .map((side) => (
+          <li key={`${side.answer}-${side.passages[0] ?? ""}`} className={`side ${side.verdict}`}>
+            <VerdictMark verdict={side.verdict} />
+            <div className="side-body">
+              <b className="side-answer"><Doc text={side.answer} most={200} /></b>
+              <svg className="share" width="100%" height="4" preserveAspectRatio="none" viewBox="0 0 100 4" aria-hidden="true">
+                <rect width="100" height="4" className="whole" />
+                <rect width={Math.max(2, (100 * (side.log_odds ?? side.passages.length)) / top)} height="4" className="part" />
+              </svg>
+              <span className="quiet">
+                {t.count(side.passages.length, "passage")}{" "}
+                {side.sources.slice(0, 4).map((name, i) => <span key={i}>{i > 0 && ", "}<Doc text={name} most={48} /></span>)}
+              </span>
+            </div>
+          </li>
+        ))}
+    </ol>
   );
 }
 
@@ -76,7 +125,7 @@ function statusLine(progress: Progress, read: number, found: number, sources: nu
   switch (progress.state) {
     case "stopped": return found ? t.progress.stopped : t.progress.stoppedNone;
     case "failed": return t.progress.failed;
-    case "waiting": return t.progress.waiting(0);
+    case "waiting": return progress.follows && !progress.id ? t.progress.understanding : t.progress.waiting(progress.place);
     default:
   }
   if (!found) return t.progress.searching;

@@ -3,7 +3,7 @@ import { useSyncExternalStore } from "react";
 
 import { asJson, Fault, get, send, UNREACHABLE } from "../api/client";
 import { events } from "../api/stream";
-import type { Answer, AskBody, Event, Usage } from "../api/types";
+import type { Answer, AskBody, Event, Excerpt, Usage } from "../api/types";
 
 export type SideEvent = Extract<Event, { event: "side" }>;
 export type ReadEvent = Extract<Event, { event: "read" }>;
@@ -19,13 +19,17 @@ export interface Progress {
   follows: string | null;
   /** Why a follow-up could not be made to stand alone. */
   note: string;
-  /** Questions before this one, and when it was put. */
-  before: number;
+  /** Its place in the queue, 1 for the next and 0 for its turn, and the seconds that this may take. */
+  place: number;
+  wait: number;
+  /** When it was put. */
   since: number;
   state: "waiting" | "running" | "answered" | "failed" | "stopped";
   strategy: string;
   model: string;
   found: readonly FoundEvent[];
+  /** The best sentence of the best passages, by passage. */
+  excerpts: readonly Excerpt[];
   reads: readonly ReadEvent[];
   sides: readonly SideEvent[];
   rounds: number;
@@ -35,7 +39,7 @@ export interface Progress {
 }
 
 const NOTHING: Progress = {
-  id: "", question: "", asked: "", follows: null, note: "", before: 0, since: 0, state: "waiting", strategy: "", model: "", found: [], reads: [], sides: [],
+  id: "", question: "", asked: "", follows: null, note: "", place: 0, wait: 0, since: 0, state: "waiting", strategy: "", model: "", found: [], excerpts: [], reads: [], sides: [],
   rounds: 0, usage: null, answer: null, fault: null,
 };
 
@@ -107,8 +111,8 @@ export class Asking {
   private async listen(path: string, init: RequestInit, onId: (id: string) => void): Promise<void> {
     for await (const { event } of events(path, init)) {
       if (event.event === "asked") {
-        const { id, waiting, question = this.progress.question, note = "" } = event;
-        this.change({ id, before: waiting, question, note });
+        const { id, question = this.progress.question, note = "" } = event;
+        this.change({ id, question, note });
         onId(event.id);
       } else this.change(after(this.progress, event));
     }
@@ -148,8 +152,10 @@ export class Asking {
 
 function after(progress: Progress, event: Event): Partial<Progress> {
   switch (event.event) {
-    case "turn":
-      return { state: "running" };
+    case "queued":
+      return { place: event.place, wait: event.seconds };
+    case "evidence":
+      return { state: "running", excerpts: event.excerpts };
     case "started":
       // A strategy that asks in parts starts more than once; the first has the whole question.
       return progress.strategy

@@ -117,7 +117,11 @@ export const en = {
     },
   },
   progress: {
-    waiting: (before: number) => (before ? `Waiting: ${count(before, "question")} before this one` : "Waiting for a turn"),
+    waiting: (place: number) => (place ? `Waiting: place ${n(place)} in the queue` : "Waiting for a turn"),
+    understanding: "Reading the conversation",
+    elapsed: (seconds: number) => `${n(seconds)} s`,
+    left: (seconds: number) => `about ${n(seconds)} s left`,
+    tokens: (tokens: number) => count(tokens, "token"),
     searching: "Searching the index",
     found: (passages: number, sources: number) =>
       `Found ${count(passages, "passage")} of ${count(sources, "source")}`,
@@ -133,7 +137,6 @@ export const en = {
     failed: "The question failed",
     unreachable: "The server does not answer. Is `disputatio serve` still running?",
     interrupted: "This question is no longer running, and it has no answer.",
-    logOdds: (value: number) => `log-odds ${value > 0 ? "+" : ""}${value.toFixed(1)}`,
     again: "Ask again",
   },
   verdicts,
