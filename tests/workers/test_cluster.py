@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from ipaddress import ip_address
 from pathlib import Path
 
 import grpc
@@ -113,3 +117,50 @@ def test_a_closed_port_and_one_that_is_none_are_told_in_a_line() -> None:
         with pytest.raises(ClusterFault, match=f"^{address}: no Ray cluster could be had: ") as caught:
             cluster._knock(address)
         assert "\n" not in str(caught.value)
+
+
+# Starts a cluster on this machine and prints where it listens, then what each port says without a key.
+LOCAL = """
+import http.client, json, urllib.error, urllib.request
+import psutil
+from disputatio.workers.cluster import cluster
+with cluster("local", 1):
+    import grpc, ray
+    ours = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    opened = [each for process in ours for each in process.net_connections("tcp")]
+    places = [each.laddr for each in opened if each.status == "LISTEN"]
+    said = {}
+    for port in {place.port for place in places}:
+        job = urllib.request.Request(
+            f"http://127.0.0.1:{port}/api/job_agent/jobs/", json.dumps({"entrypoint": "true"}).encode()
+        )
+        try:
+            said[port] = urllib.request.urlopen(job, timeout=5).status
+        except urllib.error.HTTPError as error:
+            said[port] = error.code
+        except (OSError, http.client.HTTPException):
+            said[port] = "no HTTP"
+    with grpc.insecure_channel(ray.get_runtime_context().gcs_address) as channel:
+        for call in ("InternalKVGcsService/InternalKVPut", "ActorInfoGcsService/RegisterActor"):
+            try:
+                channel.unary_unary(f"/ray.rpc.{call}")(b"", timeout=10)
+                said[call] = "done"
+            except grpc.RpcError as error:
+                said[call] = error.code().name
+print(json.dumps({"hosts": [place.ip for place in places], "said": said}))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ray")
+def test_a_cluster_of_this_machine_listens_on_loopback_alone_and_does_nothing_without_its_key() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-c", LOCAL], capture_output=True, text=True, timeout=300, check=True
+    )
+    found = json.loads(shown.stdout.splitlines()[-1])
+    hosts = {ip_address(host) for host in found["hosts"]}
+    assert hosts and all((getattr(host, "ipv4_mapped", None) or host).is_loopback for host in hosts)
+    calls = {call: found["said"].pop(call) for call in list(found["said"]) if "/" in call}
+    assert set(calls.values()) == {"UNAUTHENTICATED"}
+    assert len(found["said"]) > 3
+    assert set(found["said"].values()) <= {401, 405, "no HTTP"}, "no port takes a job"

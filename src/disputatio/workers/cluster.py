@@ -50,6 +50,10 @@ def cluster(address: str, workers: int | None) -> Iterator[int]:
         # without this one Ray writes its own into the user's home.
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         os.environ.setdefault("RAY_AUTH_MODE", "token")  # unset, Ray tells stderr that it chose the same
+    if address == "local":
+        # Where this is off, Ray takes the loopback for its own address; else it replaces one that is given
+        # by that of the machine, and listens to the network.
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     try:
         import ray
     except ImportError as error:
@@ -70,7 +74,6 @@ def cluster(address: str, workers: int | None) -> Iterator[int]:
                     "include_dashboard": False,
                     "object_store_memory": _STORE,
                     "_temp_dir": stack.enter_context(folder),
-                    "_node_ip_address": "127.0.0.1",
                 }
             else:
                 _knock(address)
