@@ -189,7 +189,7 @@ def test_a_reply_out_of_links_makes_no_conflict() -> None:
     assert conflict.kind == "none"
     assert position(conflict, "1998").verdict == "rejected"
     assert position(conflict, "1998").cause.kind == "off_topic"
-    assert position(conflict, "1998").cause.feature == "prose"
+    assert position(conflict, "1998").cause.feature == "ground"
 
 
 def test_what_is_left_out_is_no_reason() -> None:
@@ -201,7 +201,7 @@ def test_what_is_left_out_is_no_reason() -> None:
     )
     conflicts = [
         conflict_of(resolve(QUESTION, weigh(QUESTION, readings, {}, without=without)))
-        for without in ((), ("kinship",))
+        for without in (("ground",), ("ground", "kinship"))
     ]
     assert [one.kind for one in conflicts] == ["misinformation", "none"]
     altered, plain = (position(one, "9") for one in conflicts)

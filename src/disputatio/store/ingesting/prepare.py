@@ -17,6 +17,7 @@ from disputatio.store.ingesting.statements import stored_metadata, with_statemen
 from disputatio.text import content_id
 from disputatio.types import Passage
 from disputatio.versions.dates import as_stated
+from disputatio.versions.families import day_of_name, stem_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,6 +57,8 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
     [(0, 8, 'A zebra.', True)]
     """
     document = with_statements(document, "" if document.row else document.path)
+    if document.row and not document.date and (day := day_of_name(stem_of(document.path))):
+        document = replace(document, date=day, date_origin="name", date_quote=stem_of(document.path))
     metadata = stored_metadata(document)
     identity = identity_of(document, metadata, passage_id)
     spans = split(document.text)

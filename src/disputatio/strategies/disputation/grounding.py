@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from disputatio.reliability.similarity import content_stems
-from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.strategies.disputation.reading import SURE, PassageReading
 from disputatio.text import bare_words, sentences, stem
 from disputatio.values import states
 
@@ -23,7 +23,13 @@ HARDLY = (
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'-]{1,30}"
 _DESCRIBED = re.compile(
     rf"\b(?:the\s+)?(?P<noun>[a-zß-ÿ]{{4,30}})\s(?P<name>{_CAPITAL}(?:\s{_CAPITAL}){{1,3}})"
-    rf"|(?P<owner>{_CAPITAL}(?:\s{_CAPITAL}){{1,3}})\s(?:of|from|in|at)\s(?:the\s+)?(?P<place>[^\W\d_][\w’'-]{{3,30}}(?:\s[a-z]{{4,30}})?)"
+    rf"|(?P<owner>{_CAPITAL}(?:\s{_CAPITAL}){{1,3}})\s(?:of|from|in|at)\s(?:the\s+)?(?P<place>{_CAPITAL}|[a-z]{{3,30}}(?:\s[a-z]{{4,30}})?)"
+)
+# Words by which a question tells the kind of value that it wants; what gives the value need not repeat them.
+_OF_KINDS = content_stems(
+    "long take takes last lasts deep high tall wide far fast heavy weigh weighs old cost costs price pay pays paid "
+    "born built opened opens founded called begin begins end ends day days date number amount may can must will would "
+    "should still up get give given make made does sit live situated located whole"
 )
 _NO_NOUNS = frozenset({
     *("does", "have", "were", "will", "when", "what", "that", "with", "from", "which", "whom", "into", "said", "than"),
@@ -54,18 +60,33 @@ def stems_named(question: str, readings: Sequence[PassageReading]) -> frozenset[
 def says_more(question: str, named: Collection[str], rival: Collection[str]) -> bool:
     """Return whether a passage names all that a rival's names of a question, and clearly more of it.
 
-    One word more is enough where it tells the one of two things of the same name that is asked about.
+    Words that tell no more than the kind of value count for neither. One word more is enough where it tells the one of
+    two things of the same name that is asked about, or is all that the question asks of what both name.
 
     >>> question = "When was the geologist Anna Lund born?"
-    >>> says_more(question, {"anna", "lund", "geolo"}, {"anna", "lund"})
+    >>> says_more(question, {"anna", "lund", "geolo"}, {"anna", "lund", "born"})
     True
     >>> says_more("How deep is Lake Orre?", {"deep", "lake", "orre"}, {"lake", "orre"})
     False
+    >>> says_more("How long does it take to charge the Corrie?", {"charg", "corri"}, {"corri"})
+    True
     """
-    more = set(named) - set(rival)
-    if not set(rival) < set(named):
-        return _is_told_apart(question, more, rival)
-    return len(more) >= CLEARLY or _is_told_apart(question, more, rival)
+    mine, other = set(named) - _OF_KINDS, set(rival) - _OF_KINDS
+    names = _stems_of_names(question)
+    if len(names & mine) >= CLEARLY and not names & other and len(mine) > len(other):
+        return True
+    if not other < mine:
+        return False
+    asked = content_stems(question) - _OF_KINDS - names
+    is_property = bool(asked) and bool(names & other) and asked <= mine and not asked & other
+    return len(mine - other) >= CLEARLY or is_property or _is_told_apart(question, mine - other, other)
+
+
+def _stems_of_names(question: str) -> frozenset[str]:
+    """Return the stems of the names in a question, and of its figures: what others cannot say in other words."""
+    words = question.split()[1:]
+    named = [word for word in words if word[:1].isupper() or any(map(str.isdigit, word))]
+    return frozenset(map(stem, bare_words(" ".join(named)))) & content_stems(question)
 
 
 def _is_told_apart(question: str, more: Collection[str], rival: Collection[str]) -> bool:
@@ -98,6 +119,20 @@ def stating(reading: PassageReading) -> list[str]:
 def is_hardly_named(question: str, named: Collection[str]) -> bool:
     """Return whether a passage names so little of a question that it is of something else."""
     return len(named) <= HARDLY * len(content_stems(question))
+
+
+def is_of_nothing_asked(question: str, reading: PassageReading) -> bool:
+    """Return whether a passage names nothing of what a question asks, be it of the thing or the property.
+
+    None of the words of the question stands in it, or it names the thing and not the one property, and its reader
+    was not sure.
+    """
+    stems = content_stems(question) - _OF_KINDS
+    whole = _stems(f"{reading.passage.text} {_around(reading)} {_place(reading)}")
+    if not question.isascii() or not stems or (reading.answered is not None and reading.answered > SURE):
+        return False
+    asked = stems - _stems_of_names(question)
+    return not stems & stems_named(question, [reading]) or (len(asked) == 1 and not asked & whole)
 
 
 def _stems(text: str) -> frozenset[str]:

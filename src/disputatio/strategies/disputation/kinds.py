@@ -48,6 +48,7 @@ _QUESTIONS = (
     _asks("percent", r"\b(?:what|which)\s+(?:percentage|per\s?cent)\b|\bhow\s+many\s+per\s?cent|wie\s?viele?\s+prozent|百分之几|百分比"),
     _asks("mass", r"\bhow\s+(?:heavy\b|much\s+(?:[\w'’-]+\s+){1,8}weighs?\b)|\bwie\s+schwer\b|多重|重量|重多少"),
     _asks("money percent", r"\bhow\s+much\s+(?:[\w'’-]+\s+){1,8}(?:costs?|paid|pay|pays|charged?|earns?|owed?)\b"),
+    _asks("money percent", r"\bwhat\s+(?:do|does|did|will|would)\s+(?:[\w'’-]+\s+){1,8}costs?\b|\bwas\s+kostet|\bcombien\s+co[uû]t|\bquel\s+(?:est\s+)?(?:le\s+)?(?:prix|tarif|co[uû]t)\b"),
     _asks("money percent", r"\bhow\s+(?:much\s+money|expensive)\b|\bwie\s?viel\s+kostet|\bwie\s+teuer\b|多少钱|多少元|combien\s+co[uû]te"),
     _asks("duration date", r"\bhow\s+long\s+(?:does|do|did|must|can|may|should|will|has|have|had)\b|\bwie\s+lange?\b|多久|多长时间|几天|多少天"),
     _asks("length duration date", r"\bhow\s+long\b|多长"),
@@ -72,6 +73,14 @@ _QUESTIONS = (
 )  # fmt: skip
 _HOW_MANY = re.compile(
     r"\b(?:how\s+many|wie\s?viele)\s+(?P<first>[^\W\d_]+)(?:\s+(?P<second>[^\W\d_]+))?", re.IGNORECASE
+)
+_LABELLED = re.compile(
+    r"(?:version|revision|edition|section|article|chapter|page|paragraph|clause|appendix|annex|table|figure|room)\s\d[\d.]{0,9}",
+    re.IGNORECASE,
+)
+_CALLED = re.compile(
+    r"\b(?:tele)?phone\s+(?:number|extension)\b|\btelefonnummer\b|\bnuméro\s+de\s+téléphone\b|电话",
+    re.IGNORECASE,
 )
 _SEVERAL = re.compile(
     r"\b(?:and|or|und|oder)\s+(?:who|when|where|what|how|why|wer|wann|wo|wie)\b", re.IGNORECASE
@@ -122,9 +131,10 @@ def asked_kinds(question: str) -> frozenset[Kind]:
         for name in filter(None, (many["first"], many["second"])):
             if kinds := _kinds_of(name):
                 return kinds
-    if _COUNTED.search(question):
+    kinds = next((kinds for pattern, kinds in _QUESTIONS if pattern.search(question)), frozenset())
+    if _COUNTED.search(question) and "money" not in kinds:
         return frozenset({"count"})
-    return next((kinds for pattern, kinds in _QUESTIONS if pattern.search(question)), frozenset())
+    return kinds
 
 
 def is_of_the_kind(question: str, answer: str) -> bool | None:
@@ -136,6 +146,8 @@ def is_of_the_kind(question: str, answer: str) -> bool | None:
     (False, False)
     """
     kinds, words = asked_kinds(question), set(bare_words(answer))
+    if _CALLED.search(question) and words:
+        return sum(map(str.isdigit, answer)) >= 3
     if not kinds or not words:
         return None
     if kinds & {"person", "place"}:
@@ -171,7 +183,10 @@ def _is_moment(answer: str, words: set[str]) -> bool | None:
 
 def _is_quantity(answer: str, words: set[str], wanted: frozenset[Kind]) -> bool | None:
     """Return whether an answer is a number of what is wanted."""
-    values = [value for value in canonical(answer).values if not _is_name_of(value)]
+    every = canonical(answer).values
+    values = [value for value in every if not _is_name_of(value)]
+    if every and "count" not in wanted and (not values or _LABELLED.fullmatch(answer.strip())):
+        return False  # a version, a rank or a section
     kinds = [kinds_of_value(value) for value in values]
     measured = [kind for kind in kinds if kind and kind != {"number"}]
     if wanted & {"number"}:

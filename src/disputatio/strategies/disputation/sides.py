@@ -26,6 +26,7 @@ from disputatio.reliability.source_weights import weight_of
 from disputatio.reliability.succession import Succession, best_claim
 from disputatio.strategies.disputation.grounding import (
     is_hardly_named,
+    is_of_nothing_asked,
     says_more,
     share_named,
     stating,
@@ -35,14 +36,24 @@ from disputatio.strategies.disputation.kinds import is_of_the_kind
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.rows import is_row
 from disputatio.strategies.disputation.things import speaks_of_asked
-from disputatio.text import bare_words, stem
+from disputatio.text import bare_words, gives_orders, stem
 from disputatio.types import Passage
 from disputatio.values import canonical, contradicts, groups, matches
 from disputatio.versions.dates import is_later, iso_day, stated_date
 from disputatio.versions.families import UNVERIFIED
 
 Feature = Literal[
-    "votes", "lead", "certainty", "prose", "answered", "kind", "thing", "ground", "kinship", "resemblance"
+    "votes",
+    "lead",
+    "certainty",
+    "prose",
+    "answered",
+    "kind",
+    "thing",
+    "ground",
+    "orders",
+    "kinship",
+    "resemblance",
 ]
 Alike = Callable[[Sequence[tuple[Passage, Passage]]], Sequence[float | None]]
 """The similarity of the passages of each pair, in [-1, 1]; None if unknown."""
@@ -60,12 +71,13 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
         "answered": (1.7, 0.77),
         "kind": (1.0, 0.96),  # set: too seldom unlike the question to be fitted
         "thing": (1.0, 1.0),  # set, too
-        "ground": (1.0, 1.0),  # and this
+        "ground": (1.0, 1.0),  # and these
+        "orders": (1.0, 1.0),
         "kinship": (-5.2, 0.22),  # with better-ranked passages of another answer
         "resemblance": (-2.1, 0.37),  # with any passage of another answer, where ranks are not trusted
     }
 )
-UNFIT: tuple[Feature, ...] = ("kind", "thing", "ground")  # by which a side may be no answer at all
+UNFIT: tuple[Feature, ...] = ("kind", "thing", "orders", "ground")  # by which a side may be no answer at all
 # The contest score: a second account weighs as much as a clear belief (debate.py).
 ACCOUNTS = 2.5
 READING = 0.2  # of the log-odds below even that its passages answer at all
@@ -266,6 +278,7 @@ def _grounded(question: str, sides: Sequence[Side]) -> list[Side]:
             and not any(claim.newer.id in mine for claim in other.superseded.values())
             for other in fit
         )
+        falls = falls or all(is_of_nothing_asked(question, reading) for reading in side.readings)
         features: dict[Feature, float] = {**side.features, **({"ground": 0.0} if falls else {})}
         grounded.append(replace(side, features=features, log_odds=log_odds(features)))
     return grounded
@@ -340,6 +353,7 @@ def _features(question: str, side: Side) -> dict[Feature, float]:
             for reading in side.readings
             if (kind := is_of_the_kind(question, reading.answer)) is not None
         ],
+        "orders": [float(not gives_orders(reading.passage.text)) for reading in side.readings],
         "thing": [
             float(is_the_thing)
             for reading in side.readings
