@@ -7,6 +7,7 @@ A link that leads nowhere fails the build, in the sources as in the site. Each p
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -18,10 +19,12 @@ from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+from scripts.benchmark_plots import write_plots
+
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "out" / "docs"
 # Where files of the repository stand in the site: the longest beginning decides.
-PLACES = {"docs": ".", "bench/results": "benchmarks", "examples/notebooks": "notebooks"}
+PLACES = {"docs": ".", "bench/results": "benchmarks"}
 PAGES = {
     "docs/README.md": "index.md",
     "bench/README.md": "benchmarks/index.md",
@@ -37,6 +40,19 @@ FENCE = re.compile(r"^```", re.MULTILINE)
 NAV = [
     ("Home", ["index.md"]),
     ("Tutorial", ["tutorial.md"]),
+    (
+        "Notebooks",
+        [
+            f"notebooks/{name}.md"
+            for name in (
+                "first-answer",
+                "your-folder",
+                "contradictions",
+                "compare-strategies",
+                "bring-your-model",
+            )
+        ],
+    ),
     ("How-to", "how-to"),
     ("Reference", "reference"),
     ("Explanation", "explanation"),
@@ -63,6 +79,8 @@ def staged_name(file: str) -> str:
     """
     if file in PAGES:
         return PAGES[file]
+    if file.startswith("examples/notebooks/") and file.endswith(".ipynb"):
+        return f"notebooks/{PurePosixPath(file).stem}.md"
     for start, place in PLACES.items():
         if file.startswith(f"{start}/") and PurePosixPath(file).suffix in SHOWN:
             return str(PurePosixPath(place) / file.removeprefix(f"{start}/"))
@@ -126,11 +144,25 @@ def stage(repository: str) -> Path:
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             if name.endswith(".md"):
                 text = (ROOT / file).read_text(encoding="utf-8")
+                text = notebook_page(text) if file.endswith(".ipynb") else text
                 (source / name).write_text(rewritten(text, file, repository), encoding="utf-8")
             else:
                 shutil.copy(ROOT / file, source / name)
     (source / "reference" / "api.md").write_text(api_page(), encoding="utf-8")
+    write_plots(source / "benchmarks")
     return source
+
+
+def notebook_page(text: str) -> str:
+    """Return a notebook as Markdown: its code, and what that printed."""
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        code = "".join(cell["source"])
+        parts.append(code if cell["cell_type"] == "markdown" else f"```python\n{code}\n```")
+        for output in cell.get("outputs", ()):
+            shown = "".join(output.get("text") or output.get("data", {}).get("text/plain", ()))
+            parts.append(f"```text\n{shown.rstrip()}\n```")
+    return "\n\n".join(parts) + "\n"
 
 
 def api_page() -> str:
@@ -141,8 +173,8 @@ def api_page() -> str:
     return "# API\n\n" + "\n".join(f"::: disputatio.{name}" for name in names) + "\n"
 
 
-def settings(source: Path, repository: str) -> str:
-    """Return the settings of the site generator."""
+def settings(source: Path) -> str:
+    """Return the settings of the site generator; with the repository's address pages would ask its host."""
     nav = []
     for title, named in NAV:
         pages = [named] if isinstance(named, str) else named
@@ -155,7 +187,6 @@ def settings(source: Path, repository: str) -> str:
             "[project]",
             'site_name = "Disputatio"',
             'site_description = "Answers questions over sources that disagree"',
-            f'repo_url = "{repository}"',
             'docs_dir = "source"',
             'site_dir = "site"',
             "nav = [",
@@ -237,7 +268,7 @@ def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     repository = project["urls"]["Source"]
     source = stage(repository)
-    (OUT / "zensical.toml").write_text(settings(source, repository), encoding="utf-8")
+    (OUT / "zensical.toml").write_text(settings(source), encoding="utf-8")
     zensical = ROOT / ".venv-docs" / "bin" / "zensical"
     done = subprocess.run(
         [zensical, "build", "--clean", "--strict"],
