@@ -30,8 +30,8 @@ PUBLIC = (
 FUNCTIONS = ("aask", "ask", "ask_many", "astream", "calibrate", "check", "evaluate", "stream", "without")
 ASK = (
     "question", "index", "passages", "strategy", "model", "role", "embedder", "sources", "mute", "after",
-    "before", "as_of", "verify", "strict", "min_confidence", "each_source", "trace", "elsewhere", "cancel",
-    "settings", "options",
+    "before", "as_of", "verify", "strict", "min_confidence", "each_source", "within", "trace", "elsewhere",
+    "cancel", "settings", "options",
 )  # fmt: skip
 
 

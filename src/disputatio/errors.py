@@ -34,6 +34,7 @@ DisputatioError
 ├── BudgetSpent            a model call was not made, because it might exceed the budget
 ├── NotAsked               a question was not asked, or not to its end: the budget of all is spent
 ├── DownloadError          a model could not be fetched or failed its checksum (exit 3)
+├── TooLate                a model call was ended, or not made: the deadline of the question has passed
 └── Cancelled              the question was cancelled (exit 130)
 ```
 
@@ -257,6 +258,10 @@ class DownloadError(DisputatioError):
     """A model could not be fetched, or what came does not match its checksum."""
 
     exit_code = 3
+
+
+class TooLate(DisputatioError):
+    """A model call was ended or not made, because the question's deadline has passed."""
 
 
 class Cancelled(DisputatioError):

@@ -304,6 +304,16 @@ class Extracted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutOfTime(Event):
+    """The deadline has passed before the language model had read these passages, by id; the answer names
+    them.
+    """
+
+    logged_as: ClassVar[str] = "out_of_time"
+    passages: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IndexUnsearched(Event):
     """One of several indexes could not be searched; `ask` prints it and the answer names it."""
 

@@ -6,19 +6,32 @@ role, batches, counts and traces.
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from disputatio import calling
-from disputatio.errors import InputError, MissingPart
-from disputatio.events import Event, Evidence, Excerpt, Extracted, Found, IndexUnsearched, ModelCall
+from disputatio.errors import InputError, MissingPart, TooLate
+from disputatio.events import (
+    Event,
+    Evidence,
+    Excerpt,
+    Extracted,
+    Found,
+    IndexUnsearched,
+    ModelCall,
+    OutOfTime,
+)
 from disputatio.protocols import (
     LLM,
     Cancel,
+    Deadline,
     Embedder,
     Entailment,
     PartialRetriever,
@@ -44,6 +57,8 @@ from disputatio.types import (
 
 Elsewhere = Callable[[str, int], Sequence[Passage]]
 """(query, how many) -> passages: a search of the user's own, the web for one."""
+_Result = TypeVar("_Result", Completion, Choice)
+LATE = "late"  # the detail of an answer that names the passages left unread at its deadline
 NO_MODEL = "none"  # the name of the model that stands for none
 _DEFAULT_ELSEWHERE = 8  # passages from elsewhere, where no number is given
 _MOST_THREADS = 32  # calls of one question that wait in threads of their own
@@ -60,7 +75,8 @@ class Kit:
     well a passage fits, `embedder` where passages are compared by their words.
     `elsewhere` is a second place to search, as a function of a query and how many passages are wanted;
     without one that is `retriever` again. `recorded` is empty for a new question; for an answer that is
-    decided again it has the details that its strategy left in `Basis.details`. `cancel` ends the question.
+    decided again it has the details that its strategy left in `Basis.details`. `cancel` ends the question,
+    and after `deadline` no model is asked.
     `today` is the day on which it is asked, in ISO form, empty where that is not to count.
     """
 
@@ -76,6 +92,7 @@ class Kit:
     sources: Mapping[str, Source] = field(default_factory=dict)
     trace: Trace = field(default_factory=Trace)
     cancel: Cancel = field(default_factory=Cancel)
+    deadline: Deadline | None = None
     today: str = ""
 
     @property
@@ -88,6 +105,11 @@ class Kit:
     def has_model(self) -> bool:
         """True if there is a language model to ask (`--model none` leaves it out)."""
         return self.model.name != NO_MODEL
+
+    @property
+    def is_late(self) -> bool:
+        """True after the deadline, and for an answer that was given after it: no model is to be asked."""
+        return LATE in self.recorded or (self.deadline is not None and self.deadline.passed)
 
     def cast(self, role: str) -> LLM:
         """Return the model that plays a role."""
@@ -109,16 +131,85 @@ class Kit:
         *,
         passages: Sequence[Sequence[Passage]] = (),
     ) -> list[Completion]:
-        """Return one completion a prompt, all in one batch; raises `LLMError`, `Cancelled`.
+        """Return one completion a prompt, all in one batch; raises `LLMError`, `Cancelled`, `TooLate`.
 
         `passages` has those that each prompt shows, for the trace.
         """
+        return self._whole(self._complete(role, prompts, sampling or Sampling(), passages))
+
+    def complete_in_time(
+        self, role: str, prompts: Sequence[Prompt], sampling: Sampling, passages: Sequence[Passage]
+    ) -> list[Completion | None]:
+        """Return one completion a prompt on a passage, None for those that the deadline has ended.
+
+        Raises `LLMError`, `Cancelled`.
+        """
+        late = set(self.recorded.get(LATE, ()))
+        asked = [number for number, passage in enumerate(passages) if passage.id not in late]
+        shown = [[passages[number]] for number in asked]
+        made = self._complete(role, [prompts[number] for number in asked], sampling, shown)
+        completions = dict(zip(asked, made, strict=True))
+        results = [completions.get(number) for number in range(len(prompts))]
+        unread = [passage.id for passage, each in zip(passages, results, strict=True) if each is None]
+        if unread:
+            self.emit(OutOfTime(passages=unread))
+        return results
+
+    def _complete(
+        self, role: str, prompts: Sequence[Prompt], sampling: Sampling, passages: Sequence[Sequence[Passage]]
+    ) -> Sequence[Completion | None]:
         if not prompts:
             return []
-        sampling = sampling or Sampling()
         settings = [sampling] * len(prompts)
         log = _Log(kit=self, role=role, prompts=prompts, settings=settings, passages=passages)
-        return calling.complete(self.cast(role), prompts, sampling, log.completion, self.cancel)
+        call = partial(calling.complete, self.cast(role), prompts, sampling)
+        return self._in_time(call, log.completion, len(prompts))
+
+    def _in_time(
+        self, call: Callable[..., Sequence[_Result]], log: Callable[[int, _Result], None], size: int
+    ) -> Sequence[_Result | None]:
+        """Make the calls of a batch; those that are not done by the deadline are ended, and are None.
+
+        With a deadline they are made in a thread of their own, for loading a model cannot be ended.
+        """
+        if self.deadline is None:
+            return call(on_done=log, cancel=self.cancel)
+        results: dict[int, _Result] = {}
+        lock, ends, finished = threading.Lock(), Cancel(), threading.Event()
+
+        def keep(index: int, result: _Result) -> None:
+            with lock:
+                if not ends.cancelled:
+                    results[index] = result
+                    log(index, result)
+
+        done: Future[object] = Future()
+        done.add_done_callback(lambda _: finished.set())
+
+        def run() -> None:
+            try:
+                done.set_result(call(on_done=keep, cancel=ends))
+            except BaseException as error:  # noqa: BLE001 (raised again by the question, if it still waits)
+                done.set_exception(error)
+
+        with self.cancel.calling(finished.set):
+            if not self.deadline.passed:
+                thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
+                thread.start()
+                finished.wait(self.deadline.left)
+        with lock:
+            ends.cancel()
+        self.cancel.check()
+        if done.done():
+            done.result()
+        return [results.get(index) for index in range(size)]
+
+    def _whole(self, results: Sequence[_Result | None]) -> list[_Result]:
+        """Return the results of a batch; raises `TooLate` where the deadline has ended some."""
+        whole = [result for result in results if result is not None]
+        if len(whole) < len(results):
+            raise TooLate(f"the deadline of {self.deadline.seconds if self.deadline else 0:g} s has passed")
+        return whole
 
     def complete_each(self, role: str, requests: Sequence[tuple[Prompt, Sampling]]) -> list[Completion]:
         """As `complete`, with a sampling for each prompt (a schema or a temperature of its own).
@@ -144,11 +235,12 @@ class Kit:
         return [finished.result() for finished in calls]
 
     def choose(self, role: str, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
-        """Return log P of each option for each prompt, all in one batch; raises `LLMError`, `Cancelled`."""
+        """Return log P of each option for each prompt, all in one batch; raises as `complete`."""
         if not prompts:
             return []
         log = _Log(kit=self, role=role, prompts=prompts, settings=[options] * len(prompts))
-        return calling.choose(self.cast(role), prompts, options, log.choice, self.cancel)
+        call = partial(calling.choose, self.cast(role), prompts, options)
+        return self._whole(self._in_time(call, log.choice, len(prompts)))
 
     def extract(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
         """Return what the reader finds in each passage; raises `MissingPart` where the kit has no reader."""

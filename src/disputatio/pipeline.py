@@ -24,7 +24,7 @@ from disputatio.agents.options import Estimates, Logprobs
 from disputatio.attribution.audit import ClaimCheck, audit, confidently, reading_of, reckoned
 from disputatio.attribution.verification import verified
 from disputatio.errors import ConfigError, InputError, UnknownName
-from disputatio.events import AgentFault, Concluded, IndexUnsearched, Started
+from disputatio.events import AgentFault, Concluded, IndexUnsearched, OutOfTime, Started, Unchecked
 from disputatio.kit import Kit
 from disputatio.trace import Trace
 from disputatio.types import Answer, Basis, PastCall, PastSearch, Unsearched
@@ -69,6 +69,9 @@ def ask(
     shown = {key: str(value) if value in (math.inf, -math.inf) else value for key, value in chosen.items()}
     kit.emit(Started(question=question, strategy=name, model=kit.model.name, options=shown))
     answer = replace(run(question, kit, **chosen), strategy=name, model=kit.model.name)
+    if verify and kit.is_late:
+        kit.emit(Unchecked(reason="the deadline has passed"))
+        verify = False
     terms = Basis(options=shown, verify=verify, strict=strict, min_confidence=min_confidence)
 
     def record(answer: Answer) -> Basis:
@@ -103,6 +106,7 @@ def conclude(
     read = replace(
         reading_of(answer, found, faults=sum(isinstance(event, AgentFault) for event in events)),
         unsearched=tuple(Unsearched(index=index, reason=reason) for index, reason in left_out.items()),
+        late=tuple(name for event in events if isinstance(event, OutOfTime) for name in event.passages),
     )
     kit.emit(Concluded(answers=answer.answers, abstained=answer.abstained, read=read))
     return reckoned(replace(answer, usage=kit.trace.usage(), basis=basis), read)

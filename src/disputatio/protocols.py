@@ -7,6 +7,7 @@ from anything here.
 from __future__ import annotations
 
 import threading
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -222,6 +223,9 @@ class Contradiction(Protocol):
 # A switch that ends a question, and the model calls that it waits for, from any thread.
 
 
+_DECIDING = 1.0  # seconds at most that are kept for deciding from what was read
+
+
 class Cancel:
     """A switch that ends a question from any thread: its pending model calls end, and `Cancelled` is raised.
 
@@ -275,3 +279,26 @@ class Cancel:
         finally:
             with self._lock:
                 self._callbacks.pop(number, None)
+
+
+class Deadline:
+    """The time by which an answer is wanted, `seconds` from now: model calls end a little earlier.
+
+    >>> Deadline(60.0).passed, Deadline(0.0).passed
+    (False, True)
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        # What is left is for deciding: no model is asked, and the encoder has read before.
+        self._ends = time.monotonic() + seconds - min(_DECIDING, seconds / 10)
+
+    @property
+    def left(self) -> float:
+        """Return the seconds until model calls end."""
+        return max(0.0, self._ends - time.monotonic())
+
+    @property
+    def passed(self) -> bool:
+        """Return whether no model is to be asked any more."""
+        return not self.left

@@ -413,6 +413,8 @@ class Reading:
     Of `found` passages the answer's agents `read` some, every reply on others `failed`, and the rest were
     `set_aside`: not put to an agent, or judged to be of no use. `faults` counts the replies of agents of any
     role that could not be used. `unsearched` are those of several indexes that could not be searched.
+    `late` are the passages, by id, that the language model had not read by the deadline; the encoder read
+    them, if there is one, else they count as `failed`.
     """
 
     found: int
@@ -421,6 +423,7 @@ class Reading:
     set_aside: int
     faults: int = 0
     unsearched: tuple[Unsearched, ...] = ()
+    late: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

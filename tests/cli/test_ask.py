@@ -73,6 +73,7 @@ def test_json_is_one_object_of_the_documented_fields_and_nothing_else(capsys: Ca
         "set_aside": 0,
         "faults": 0,
         "unsearched": [],
+        "late": [],
     }
     counts = ["calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds"]
     assert list(answer["usage"]) == counts
@@ -421,3 +422,12 @@ def test_min_confidence_abstains_and_shows_the_positions(capsys: Capture) -> Non
     assert doubted["confidence"] == plain["confidence"] < 1
     wrong = ask(capsys, "--min-confidence", "1.5")
     assert wrong.code == 2 and "--min-confidence" in wrong.err
+
+
+def test_a_deadline_on_the_command_line_is_a_time(capsys: Capture) -> None:
+    done = run(capsys, "ask", QUESTION, "--passages", "passages.jsonl", "--within", "soon")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "write 20s, 500ms or 2m" in done.err
+    words = ("ask", QUESTION, "--passages", "passages.jsonl", "--strategy", "disputation", "--within", "2m")
+    timed = run(capsys, *words, "--json", "--model", "none")
+    assert (timed.code, timed.json["read"]["late"]) == (0, [])

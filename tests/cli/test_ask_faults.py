@@ -54,6 +54,7 @@ def test_passages_that_could_not_be_read_are_told_and_never_agree(capsys: Captur
         "set_aside": 0,
         "faults": 2,
         "unsearched": [],
+        "late": [],
     }
     assert answer["conflict"]["kind"] == "unresolved"
     assert (answer["certificate"]["owners"], answer["certificate"]["unread"]) == (0, 2)

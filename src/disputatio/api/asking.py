@@ -52,6 +52,7 @@ def ask(
     strict: bool = False,
     min_confidence: float | None = None,
     each_source: bool = False,
+    within: float | str | None = None,
     trace: Trace | None = None,
     elsewhere: Elsewhere | None = None,
     cancel: Cancel | None = None,
@@ -70,9 +71,10 @@ def ask(
     title) are not read. `as_of` asks for the answer of a day, with what holds today beside it. `verify` has
     every citation judged; `strict` drops claims that their quotes do not support; below `min_confidence`, a
     probability, an answer becomes an abstention of kind `conflict`. `each_source` reads the best passages of
-    every source, and says in `Answer.each_source` what each answers. `elsewhere` is a search of your own,
-    (query, how many) -> passages, for strategies that search a second time (`crag`). `trace` logs every step.
-    `cancel` ends the question from another thread. `settings` are those of `disputatio.toml`
+    every source, and says in `Answer.each_source` what each answers. After `within` seconds (or "2m") the
+    answer is made of what was read by then, and `Answer.read.late` names the rest. `elsewhere` is a search of
+    your own, (query, how many) -> passages, for strategies that search a second time (`crag`). `trace` logs
+    every step. `cancel` ends the question from another thread. `settings` are those of `disputatio.toml`
     (`{"journal": "none"}`); what is not given comes from the environment, that file and the defaults.
 
     Raises `DisputatioError`: `ConfigError` and `InputError` for what you can mend, `LLMError` and
@@ -94,6 +96,7 @@ def ask(
         "strict": strict,
         "min_confidence": min_confidence,
         "each_source": each_source,
+        "within": within,
         "elsewhere": elsewhere,
         "settings": settings,
     }

@@ -5,6 +5,7 @@ The Python API, the command line, the server, MCP and the adapters translate int
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from disputatio.pipeline import (
     strategy_name,
     strategy_options,
 )
-from disputatio.protocols import Cancel, Retriever
+from disputatio.protocols import Cancel, Deadline, Retriever
 from disputatio.store.each_source import EachSource
 from disputatio.store.filtered import Filtered, check_sources, muted_ids
 from disputatio.store.in_memory import InMemory
@@ -37,6 +38,10 @@ from disputatio.trace import Trace
 from disputatio.types import Answer
 from disputatio.versions.dates import iso_day, today
 
+_TIME = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|m)?")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_DAY = 86_400.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
@@ -45,6 +50,7 @@ class Request:
     `question` is None where many questions are prepared for at once. `index` or `passages` are what is read,
     within `sources` and the ISO dates `after` and `before`; `as_of` is the day whose answer is asked for.
     Documents in `mute`, by id, file or title, are not read.
+    After `within` seconds ("20s", "2m") no model is asked any more, and the answer is made of what was read.
     With `each_source` the best passages of every source are read, and the answer says what each answers.
     `options` are the strategy's; `k` and `expect` are two of them that every door offers.
     """
@@ -66,12 +72,15 @@ class Request:
     strict: bool = False
     min_confidence: float | None = None
     each_source: bool = False
+    within: float | str | None = None
 
     def check(self) -> None:
         """Raise what is wrong with the request in itself: nothing is opened or loaded for it."""
         if self.question is not None:
             check_question(self.question)
         check_terms(verify=self.verify, strict=self.strict, min_confidence=self.min_confidence or 0.0)
+        if self.within is not None and self.strict:
+            raise InputError("strict waits for the judge of every claim: leave out within")
         if self.index is not None and self.passages is not None:
             raise ConfigError("give an index or passages, not both")
         bounds(self.after, self.before)
@@ -91,6 +100,7 @@ class Prepared:
     min_confidence: float = 0.0
     each_source: bool = False
     otel: bool = False
+    deadline: Deadline | None = None
 
     @property
     def searched(self) -> Retriever | None:
@@ -108,7 +118,7 @@ class Prepared:
             return told(self._answer(question, trace, cancel))
 
     def _answer(self, question: str, trace: Trace, cancel: Cancel) -> Answer:
-        kit = replace(self.kit, cancel=cancel, today=today().isoformat())
+        kit = replace(self.kit, cancel=cancel, deadline=self.deadline, today=today().isoformat())
         best = EachSource(kit.retriever, question) if self.each_source and kit.retriever else None
         answer = ask(
             question,
@@ -139,12 +149,15 @@ def prepare(
     everything that can be checked without them. Raises `InputError` and `ConfigError`.
     """
     request.check()
+    deadline = None if request.within is None else Deadline(seconds_of(request.within))
     strategy = settings.strategy if request.strategy is None else request.strategy
     options = _options(request, settings, strategy)
     if request.each_source and strategy != DEFAULT_STRATEGY:
         raise InputError(
             f"each_source: {_name(strategy)} does not read sources apart; {DEFAULT_STRATEGY} does"
         )
+    if deadline is not None and strategy != DEFAULT_STRATEGY:
+        raise InputError(f"within: {_name(strategy)} does not answer from a part; {DEFAULT_STRATEGY} does")
     retriever = _retriever(request, settings, search)
     check_sources(retriever, request.sources)
     # A strategy that knows nothing of days reads what is dated up to that day.
@@ -164,7 +177,21 @@ def prepare(
         min_confidence=least,
         each_source=request.each_source,
         otel=settings.otel,
+        deadline=deadline,
     )
+
+
+def seconds_of(within: float | str) -> float:
+    """Return a time in seconds; raises `InputError` for none, and for more than a day.
+
+    >>> seconds_of("20s"), seconds_of("1.5m"), seconds_of("500ms"), seconds_of(20)
+    (20.0, 90.0, 0.5, 20.0)
+    """
+    written = _TIME.fullmatch(str(within).strip())
+    seconds = float(written[1]) * _SECONDS[written[2] or "s"] if written else 0.0
+    if not 0 < seconds <= _DAY:
+        raise InputError(f"within: {str(within)[:40]!r} is no time up to a day; write 20s, 500ms or 2m")
+    return seconds
 
 
 def _name(strategy: str | Strategy) -> str:

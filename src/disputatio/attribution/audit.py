@@ -14,7 +14,7 @@ from disputatio.attribution.citations import cite, escape_marks, render, renumbe
 from disputatio.attribution.positions import conflict_of, last_replies
 from disputatio.attribution.statements import statements
 from disputatio.attribution.verification import FAILED, headlined, resolved, strictly, verified
-from disputatio.errors import NoLogprobs
+from disputatio.errors import NoLogprobs, TooLate
 from disputatio.events import Unchecked
 from disputatio.kit import Kit
 from disputatio.text import bare_words, find_quote, sentences
@@ -65,6 +65,8 @@ def audit(
                     f"{error}; strict answers need verdicts: cast another judge (--role judge=MODEL)"
                 ) from error
             kit.emit(Unchecked(reason=str(error)))
+        except TooLate as error:
+            kit.emit(Unchecked(reason=str(error)))
     audited = replace(
         answer,
         claims=claims,
@@ -85,7 +87,7 @@ def reading_of(answer: Answer, found_ids: Iterable[str], *, faults: int = 0) -> 
     >>> broken, good = Reply(passages=("a",), fault="cut off"), Reply(passages=("b",), answer="7")
     >>> passages = (Passage(id="a", text="A"), Passage(id="b", text="B"))
     >>> reading_of(Answer(question="?", passages=passages, replies=(broken, good)), ["a", "b", "c"])
-    Reading(found=3, read=1, failed=1, set_aside=1, faults=1, unsearched=())
+    Reading(found=3, read=1, failed=1, set_aside=1, faults=1, unsearched=(), late=())
     """
     named = {passage.id for passage in answer.passages}
     failed = unread(answer.replies)

@@ -64,6 +64,12 @@ def ask(
     each_source: Annotated[
         bool, typer.Option("--each-source", help="Read every source, and show what each answers.")
     ] = False,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Answer by then from what was read, such as 20s or 2m, and say what was not."
+        ),
+    ] = None,
     strategy: Annotated[
         str | None,
         typer.Option(
@@ -144,6 +150,7 @@ def ask(
         verify=verify,
         strict=strict,
         each_source=each_source,
+        within=within,
     )
     request.check()
     columns = read_columns(mapping or [], text_column)

@@ -112,6 +112,20 @@ def unread_line(answer: Answer) -> str:
     return f"{read.failed:,} of {count(read.read + read.failed, 'passage')} could not be read"
 
 
+def late_line(answer: Answer) -> str:
+    """Return one line: how many passages the language model had not read by the deadline; empty without one.
+
+    >>> from disputatio.types import Reading
+    >>> late_line(Answer(question="?", read=Reading(found=3, read=3, failed=0, set_aside=0, late=("a", "b"))))
+    'by the deadline the language model had not read 2 passages, which the encoder read'
+    """
+    if answer.read is None or not answer.read.late:
+        return ""
+    instead = "" if answer.read.failed else ", which the encoder read"
+    passages = count(len(answer.read.late), "passage")
+    return f"by the deadline the language model had not read {passages}{instead}"
+
+
 def abstention_line(answer: Answer) -> str:
     """Return one line: why nothing was answered.
 
@@ -302,10 +316,13 @@ def read_from(answer: Answer) -> str:
     """Return one line: how many passages of which sources were read, and what could not be read or
     searched.
     """
+    late = late_line(answer)
     unread, faults = unread_line(answer), 0 if answer.read is None else answer.read.faults
     line = _read_from(answer)
     if answer.read is not None and answer.read.unsearched:
         line += f"; not searched: {escape_marks(', '.join(each.index for each in answer.read.unsearched))}"
+    if late:
+        line += f"; {late}"
     if unread:
         return f"{line}; {unread}"
     # Where no passage was lost, another agent of the answer broke its contract.

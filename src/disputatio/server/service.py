@@ -10,7 +10,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -23,7 +23,8 @@ from disputatio.errors import BudgetSpent, Cancelled, DisputatioError, StoreErro
 from disputatio.events import Answered
 from disputatio.kit import Kit
 from disputatio.parts import build_kit
-from disputatio.pipeline import load_strategy, strategy_names
+from disputatio.pipeline import DEFAULT_STRATEGY, load_strategy, strategy_names
+from disputatio.protocols import Deadline
 from disputatio.server.answer_store import AnswerStore
 from disputatio.server.audit_log import AuditLog
 from disputatio.server.changes import ChangeLog, What
@@ -39,6 +40,7 @@ from disputatio.trace import Trace
 from disputatio.types import Answer
 
 _RAISE = "raise the budget of this question, or read fewer passages"
+_READING = 0.9  # of the seconds that a question may take, after which it is answered from what was read
 LOG = logging.getLogger("disputatio.server")
 _Result = TypeVar("_Result")
 
@@ -218,7 +220,10 @@ class Service:
         running.add("asked", {"id": running.id, "waiting": self.turns.waiting, **_stated(request)})
         task = asyncio.create_task(
             self._answer(
-                running, prepared, self.limits.within(request.calls, request.tokens, request.seconds)
+                running,
+                prepared,
+                self.limits.within(request.calls, request.tokens, request.seconds),
+                own_limit=request.seconds is None,
             )
         )
         self._tasks.add(task)
@@ -267,20 +272,28 @@ class Service:
             raise UnknownName("model", model, self.kits)
         return self.kits[model]
 
-    async def _answer(self, running: Running, prepared: Prepared, limits: Limits) -> None:
-        """Wait for a turn, answer, and store the answer; the question ends whatever happens."""
+    async def _answer(self, running: Running, prepared: Prepared, limits: Limits, *, own_limit: bool) -> None:
+        """Wait for a turn, answer, and store the answer; the question ends whatever happens.
+
+        Its seconds are the server's own limit, or what the client allows.
+        """
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
 
         def end_wait() -> None:
             loop.call_soon_threadsafe(_cancel, task, running)
 
+        late = None if prepared.deadline is None else prepared.deadline.left
         try:
             async with AsyncExitStack() as turn:
-                with running.cancel.calling(end_wait):
-                    in_turn = self.turns.turn(running.client, running.add_place)
-                    running.waited = await turn.enter_async_context(in_turn)
+                with running.cancel.calling(end_wait), suppress(TimeoutError):
+                    async with asyncio.timeout(late):
+                        in_turn = self.turns.turn(running.client, running.add_place)
+                        running.waited = await turn.enter_async_context(in_turn)
                 running.state = "running"
+                if prepared.deadline is None and prepared.strategy == DEFAULT_STRATEGY and own_limit:
+                    # What was read is not thrown away at the server's own limit.
+                    prepared = replace(prepared, deadline=Deadline(limits.seconds * _READING))
                 await self._add_events(running, prepared, limits)
             running.finish("answered")
         except Cancelled as error:

@@ -152,6 +152,9 @@ class AskFields(Request):
         None, ge=0, le=1, description="abstain where the answer is less likely than this to be right"
     )
     each_source: bool = Field(False, description="read the best of every source, and say what each answers")
+    within: float | None = Field(
+        None, gt=0, le=86_400, description="seconds after which the answer is made of what was read by then"
+    )
     calls: int | None = Field(None, ge=1, description="the most model calls")
     tokens: int | None = Field(None, ge=1, description="the most tokens, read and written")
     seconds: float | None = Field(None, gt=0, description="the most seconds, once its turn has come")

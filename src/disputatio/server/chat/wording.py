@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from disputatio.attribution.citations import escape_marks
-from disputatio.rendering.wording import abstention_line, conflict_line, quoted_from, sources_line, warning
+from disputatio.rendering.wording import (
+    abstention_line,
+    conflict_line,
+    late_line,
+    quoted_from,
+    sources_line,
+    warning,
+)
 from disputatio.text import one_line
 from disputatio.types import Answer, Citation, Passage, Position
 
@@ -60,6 +67,8 @@ def word_answer(
             parts.append("\n".join(others))
         if quotes := list(_quotes(answer)):
             parts.append("\n".join(quotes))
+    if late := late_line(answer):
+        parts.append(f"{late[:1].upper()}{late[1:]}.")
     if note:
         parts.append(inert(note))
     text = "\n\n".join(parts)

@@ -94,6 +94,10 @@ def agents_door(service: Service) -> MCPServer[Any]:
         each_source: Annotated[
             bool, Field(description="read the best of every source, and say what each answers")
         ] = False,
+        within: Annotated[
+            float | None,
+            Field(gt=0, le=86_400, description="seconds to answer in from what was read"),
+        ] = None,
     ) -> Annotated[CallToolResult, AskResult]:
         """Answer a question with quotes, and every position that some passage takes."""
         request = AskRequest(
@@ -107,6 +111,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
             as_of=as_of,
             mute=tuple(mute or ()),
             each_source=each_source,
+            within=within,
         )
         with _tool_errors():
             running = await service.ask(request, client=_client(context))

@@ -29,11 +29,12 @@ from disputatio.agents.explainer import explained
 from disputatio.agents.options import MaxTokens, PassageCount
 from disputatio.agents.replies import parse_object
 from disputatio.agents.single_prompt import recalled
-from disputatio.errors import InputError, NoLogprobs, ReplyError
+from disputatio.errors import InputError, NoLogprobs, ReplyError, TooLate
 from disputatio.events import (
     AgentFault,
     FollowedUp,
     LookedWider,
+    NoDebate,
     NoPrecheck,
     PreCheck,
     SideFormed,
@@ -198,6 +199,9 @@ def disputation(
         beliefs={part.question: part.beliefs for part in parts if part.beliefs},
         similarities=plan.similarity.cosines,
         today=plan.today if any(map(_has_days, passages.values())) else "",
+        late=[each.passage.id for part in parts for each in part.readings if each.late]
+        if kit.is_late
+        else None,
     )
     answer = compose_answer(question, parts, plan.reliabilities)
     return replace(answer, basis=Basis(details=record.to_details()))
@@ -215,15 +219,18 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         readings += read(question, other_versions, kit, plan.reader, max_tokens=plan.max_tokens)
     resolved = _weigh_and_resolve(question, readings, kit, plan)
     turn = 1
-    while turn <= plan.complete and all(each.verdict == "rejected" for each in resolved):
-        more = _follow_up(question, _ids(readings), kit)
+    while turn <= plan.complete and not kit.is_late and all(each.verdict == "rejected" for each in resolved):
+        try:
+            more = _follow_up(question, _ids(readings), kit)
+        except TooLate:
+            break
         if not more:
             break
         turn += 1
         readings += read(question, more, kit, plan.reader, turn=turn, max_tokens=plan.max_tokens)
         resolved = _weigh_and_resolve(question, readings, kit, plan)
     looked = None
-    if plan.wider and (disputed := find_disputed(resolved)):
+    if plan.wider and not kit.is_late and (disputed := find_disputed(resolved)):
         more, searches = _search_wider(question, disputed, _ids(readings), kit, plan.wider)
         looked = WiderSearch(searches=searches, read=len(more), answered=0)
         if more:
@@ -238,6 +245,7 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
             )
         kit.emit(LookedWider(question=question, passages=[passage.id for passage in more], **asdict(looked)))
     resolved, beliefs = _ask_on(question, resolved, kit, plan)
+    _tell_sides(question, resolved, kit)
     later = divided(question, readings, plan.as_of)[1]
     today: list[ResolvedSide] = []
     if any(reading.answer for reading in later):
@@ -301,17 +309,28 @@ def _weigh(
 def _ask_on(
     question: str, resolved: list[ResolvedSide], kit: Kit, plan: Options
 ) -> tuple[list[ResolvedSide], dict[str, float]]:
-    """Resolve what is open by belief and debate; returns also the nats of the belief by answer."""
+    """Resolve what is open by belief and debate; returns also the nats of the belief by answer.
+
+    What the deadline leaves of these is left out.
+    """
     beliefs: dict[str, float] = {}
     expect = expectation_of(question, plan.expect)
-    if plan.belief:
-        sides, beliefs = move_by_belief(question, resolved, kit, expect)
-        resolved = resolve(question, sides, expect=expect) if beliefs else resolved
-    for turn in range(plan.debate):
-        moved = move_by_debate(question, resolved, kit, turn)
-        if moved is None:
-            break
-        resolved = resolve(question, moved, expect=expect)
+    try:
+        if plan.belief and not kit.is_late:
+            sides, beliefs = move_by_belief(question, resolved, kit, expect)
+            resolved = resolve(question, sides, expect=expect) if beliefs else resolved
+        for turn in range(0 if kit.is_late else plan.debate):
+            moved = move_by_debate(question, resolved, kit, turn)
+            if moved is None:
+                break
+            resolved = resolve(question, moved, expect=expect)
+    except TooLate as error:
+        kit.emit(NoDebate(reason=str(error)))
+    return resolved, beliefs
+
+
+def _tell_sides(question: str, resolved: Sequence[ResolvedSide], kit: Kit) -> None:
+    """Report the sides as they stand at the end."""
     formed = [_side_formed(each) for each in resolved]
     for event in formed:
         kit.emit(event)
@@ -327,7 +346,6 @@ def _ask_on(
         for event, each in zip(formed, resolved, strict=True)
     ]
     kit.emit(SidesWeighed(question=question, sides=weighed, verdicts=[each.verdict for each in resolved]))
-    return resolved, beliefs
 
 
 def _side_formed(resolved: ResolvedSide) -> SideFormed:
@@ -420,11 +438,13 @@ def _drop_hopeless(question: str, passages: Sequence[Passage], kit: Kit) -> list
 def _divide(question: str, kit: Kit) -> list[str]:
     """Divide a question into one for each thing it asks for; itself if it is one, or the reply is unusable."""
     prompt = chat(PARTS_SYSTEM, f"Question: {one_line(question)}")
-    (completion,) = kit.complete("detector", [prompt], Sampling(max_tokens=128, schema=PARTS_SCHEMA))
     try:
+        (completion,) = kit.complete("detector", [prompt], Sampling(max_tokens=128, schema=PARTS_SCHEMA))
         parts = [one_line(part) for part in parse_object(completion, PARTS_SCHEMA)["parts"]]
     except ReplyError as error:
         kit.emit(AgentFault(role="detector", reason=error.reason))
+        return [question]
+    except TooLate:
         return [question]
     distinct = [part for part in dict.fromkeys(parts) if part and not same_answer(part, question)]
     return distinct if len(distinct) > 1 else [question]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from disputatio.kit import Kit
+from disputatio.kit import LATE, Kit
 from disputatio.trace import judgement_key
 from disputatio.types import Passage
 
@@ -38,17 +38,20 @@ class Record:
     """Evidence beside calls and searches: the model's beliefs and the similarities of passages.
 
     `beliefs` has the nats of each answer by question; `similarities` the cosine of each pair of passages, by
-    `judgement_key`; `today` the day of the question, where documents say from when or until when they are in force.
+    `judgement_key`; `today` the day of the question, where documents say from when or until when they are in force;
+    `late` the passages that the language model had not read by the deadline, None if that did not pass.
     """
 
     beliefs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     similarities: Mapping[str, float] = field(default_factory=dict)
     today: str = ""
+    late: Sequence[str] | None = None
 
     def to_details(self) -> dict[str, Any]:
         """Return the JSON value of `Basis.details`."""
         details = {"beliefs": dict(self.beliefs), "similarities": dict(sorted(self.similarities.items()))}
-        return details | ({"today": self.today} if self.today else {})
+        late = {} if self.late is None else {LATE: list(self.late)}
+        return details | ({"today": self.today} if self.today else {}) | late
 
     @classmethod
     def from_details(cls, details: Mapping[str, Any]) -> Record:

@@ -69,13 +69,15 @@ class PassageReading:
     """The answer of one passage alone: `reply.answer` is empty if it has none, `reply.quote` is its support.
 
     `answered` is how likely the passage answers at all, by the trained encoder; None if that was not asked.
-    `by_model` is false if the encoder alone gave the answer.
+    `by_model` is false if the encoder alone gave the answer, `late` true if the language model had not read the
+    passage by the deadline.
     """
 
     passage: Passage
     reply: Reply
     answered: float | None = None
     by_model: bool = True
+    late: bool = False
 
     @property
     def answer(self) -> str:
@@ -110,7 +112,9 @@ def read(
     extractions = kit.extract(question, passages)  # first, as it takes a second and is shown at once
     readings = read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens)
     return [
-        replace(reading, answered=extraction.probability)
+        replace(_from_extraction(question, reading.passage, extraction, turn=turn), late=True)
+        if reading.late
+        else replace(reading, answered=extraction.probability)
         for reading, extraction in zip(readings, extractions, strict=True)
     ]
 
@@ -127,11 +131,19 @@ def read_passages(
     """Ask the language model for the answer of each passage, in one batch; an unusable reply is a fault."""
     prompts = [reader_prompt(question, passage) for passage in passages]
     sampling = Sampling(max_tokens=max_tokens, schema=SCHEMA)
-    completions = kit.complete("reader", prompts, sampling, passages=[[passage] for passage in passages])
+    completions = kit.complete_in_time("reader", prompts, sampling, passages)
     return [
-        parse_reading(question, passage, completion, turn=turn)
+        _unread(passage, turn)
+        if completion is None
+        else parse_reading(question, passage, completion, turn=turn)
         for passage, completion in zip(passages, completions, strict=True)
     ]
+
+
+def _unread(passage: Passage, turn: int) -> PassageReading:
+    """Return a passage that the deadline left unread as a fault: it may oppose what the others say."""
+    fault = Reply(passages=(passage.id,), round=turn, fault="not read by the deadline")
+    return PassageReading(passage=passage, reply=fault, late=True)
 
 
 def parse_reading(
@@ -212,9 +224,10 @@ def extract_or_read(
     for number, (passage, extraction) in enumerate(zip(passages, extractions, strict=True)):
         reading = by_model.get(number)
         declined = reading is not None and not reading.answer and not reading.reply.fault
-        # A fault stays one, however likely the encoder's own answer is.
-        if reading is None or (declined and extraction.probability >= ANSWERS):
-            readings.append(_from_extraction(question, passage, extraction, turn=turn))
+        # A fault stays one, however likely the encoder's own answer is; what is late was not asked.
+        if reading is None or reading.late or (declined and extraction.probability >= ANSWERS):
+            late = reading is not None and reading.late
+            readings.append(replace(_from_extraction(question, passage, extraction, turn=turn), late=late))
         else:
             readings.append(replace(reading, answered=extraction.probability))
     return readings
