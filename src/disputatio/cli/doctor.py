@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -41,7 +41,15 @@ class Check:
     detail: str
 
 
-def doctor(index: Indexes = None, model: Model = None, role: Roles = None, as_json: Json = False) -> None:
+def doctor(
+    index: Indexes = None,
+    model: Model = None,
+    role: Roles = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Time the processor for five seconds; the engine goes by it.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Check the engine, models, disk, endpoint and index.
 
     The exit code is 1 when something that is needed is broken. Nothing is fetched, and no model is called.
@@ -50,7 +58,7 @@ def doctor(index: Indexes = None, model: Model = None, role: Roles = None, as_js
     from disputatio.config import read_settings
 
     settings = read_settings(index=index, model=model, role=read_roles(role))
-    checks = list(run_checks(settings, index_named=index is not None))
+    checks = list(run_checks(settings, index_named=index is not None, measured=measure))
     broken = sum(check.state == "broken" for check in checks)
     if as_json:
         write_json({"healthy": not broken, "checks": [asdict(check) for check in checks]}, indent=2)
@@ -63,8 +71,10 @@ def doctor(index: Indexes = None, model: Model = None, role: Roles = None, as_js
     raise typer.Exit(1 if broken else 0)
 
 
-def run_checks(settings: Settings, *, index_named: bool = False) -> Iterator[Check]:
-    """Run all checks, in order; with `index_named` a missing index is an error."""
+def run_checks(settings: Settings, *, index_named: bool = False, measured: bool = False) -> Iterator[Check]:
+    """Run all checks, in order; with `index_named` a missing index is an error; `measured` times the
+    processor.
+    """
     names = [settings.model, *settings.role.values()]
     kinds = {name.partition(":")[0] for name in names}
     if settings.embedder != "none":
@@ -78,6 +88,7 @@ def run_checks(settings: Settings, *, index_named: bool = False) -> Iterator[Che
     yield from (_extra(extra, needed=extra in needed) for extra in _EXTRAS)
     if any(name.startswith("local:") for name in names):
         yield _engine()
+        yield _cores(settings, measured=measured)
     yield from (_model(name) for name in dict.fromkeys(names))
     if settings.embedder != "none":
         yield _embedder(settings.embedder)
@@ -153,6 +164,27 @@ def _engine() -> Check:
         return Check(name="engine", state="ok", detail=f"{name} loads")
     reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
     return Check(name="engine", state="broken", detail=f"{name} does not load: {reason}")
+
+
+def _cores(settings: Settings, *, measured: bool) -> Check:
+    """Check how many cores are free, and how fast they are, measured now or before."""
+    from disputatio.llm import cores
+    from disputatio.parts import cache_folder
+
+    cache = cache_folder(settings)
+    try:
+        if measured:
+            cores.keep(cores.measure(), cache)
+    except (ImportError, OSError, RuntimeError) as error:
+        return Check(name="cores", state="broken", detail=f"could not be measured: {error}")
+    allowed = cores.allowed_cores()
+    detail = f"{cores.threads_now(cache)} of {cores.physical_cores(allowed)} for the engine now"
+    machine = cores.kept(cache)
+    if machine is None or machine.processor != cores.processor():
+        return Check(name="cores", state="ok", detail=f"{detail}; not measured: disputatio doctor --measure")
+    threads = ", ".join(f"{speed:.0f} with {count}" for count, speed in machine.threads.items())
+    names = ", ".join(f"{name} {speed:.0f}" for name, speed in machine.precisions.items())
+    return Check(name="cores", state="ok", detail=f"{detail}; GFLOPS by threads: {threads}; {names}")
 
 
 def _model(name: str) -> Check:

@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from disputatio.errors import InputError, LLMError
 from disputatio.llm import gguf
+from disputatio.llm.cores import settings_of
 from disputatio.text import content_id
 
 ABANDONED = 86_400.0  # seconds: no conversion takes as long
@@ -50,7 +51,7 @@ def converted_folder(path: Path, cache: Path, say: Callable[[str], None]) -> Pat
     return folder
 
 
-def open_pipeline(folder: Path, cache_gb: int, say: Callable[[str], None]) -> tuple[Any, Any]:
+def open_pipeline(folder: Path, cache_gb: int, say: Callable[[str], None], threads: int) -> tuple[Any, Any]:
     """Return the pipeline over a converted folder, and its tokenizer; raises `LLMError`."""
     cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
     import openvino_genai
@@ -62,7 +63,9 @@ def open_pipeline(folder: Path, cache_gb: int, say: Callable[[str], None]) -> tu
     say(f"loading {folder.name.rsplit('-', 1)[0]}")
     try:
         tokenizer = openvino_genai.Tokenizer(folder)
-        return openvino_genai.ContinuousBatchingPipeline(folder, tokenizer, scheduler, "CPU"), tokenizer
+        settings = settings_of(threads)
+        pipeline = openvino_genai.ContinuousBatchingPipeline(folder, tokenizer, scheduler, "CPU", settings)
+        return pipeline, tokenizer
     except RuntimeError as fault:
         raise LLMError(
             f"{folder}: the engine could not load it; delete the folder to convert anew: {fault}"

@@ -36,6 +36,7 @@ from typing import Any, cast
 from disputatio import platforms
 from disputatio.errors import ConfigError, ContextTooLong, DisputatioError, LLMError, Malformed
 from disputatio.llm.converted import converted_folder, open_pipeline
+from disputatio.llm.cores import threads_now
 from disputatio.llm.grammar import schema_regex
 from disputatio.types import Sampling
 
@@ -164,7 +165,7 @@ class Engine:
         self._limit = min(context, capacity)
         self._name = path.stem
         folder = converted_folder(path, cache, say)
-        self._pipeline, self._tokenizer = open_pipeline(folder, cache_gb, say)
+        self._pipeline, self._tokenizer = open_pipeline(folder, cache_gb, say, threads_now(cache))
         self._seen = SeenBlocks(capacity // _BLOCK)
         self._numbers = count()
         self._requests: list[_Request] = []
