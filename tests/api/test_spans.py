@@ -99,6 +99,12 @@ def test_an_application_with_a_provider_gets_them_by_the_conventions(memory: InM
     assert about["disputatio.calls"] == answer.usage.calls
 
 
+def test_what_the_encoder_reads_is_a_span_of_its_own(memory: InMemorySpanExporter) -> None:
+    d.ask(QUESTION, passages=PASSAGES, model="none", settings={"otel": True})
+    read = [span for span in memory.get_finished_spans() if span.name == "extract"]
+    assert read and dict(read[0].attributes or {})["disputatio.passages"] == len(PASSAGES)
+
+
 def test_a_fault_is_the_kind_of_an_error_without_its_words(memory: InMemorySpanExporter) -> None:
     with pytest.raises(Malformed):
         ask(Scripted(lambda _: Malformed("the secret page")), otel=True)

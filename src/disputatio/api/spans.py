@@ -1,8 +1,9 @@
 """OpenTelemetry spans of a question, by the conventions for generative AI, where a setting asks for them.
 
 The question is a span `invoke_workflow STRATEGY`; below it each search is a `retrieval` and each model call a
-`chat MODEL`. No span has the text of a question, passage, prompt or reply. The length of a call is its share
-of the time of its batch, and a search begins where the event before it ended.
+`chat MODEL`; `extract` is what the encoder reads. No span has the text of a question, passage, prompt or
+reply. The length of a call is its share of the time of its batch; a search or an extraction begins where the
+event before it ended.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import MissingDependency
-from disputatio.events import Event, Found, ModelCall
+from disputatio.events import Event, Extracted, Found, ModelCall
 from disputatio.trace import Trace
 from disputatio.types import Answer
 
@@ -48,6 +49,9 @@ def reporting(strategy: str, trace: Trace) -> Iterator[Callable[[Answer], Answer
                 "disputatio.sources": len(set(event.sources)),
             }
             reporter.start_span("retrieval", context, attributes=attributes, start_time=last).end(now)
+        elif isinstance(event, Extracted):
+            about = {"disputatio.passages": len(event.passages)}
+            reporter.start_span("extract", context, attributes=about, start_time=last).end(now)
         elif isinstance(event, ModelCall):
             start = now - int(event.usage.seconds * _NANO)
             called = reporter.start_span(

@@ -98,7 +98,7 @@ def test_a_document_can_be_left_unread_and_each_source_be_heard(server: Served) 
 
 @pytest.mark.long
 def test_the_current_revision_is_spoken_without_a_session(server: Served) -> None:
-    """The revision is named here, so that a newer one in the SDK is noticed and read before it is served."""
+    """Name the revision, so that a newer one in the SDK is noticed, and read before it is served."""
     assert MODERN_PROTOCOL_VERSIONS == (REVISION,)
     address = f"{server.url}/mcp"
 

@@ -52,7 +52,7 @@ class Side(BaseModel):
 
 
 class OneSource(BaseModel):
-    """What one source answers, and how that relates to the answer."""
+    """The answer of one source, and its relation to what was accepted."""
 
     model_config = ConfigDict(from_attributes=True)
 
