@@ -31,7 +31,7 @@ def test_what_renames_with_each_major_version_is_capped() -> None:
 
 @pytest.mark.long
 def test_an_install_weighs_no_more_than_is_promised() -> None:
-    """Its packages, with what they bring here; bytecode and this package's 27 MB come on top."""
+    """Sum its packages, with what they bring here; bytecode and this package's 27 MB come on top."""
     promised = dependencies.megabytes(dependencies.closure(("local", "store")))
     assert 300 < promised <= 660, "[local,store] is to stay below 700 MB"
     assert dependencies.megabytes(dependencies.closure(())) <= 90

@@ -34,6 +34,9 @@ OURS = {
     r"\bruling": "a verdict",
     r"\b(he|she|it|nobody|who|trace) hears of": "say what is recorded, and where",
     r"has had its day": "say what is over",
+    r"\bkin\b": "most_similar",
+    r"\bvoices?\b": "a vote, a source",
+    r"\border of merit": "say what is compared",
 }
 NOUNS = (ast.Module, ast.ClassDef)
 

@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.robustness.index_kill import Child, Embedder, Tell, Told, ask
+from bench.robustness.index_kill import Child, Embedder, Message, Tell, ask
 from disputatio.agents.source_reader import SOURCE_SCHEMA
 from disputatio.calibration.calibrate import calibrate
 from disputatio.errors import StoreError
@@ -43,7 +43,7 @@ SOURCES = ("archive.example", "museum.example", "parish.example", "buzz.example"
 
 
 # --- sync ---------------------------------------------------------------------------------------------
-def make_states(folder: Path) -> Told:
+def make_states(folder: Path) -> Message:
     """Return an index in so many successive states, each kept in a folder of its own, with what they answer."""
     index = FolderIndex.open(folder / "source", embedder=Embedder())
     answers = []
@@ -66,7 +66,7 @@ def found(folder: Path) -> list[list[str]]:
     return [[hit.passage.id for hit in index.search(query, k=10)] for query in QUERIES]
 
 
-def look(folder: Path) -> Told:
+def look(folder: Path) -> Message:
     """Return what the target gives as a kill left it."""
     files = sorted(
         str(path.relative_to(folder / "target")) for path in (folder / "target").rglob("*") if path.is_file()
@@ -77,7 +77,7 @@ def look(folder: Path) -> Told:
         return {"said": str(error)}
 
 
-def copy(folder: Path, state: int, tell: Tell | None = None) -> Told:
+def copy(folder: Path, state: int, tell: Tell | None = None) -> Message:
     """Return one copy of a state to the target."""
     if tell is not None:
         tell({"begin": state})
@@ -89,7 +89,7 @@ def _copy_and_tell(folder: Path, state: int, tell: Tell) -> None:
     copy(folder, state, tell)
 
 
-def run_syncs(folder: Path, kills: int, seed: int) -> Told:
+def run_syncs(folder: Path, kills: int, seed: int) -> Message:
     """So many copies, each killed."""
     rng, counts, wrong = random.Random(seed), Counter[str](), []
     answers = ask(partial(make_states, folder))["answers"]
@@ -131,7 +131,7 @@ def question(number: int) -> str:
     return f"In what year was mill number {number} built?"
 
 
-def make_mills(folder: Path) -> Told:
+def make_mills(folder: Path) -> Message:
     """Return an index of four sources, of which one is always seven years late."""
     index = FolderIndex.open(folder / "mills", embedder=Embedder())
     index.add(
@@ -144,7 +144,7 @@ def make_mills(folder: Path) -> Told:
     return {}
 
 
-def estimate(folder: Path, tell: Tell | None = None) -> Told:
+def estimate(folder: Path, tell: Tell | None = None) -> Message:
     """Return one calibration; its estimates."""
 
     def reply(text: str) -> str:
@@ -178,12 +178,12 @@ def estimates(folder: Path) -> dict[str, Any]:
     }
 
 
-def after(folder: Path) -> Told:
+def after(folder: Path) -> Message:
     """Return what can be read after a kill: the estimates, and the questions on record."""
     return {"estimates": estimates(folder), "outcomes": sorted(read_outcomes(folder).outcomes)}
 
 
-def run_calibrations(folder: Path, kills: int, seed: int) -> Told:
+def run_calibrations(folder: Path, kills: int, seed: int) -> Message:
     """So many kills; a calibration that ends is compared with one that was never killed, and started anew."""
     rng, counts, wrong = random.Random(seed), Counter[str](), []
     ask(partial(make_mills, folder))

@@ -47,8 +47,8 @@ from disputatio.types import Passage
 
 FILES, ROWS, MOST = 60, 60, 100_000
 State = dict[str, int]  # file -> version of its content; a file that is not in is not there
-Told = dict[str, Any]
-Tell = Callable[[Told], None]
+Message = dict[str, Any]
+Tell = Callable[[Message], None]
 
 
 class Embedder:
@@ -127,14 +127,14 @@ def put(index: FolderIndex, docs: Path, changed: State, tell: Tell) -> None:
         write(docs, file, changed[file])
     waiting = list(itertools.accumulate(parts_of(file, changed[file]) for file in order))
 
-    def heard(*counts_so_far: int) -> None:
+    def acknowledge(*counts_so_far: int) -> None:
         passages = counts_so_far[2]
         while waiting and waiting[0] <= passages:
             file = order[-len(waiting)]
             del waiting[0]
             tell({"ack": {file: changed[file]}})
 
-    index.ingest(*(docs / file for file in order), progress=heard)
+    index.ingest(*(docs / file for file in order), progress=acknowledge)
     tell({"ack": changed})
 
 
@@ -158,7 +158,7 @@ def versions_in(passages: list[Passage], wrong: list[str]) -> State:
     return state
 
 
-def verify(folder: Path, allowed: dict[str, set[int | None]], *, deep: bool) -> Told:
+def verify(folder: Path, allowed: dict[str, set[int | None]], *, deep: bool) -> Message:
     """Open the index as after a crash, and compare it with what may be in it; `deep`, with its checksums."""
     wrong: list[str] = []
     start, used = time.perf_counter(), time.process_time()
@@ -249,12 +249,12 @@ class Child:
         self._raw += raw
         return bool(raw)
 
-    def told(self) -> list[Told]:
+    def told(self) -> list[Message]:
         """Return what it told since the last call."""
         *lines, self._raw = self._raw.split(b"\n")
         return [json.loads(line) for line in lines]
 
-    def end(self, *, kill: bool = False) -> list[Told]:
+    def end(self, *, kill: bool = False) -> list[Message]:
         """Wait for its end, or kill it; what it told that was not fetched before."""
         if kill:
             os.kill(self.pid, signal.SIGKILL)
@@ -265,19 +265,19 @@ class Child:
         return self.told()
 
 
-def _send(pipe: int, message: Told) -> None:
+def _send(pipe: int, message: Message) -> None:
     raw = json.dumps(message).encode() + b"\n"
     while raw:
         raw = raw[os.write(pipe, raw) :]
 
 
-def ask(run: Callable[[], Told]) -> Told:
+def ask(run: Callable[[], Message]) -> Message:
     """Return what a function returns in a fork of its own."""
     messages = Child(lambda tell: tell(run())).end()
     return messages[0] if messages else {"error": "the fork died"}
 
 
-def run_kills(folder: Path, kills: int, seed: int, longest: float) -> Told:
+def run_kills(folder: Path, kills: int, seed: int, longest: float) -> Message:
     """Return the main part: so many kills, each followed by a look at what is there."""
     rng = random.Random(seed)
     state: State = {}
@@ -351,7 +351,7 @@ def fresh_process(index: Path) -> float:
 
 
 def heard_of(
-    messages: Sequence[Told], state: State, counts: Counter[str]
+    messages: Sequence[Message], state: State, counts: Counter[str]
 ) -> tuple[str, dict[str, set[int | None]]]:
     """Return what a killed worker was at, and which versions of each file may be there now.
 
@@ -383,7 +383,7 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 
 
 # --- two writers, a full disk -----------------------------------------------------------------------
-def run_two_writers(folder: Path, rounds: int) -> Told:
+def run_two_writers(folder: Path, rounds: int) -> Message:
     """Two processes that add at the same moment: one gets in, the other is told why not."""
     path = folder / "two"
 
@@ -397,7 +397,7 @@ def run_two_writers(folder: Path, rounds: int) -> Told:
         else:
             tell({"added": name})
 
-    messages: list[Told] = []
+    messages: list[Message] = []
     for number in range(rounds):
         at = time.time() + 0.1
         both = [Child(partial(add, f"{side}{number}", at)) for side in "ab"]
@@ -405,7 +405,7 @@ def run_two_writers(folder: Path, rounds: int) -> Told:
     added = [message["added"] for message in messages if "added" in message]
     refused = [message["refused"] for message in messages if "refused" in message]
 
-    def look() -> Told:
+    def look() -> Message:
         hits = FolderIndex.open(path).search("number", k=100_000)
         return {"ids": [hit.passage.id for hit in hits], "damaged": len(check(path).damaged)}
 
@@ -421,7 +421,7 @@ def run_two_writers(folder: Path, rounds: int) -> Told:
     }
 
 
-def run_full_disk(folder: Path) -> Told:
+def run_full_disk(folder: Path) -> Message:
     """Add until the disk is full: a clear error, and nothing acknowledged is lost."""
     small = folder / "small"
     small.mkdir()
@@ -447,13 +447,13 @@ def run_full_disk(folder: Path) -> Told:
     messages = Child(fill).end()
     acknowledged = max((message["ack"] for message in messages if "ack" in message), default=0)
 
-    def look() -> Told:
+    def look() -> Message:
         index = FolderIndex.open(small / "index")
         ids = {hit.passage.id for hit in index.search("number", k=300_000)}
         lost = sum(f"n{n}" not in ids for n in range(acknowledged))
         return {"lost": lost, "passages": index.info().passages}
 
-    def again() -> Told:
+    def again() -> Message:
         index = FolderIndex.open(small / "index")
         added = index.add([Passage(text="one more", id="more", source="s")]).added
         damaged = len(check(small / "index").damaged)

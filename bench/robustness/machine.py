@@ -36,9 +36,9 @@ from bench.robustness.machine_processes import (
     MARK,
     UPLOADS,
     Embedder,
+    Message,
     Process,
     Starter,
-    Told,
     reply,
 )
 from disputatio.api.asking import ask
@@ -361,7 +361,7 @@ class Machine(RuleBasedStateMachine):
         faults = {kind: place} if kind else {}
         return self.starter.start(operation, self.root, **faults, **given)
 
-    def finish(self, process: Process, operation: str, fault: tuple[str, int]) -> Told:
+    def finish(self, process: Process, operation: str, fault: tuple[str, int]) -> Message:
         """Return what became of an operation."""
         told = process.told()
         process.close()
@@ -371,7 +371,7 @@ class Machine(RuleBasedStateMachine):
         self.changed = True
         return told
 
-    def run(self, operation: str, after: State, fault: tuple[str, int], **given: Any) -> Told:
+    def run(self, operation: str, after: State, fault: tuple[str, int], **given: Any) -> Message:
         """Run an operation that leads to a state, or is cut off on its way."""
         told = self.finish(self.start(operation, fault, **given), operation, fault)
         if told["outcome"] == "done":

@@ -31,7 +31,7 @@ from bench.lib import faulty_disk
 SECONDS = 120  # that an operation may take
 MARK = re.compile(r"\bm\d{5}\b")
 INDEX, COPY, DOCS, UPLOADS = "index", "copy", "docs", "uploads"
-Told = dict[str, Any]
+Message = dict[str, Any]
 
 
 class Embedder:
@@ -63,14 +63,14 @@ class Process:
     def __init__(self, line: socket.socket) -> None:
         self._line = line
         self._file = line.makefile("rb")
-        self.first: Told = json.loads(self._file.readline())
+        self.first: Message = json.loads(self._file.readline())
         self.pid: int = self.first["pid"]
 
-    def told(self) -> Told:
+    def told(self) -> Message:
         """Wait for the next message; one that says so, if the process has died."""
         raw = self._file.readline()
         if raw.endswith(b"\n"):
-            told: Told = json.loads(raw)
+            told: Message = json.loads(raw)
             return told
         self._wait()
         return {"outcome": "died", "said": "", "value": None}
@@ -168,7 +168,7 @@ def work(line: socket.socket) -> None:
     """Carry out one request, and tell its outcome."""
     asked = json.loads(line.makefile("rb").readline())
 
-    def tell(message: Told) -> None:
+    def tell(message: Message) -> None:
         line.sendall(json.dumps(message, default=str).encode() + b"\n")
 
     tell({"pid": os.getpid()})
@@ -181,11 +181,11 @@ def work(line: socket.socket) -> None:
     tell(outcome(lambda: operation(folder, **asked["given"]), asked))
 
 
-def outcome(do: Callable[[], Any], asked: Told) -> Told:
+def outcome(do: Callable[[], Any], asked: Message) -> Message:
     """Return what became of an operation, with its faults."""
     from disputatio.errors import DisputatioError, IndexBusy
 
-    told: Told = {"outcome": "done", "value": None, "said": ""}
+    told: Message = {"outcome": "done", "value": None, "said": ""}
     faulty_disk.fill(asked["full"])
     faulty_disk.die(asked["death"])
     try:
@@ -246,7 +246,7 @@ def calibrate(folder: Path, vectors: bool, question: str) -> None:
     )
 
 
-def serve(folder: Path, asked: Told, tell: Callable[[Told], None]) -> None:
+def serve(folder: Path, asked: Message, tell: Callable[[Message], None]) -> None:
     """Serve the index until the process is killed; the faults begin when the server has started."""
     from disputatio.config import read_settings
     from disputatio.kit import Kit

@@ -68,7 +68,7 @@ def check_private(
 
 
 def connect_readonly(path: Path) -> sqlite3.Connection:
-    """Open a file for reading; without a log beside it nobody has it open, and no shared memory is needed."""
+    """Open a file for reading; without a log beside it no process has it open: no shared memory is needed."""
     log = path.with_name(f"{path.name}-wal")
     mode = "mode=ro" if log.exists() else "mode=ro&immutable=1"
     name = f"file:{quote(str(path.absolute()))}?{mode}"

@@ -323,7 +323,7 @@ def _open_model(
 
         return NoModel(), None
     if kind == "local":
-        _is_here(rest, "language model")  # a wrong name is told now, not at the first call
+        _is_here(rest, "language model")  # a wrong name is a fault now, not at the first call
         from disputatio.llm.local import Local
 
         local = Local(
@@ -441,7 +441,7 @@ def check_model(kind: str, path: Path, cache: Path) -> None:
     stamps = (f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files if file.is_file())
     note = cache / "tried" / content_id(kind, *stamps)
     if note.exists() or not path.exists() or not importlib.util.find_spec("openvino"):
-        return  # what is missing is told where it is used
+        return  # what is missing is reported where it is used
     code = f"import sys, pathlib; path = pathlib.Path(sys.argv[1]); from disputatio.{_TRIALS[kind]}"
     words = [sys.executable, "-Pc", code, str(path)]
     try:

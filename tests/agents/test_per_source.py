@@ -41,19 +41,23 @@ def test_every_source_is_one_prompt_with_its_best_passages_and_no_others() -> No
     many = [
         Passage(id=f"m{n}", source="many", text=f"The Quillhaven lighthouse {'lamp ' * n}.") for n in range(5)
     ]
-    heard, model = answered([reply(TRUE)] * 2, *many, *source("one"))
+    source_replies, model = answered([reply(TRUE)] * 2, *many, *source("one"))
     assert len(model.calls) == 2
     told = {
-        one.source: call.prompt.messages[-1].content for one, call in zip(heard, model.calls, strict=True)
+        one.source: call.prompt.messages[-1].content
+        for one, call in zip(source_replies, model.calls, strict=True)
     }
-    assert [len(one.retrieved.passages) for one in sorted(heard, key=lambda one: one.source)] == [3, 2]
+    assert [len(one.retrieved.passages) for one in sorted(source_replies, key=lambda one: one.source)] == [
+        3,
+        2,
+    ]
     assert "Log of one" not in told["many"]
     assert "lamp" not in told["one"]
 
 
 def test_a_reply_tells_what_was_read_and_which_passage_bears_the_quote() -> None:
-    heard, _ = answered([reply(TRUE, "designed by Ingrid Vasmer")], *source("a", TRUE))
-    [one] = heard
+    source_replies, _ = answered([reply(TRUE, "designed by Ingrid Vasmer")], *source("a", TRUE))
+    [one] = source_replies
     assert set(one.reply.passages) == {"a", "a-2"}
     assert (one.answer, one.bearer) == (TRUE, "a")
     assert one.reply.explanation == f"{TRUE} designed the Quillhaven lighthouse."
@@ -76,9 +80,11 @@ def test_a_source_that_does_not_know_or_breaks_its_contract_has_no_answer(line: 
 
 
 def test_a_source_with_no_word_of_the_question_is_not_asked_and_does_not_know() -> None:
-    heard, model = answered([reply(TRUE)], *source("a"), Passage(id="z", source="z", text="Bread and soup."))
+    source_replies, model = answered(
+        [reply(TRUE)], *source("a"), Passage(id="z", source="z", text="Bread and soup.")
+    )
     assert len(model.calls) == 1
-    [idle] = [one for one in heard if not one.asked]
+    [idle] = [one for one in source_replies if not one.asked]
     assert (idle.source, idle.answer, idle.reply.passages) == ("z", "", ("z",))
 
 
@@ -135,27 +141,29 @@ def test_an_answer_in_no_words_of_its_passages_is_dropped_without_a_call() -> No
 def test_an_answer_that_only_echoes_the_question_is_dropped_without_a_call() -> None:
     model = Scripted([reply("the Quillhaven lighthouse")], choices=lambda _: NoLogprobs("not to be asked"))
     parts = kit(model, [source("a", TRUE)])
-    heard = from_each_source(parts)
-    assert heard[0].answer == "the Quillhaven lighthouse"
-    assert [(one.answer, one.consistency) for one in drop_unsupported(QUESTION, heard, parts)] == [("", 0.0)]
+    source_replies = from_each_source(parts)
+    assert source_replies[0].answer == "the Quillhaven lighthouse"
+    assert [(one.answer, one.consistency) for one in drop_unsupported(QUESTION, source_replies, parts)] == [
+        ("", 0.0)
+    ]
     assert len(model.calls) == 1
 
 
 def test_an_answer_below_tau_becomes_i_do_not_know_and_keeps_its_score() -> None:
     parts = kit(Reader(doubted=["Ingrid"]), [source("a", TRUE)])
-    heard = from_each_source(parts)
-    [one] = drop_unsupported(QUESTION, heard, parts)
+    source_replies = from_each_source(parts)
+    [one] = drop_unsupported(QUESTION, source_replies, parts)
     assert (one.answer, one.bearer, one.reply.explanation, one.consistency) == ("", "", "", 0.01)
-    assert drop_unsupported(QUESTION, heard, parts, tau=0.005)[0].answer == TRUE
-    assert drop_unsupported(QUESTION, heard, parts, tau=0.0) == heard
+    assert drop_unsupported(QUESTION, source_replies, parts, tau=0.005)[0].answer == TRUE
+    assert drop_unsupported(QUESTION, source_replies, parts, tau=0.0) == source_replies
 
 
 def test_without_log_probabilities_only_words_are_checked_and_the_trace_says_so() -> None:
     lines = {"Log of a": reply(TRUE), "Log of b": reply("Somebody Else")}
     model = Scripted(lines, choices=lambda _: NoLogprobs("this model gives none"))
     parts = kit(model, [source("a", TRUE), source("b", TRUE)])
-    heard = drop_unsupported(QUESTION, from_each_source(parts), parts)
-    assert sorted((one.source, one.answer, one.consistency) for one in heard) == [
+    source_replies = drop_unsupported(QUESTION, from_each_source(parts), parts)
+    assert sorted((one.source, one.answer, one.consistency) for one in source_replies) == [
         ("a", TRUE, None),
         ("b", "", 0.0),
     ]

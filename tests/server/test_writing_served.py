@@ -61,19 +61,19 @@ def test_a_folder_that_is_watched_is_kept_in_step(index: Index, tmp_path: Path) 
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "a.txt").write_text("A zebra.")
-    stop, heard = threading.Event(), list[IngestSummary]()
+    stop, summaries = threading.Event(), list[IngestSummary]()
     watching = threading.Thread(
         target=watch,
         args=(index, [folder]),
-        kwargs={"debounce": 0.1, "on_summary": heard.append, "stop": stop},
+        kwargs={"debounce": 0.1, "on_summary": summaries.append, "stop": stop},
     )
     watching.start()
     try:
-        until(lambda: len(heard) == 1)
+        until(lambda: len(summaries) == 1)
         (folder / "b.txt").write_text("An okapi.")
-        until(lambda: len(heard) == 2)
+        until(lambda: len(summaries) == 2)
         (folder / "a.txt").unlink()
-        until(lambda: len(heard) == 3)
+        until(lambda: len(summaries) == 3)
     finally:
         stop.set()
         watching.join()

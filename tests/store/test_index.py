@@ -140,9 +140,9 @@ def test_two_files_of_one_content_keep_it_until_both_have_changed(tmp_path: Path
 def test_bad_files_are_listed_and_good_ones_go_in(docs: Path, tmp_path: Path) -> None:
     (docs / "empty.txt").write_text("")
     (docs / "rows.jsonl").write_text('{"text": "a good row"}\n{"title": "bad"}\n')
-    heard: list[tuple[int, int, int]] = []
+    reported: list[tuple[int, int, int]] = []
     index = FolderIndex.open(tmp_path / "ix")
-    summary = index.ingest(docs, tmp_path / "none", progress=lambda *told: heard.append(told))
+    summary = index.ingest(docs, tmp_path / "none", progress=lambda *told: reported.append(told))
     assert summary.added == 5
     reasons = {Path(path).name: reason for path, reason in summary.refused}
     assert reasons == {
@@ -151,9 +151,9 @@ def test_bad_files_are_listed_and_good_ones_go_in(docs: Path, tmp_path: Path) ->
         "rows.jsonl:2": "has no field 'text' (its fields: title); name the one that holds the text by "
         "--text-column, others by --map",
     }
-    assert heard == sorted(heard)  # each file done, and each batch committed, in their order
-    assert {told[:2] for told in heard} >= {(n, 6) for n in range(1, 7)}
-    assert heard[-1] == (6, 6, summary.passages)
+    assert reported == sorted(reported)  # each file done, and each batch committed, in their order
+    assert {told[:2] for told in reported} >= {(n, 6) for n in range(1, 7)}
+    assert reported[-1] == (6, 6, summary.passages)
 
 
 def test_a_question_with_not_finds_the_denial_first(by_words: FolderIndex) -> None:

@@ -126,9 +126,9 @@ def test_a_replaced_file_changes_at_once_however_many_batches_it_takes(
     file = tmp_path / "r.jsonl"
     file.write_text("".join(json.dumps({"text": f"cat {n}", "source": "s"}) + "\n" for n in range(10)))
     index = FolderIndex.open(tmp_path / "ix")
-    heard: list[int] = []
-    index.ingest(file, progress=lambda done, total, passages: heard.append(passages))
-    assert heard[:3] == [3, 6, 9]  # a new file is acknowledged batch by batch
+    counts: list[int] = []
+    index.ingest(file, progress=lambda done, total, passages: counts.append(passages))
+    assert counts[:3] == [3, 6, 9]  # a new file is acknowledged batch by batch
     reader = FolderIndex.open(tmp_path / "ix")
     seen: list[tuple[int, int]] = []
     plain = Transaction.add

@@ -1,4 +1,4 @@
-"""The vote: isolated agents, one voice each, and a tie that goes to who spoke first."""
+"""The vote: isolated agents, one vote each, and a tie that goes to the answer met first."""
 
 from __future__ import annotations
 

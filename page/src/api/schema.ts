@@ -1337,7 +1337,7 @@ export interface components {
         };
         /**
          * Dropped
-         * @description How many answers were deleted.
+         * @description The number of answers that were deleted.
          */
         Dropped: {
             /** Answers */

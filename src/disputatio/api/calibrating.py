@@ -97,8 +97,8 @@ def calibrate(
     that of drawing passages; `anew` drops what earlier calibrations found. `model`, `role`, `settings` and
     `cancel` are as for `ask`.
 
-    `planned` hears what is going to be done, `progress` of (done, total, seconds to go or None). What is
-    done is on record at once, so that the same call goes on where an earlier one stopped. Raises
+    `planned` is called with what is going to be done, `progress` with (done, total, seconds to go or None).
+    What is done is on record at once, so that the same call goes on where an earlier one stopped. Raises
     `InputError`, `StoreError` for an index that is empty or cannot be written to, `LLMError` for faults of
     a model.
     """

@@ -176,7 +176,7 @@ class _Many:
                     yield waiting.popleft().result()
             finally:
                 ends.cancel()
-                # What is kept, and who is asked, is let go of only when nobody is at it.
+                # What is kept, and who is asked, is closed only when no thread uses it.
                 pool.shutdown(wait=self._kept is not None or self._send is not None, cancel_futures=True)
 
     def _result(self, question: str, ends: Cancel) -> AskResult:

@@ -1,4 +1,4 @@
-"""The answer of each source, and how it stands to what was accepted: told from an answer's positions."""
+"""The answer of each source, and its relation to what was accepted, read from an answer's positions."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _rows(
     for position in positions:
         reply = _reply_of(position, replies)
         stated = position.answer if reply is None else reply.answer
-        yield position.answer, _quoted(bare, _standing(position), stated, passage, reply)
+        yield position.answer, _quoted(bare, _relation_of(position), stated, passage, reply)
     if positions:
         return
     answered = [reply for reply in replies if reply.answer]
@@ -104,7 +104,7 @@ def _quoted(
     )
 
 
-def _standing(position: Position) -> Standing:
+def _relation_of(position: Position) -> Standing:
     """Return how a position stands to what was accepted."""
     if position.verdict != "rejected":
         return "agrees" if position.verdict == "accepted" else "unresolved"

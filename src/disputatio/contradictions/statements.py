@@ -4,7 +4,7 @@
 A statement is a stretch of the document, verbatim. Its facts are what it states: a value of some kind, a
 name, a definition, or that something holds or does not; each with its own words and with those around it
 (title,
-heading, question before it), from which comparing tells whether two are about one thing.
+heading, question before it), by which `comparing` decides whether two are about one thing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from disputatio.contradictions.vocabulary import (
 
 _STUDIES = 2  # words of statistics from which a text is a study
 MOST_TOKENS = 30  # of a sentence that is compared with one that denies it
-MOST_VALUES = 5  # of a sentence; one with more is statistics, and tells not what each is of
+MOST_VALUES = 5  # of a sentence; one with more is statistics, and does not say what each is of
 MOST_WORDS = 14  # of a fact, those nearest to its value
 COMPOUND = 12  # letters of a word that says by itself what it is about
 _TITLE_NOISE = re.compile(r"\.(?:md|txt|html?|docx?|pdf|csv|xlsx|eml|json|pptx?)$", re.IGNORECASE)

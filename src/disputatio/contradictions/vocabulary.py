@@ -74,7 +74,7 @@ for _row in _lines("languages"):
 
 
 def language_of(text: str) -> str:
-    """Return the language that most of a text's short words are of; English where none tells.
+    """Return the language that most of a text's short words are of; English where none does.
 
     >>> language_of("Die Frist beträgt drei Monate und ist für alle gleich."), language_of("3,559")
     ('german', 'english')

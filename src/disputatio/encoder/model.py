@@ -37,7 +37,7 @@ class About:
     """The training and calibration of an encoder.
 
     `length` is the most tokens of a sequence; the others are the weights of a head's logit and of 1 in the
-    log-odds of what it tells: that a passage answers, supports, contradicts, that two are about the same.
+    log-odds of its classes: that a passage answers, supports, contradicts, that two are about the same.
     """
 
     length: int

@@ -120,9 +120,9 @@ def _estimate(
 ) -> tuple[dict[str, Source], int, int]:
     """Return the sources with their estimates, and the calls and tokens that these took."""
     with ThreadPoolExecutor(max(workers, 1)) as pool:
-        heard = list(pool.map(lambda example: heard_on(example, kit, options), examples))
+        rows_and_traces = list(pool.map(lambda example: replies_to(example, kit, options), examples))
     names = sorted({passage.source for example in examples for passage in example.passages})
-    votes = votes_of([row for row, _ in heard], names)
+    votes = votes_of([row for row, _ in rows_and_traces], names)
     found = (
         estimate(votes, options=max(2, min(len(names), CAP))) if estimator == "paper" else untangled(votes)[0]
     )
@@ -138,11 +138,11 @@ def _estimate(
         )
         for at, name in enumerate(names)
     }
-    spent = total_usage(usage for _, trace in heard for usage in trace.usages)
+    spent = total_usage(usage for _, trace in rows_and_traces for usage in trace.usages)
     return sources, spent.calls, spent.prompt_tokens + spent.completion_tokens
 
 
-def heard_on(example: Example, kit: Kit, options: Mapping[str, Any]) -> tuple[dict[str, int], Trace]:
+def replies_to(example: Example, kit: Kit, options: Mapping[str, Any]) -> tuple[dict[str, int], Trace]:
     """Return the cluster of each source that answers a question, under a strategy's options, and what it
     took.
     """

@@ -39,7 +39,7 @@ class EndpointEmbedder:
 
     `dimensions` is asked of models that give vectors of several lengths. `query_prefix` and
     `passage_prefix` are put before the texts, for models that were trained so. `dimension` is the
-    length that vectors are known to have, as an index recorded it; the first reply tells it otherwise.
+    length that vectors are known to have, as an index recorded it; otherwise the first reply has it.
     `usual_prefixes` are those that leave no mark in the name.
     """
 

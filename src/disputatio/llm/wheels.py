@@ -262,7 +262,7 @@ def _reason(complaint: str, code: int) -> str:
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
     text = errors[-1].removeprefix("ERROR:").strip() if errors else " ".join(lines)
-    cause = _NO_NETWORK.search(complaint)  # which pip tells in its warnings alone
+    cause = _NO_NETWORK.search(complaint)  # which is in pip's warnings alone
     if cause is not None and not _NO_NETWORK.search(text[:300]):
         text = f"{cause[0]}: {text}"
     return text[:300] or f"exit status {code}"

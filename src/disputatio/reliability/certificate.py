@@ -29,7 +29,7 @@ def certify(
     `choices[i]` is the cluster of owner i, -1 if it did not vote. Clusters are numbered in the order met and
     a tie goes to the lowest, as in `weighted_vote`. `weights` are the weights of the vote; if all are zero,
     every voter counts 1. `names` are the owners' names. `unread` has the weights of owners that could not be
-    heard: they are taken to back whichever answer the liars back. Raises `InputError` if the three have
+    read: they are taken to back whichever answer the liars back. Raises `InputError` if the three have
     different lengths or a weight is negative or not finite.
 
     >>> certify([0, 0, 0, 0, 1], [1, 1, 1, 1, 1], ["a", "b", "c", "d", "e"])
@@ -63,7 +63,7 @@ def _smallest(choices: list[int], power: list[float], against: float = 0.0) -> t
     for r gains nothing. Only the sum of the gains matters, and the m largest gains have the greatest sum of
     any m. So the least m for which they reach the gap is the least for r. Whichever answer wins instead of u
     beats u, so the least over all r, a new answer included, is the least of all. The number is exact, not a
-    bound. The weight `against` is that of owners that were not heard: it narrows the gap to every rival.
+    bound. The weight `against` is that of owners that were not read: it narrows the gap to every rival.
 
     If the gains equal the gap, there is a tie, which goes to the answer met first. Liars can change which
     answer is met first: see `_met_first`.
@@ -86,7 +86,7 @@ def _smallest(choices: list[int], power: list[float], against: float = 0.0) -> t
             if fewest is not None and m >= len(fewest):
                 break
             liars: tuple[int, ...] | None = tuple(order[:m].tolist())
-            if reached[m - 1] <= gap + slack and not against:  # of those not heard any may be met first
+            if reached[m - 1] <= gap + slack and not against:  # of those not read any may be met first
                 liars = _met_first(order, gains, m, where, winner, rival, slack)
             if liars is not None:
                 fewest = tuple(sorted(liars))

@@ -67,7 +67,7 @@ def copying(
     counts them as weak evidence of copying, which ties honest sources of high accuracy as the number of
     questions grows. And p is not 1/n for all values: it follows the value's popularity among the sources that
     err on that question without the pair, (n_v - 2 + 1) / (n_wrong - 2 + n) with n = `options` - 1, so that a
-    common mistake alone ties nobody. `prior` is the prior of a pair; None is 1 / sources, at most 0.05: each
+    common mistake alone makes no tie. `prior` is the prior of a pair; None is 1 / sources, at most 0.05: each
     source copies about one other. Raises `InputError`.
     """
     flat = FlatVotes.of(votes)

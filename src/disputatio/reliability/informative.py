@@ -84,7 +84,7 @@ def estimate_informed(
 
     `own[j]` is the cluster of what the reader answers with no passage, -1 if no source says the same, -2 if
     it has no answer. Sources of one of the `groups` share one vote. `known` pins the right cluster as for
-    `estimate`; `importance` weighs questions. A question that one group alone answered counts for nobody
+    `estimate`; `importance` weighs questions. A question that one group alone answered is not counted
     unless it is verified. `start` are reliabilities to climb from, such as the lower ends of an estimate that
     counts all agreement: of several hills the one nearest to them is found. Raises `InputError`.
 

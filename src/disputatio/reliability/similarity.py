@@ -9,7 +9,7 @@ from disputatio.types import Passage
 
 COPY = 0.5  # share of common word triples from which two texts count as copies
 SHORT, NEARLY_EQUAL = 25, 0.9  # texts of fewer words must share this much to be copies
-RETOLD = 0.7  # cosine of embeddings from which two accounts of one answer may be one story told twice
+RETOLD = 0.7  # cosine of embeddings from which two accounts of one answer may be one story repeated
 LONG_WORD = 3  # words up to this length do not show what a text is about; figures do
 # Words of a question that do not show its subject.
 _PLAIN = frozenset(

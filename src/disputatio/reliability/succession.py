@@ -168,7 +168,7 @@ def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
 
 
 def _bears_on(correction: Relation, newer: Passage, older: Passage) -> bool:
-    """Return whether a correction is of what an older passage says: it names that, or tells much the same."""
+    """Return whether a correction is of what an older passage says: it names that, or says much the same."""
     target = content_stems(correction.target)
     told = set(map(stem, bare_words(f"{older.title} {older.text}")))
     if target and len(target & told) > len(target) / 2:

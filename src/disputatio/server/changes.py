@@ -37,7 +37,7 @@ def _now() -> str:
 
 
 class ChangeLog:
-    """What clients changed, the newest first; safe for any thread. Raises `StoreError`."""
+    """The changes that clients made, the newest first; safe for any thread. Raises `StoreError`."""
 
     def __init__(self, path: Path | None) -> None:
         """Open or create the file; None keeps changes in memory."""

@@ -42,7 +42,7 @@ class Shared:
         return came.get()
 
     def tell(self, method: str, *arguments: Any) -> None:
-        """Call a method whose result nobody waits for."""
+        """Call a method whose result is not awaited."""
         self._desk.call.remote(self._part, method, arguments)
 
 

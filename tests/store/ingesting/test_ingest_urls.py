@@ -75,10 +75,10 @@ def test_an_address_that_fails_keeps_what_it_gave_before_and_does_not_stop_the_o
     _say(served, "/a", b"A zebra.")
     _say(served, "/b", b"An okapi.")
     urls = ["http://x.example/a", "http://127.0.0.1/", "http://x.example/b"]
-    heard: list[tuple[int, int]] = []
-    done = ingest_urls(index, urls, progress=lambda *told: heard.append(told), **served.seams)
+    reported: list[tuple[int, int]] = []
+    done = ingest_urls(index, urls, progress=lambda *told: reported.append(told), **served.seams)
     assert (done.added, [path for path, _ in done.refused]) == (2, ["http://127.0.0.1/"])
-    assert heard == [(1, 3), (2, 3), (3, 3)]
+    assert reported == [(1, 3), (2, 3), (3, 3)]
     served.answers = {"/b": page(b"An okapi.", "text/plain")}
     done = ingest_urls(index, urls[:1], **served.seams)
     assert done.refused == (("http://x.example/a", "answered 404 Not Found"),)

@@ -116,19 +116,19 @@ def test_an_ingest_by_workers_equals_a_local_one_row_for_row(
         FolderIndex.open(tmp_path / "ray", embedder=made),
     )
     expected = local.ingest(documents)
-    heard: list[tuple[int, int, int]] = []
+    reported: list[tuple[int, int, int]] = []
     found = ingest_with_ray(
         served,
         [documents],
         address=ray_cluster,
         workers=2,
         embedder=embedder,
-        progress=lambda *told: heard.append(told),
+        progress=lambda *told: reported.append(told),
     )
     assert_same(local, served)
     assert {**_told(found)} == {**_told(expected)}
     assert len(found.refused) == 3
-    assert heard[-1][:2] == (18, 18)
+    assert reported[-1][:2] == (18, 18)
     query = [hit.passage.id for hit in served.search("zebra at home", k=20)]
     assert query == [hit.passage.id for hit in local.search("zebra at home", k=20)]
 

@@ -53,7 +53,7 @@ def watching(index: Any, *paths: Path, **options: Any) -> Iterator[list[IngestSu
     summaries: list[IngestSummary] = []
     errors: list[BaseException] = []
 
-    def heard(summary: IngestSummary) -> None:
+    def add(summary: IngestSummary) -> None:
         summaries.append(summary)
         begun.set()
 
@@ -63,7 +63,7 @@ def watching(index: Any, *paths: Path, **options: Any) -> Iterator[list[IngestSu
                 cast(FolderIndex, index),
                 paths,
                 **{"debounce": 0.1, "retry": 0.1, **options},
-                on_summary=heard,
+                on_summary=add,
                 stop=stop,
             )
         except BaseException as error:  # noqa: BLE001  (raised again below)

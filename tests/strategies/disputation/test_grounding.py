@@ -62,7 +62,7 @@ def test_a_later_date_decides_between_answers_to_the_same() -> None:
 
 @pytest.mark.parametrize("source", ["lock", "stranger"])
 def test_a_planted_date_that_is_still_to_come_wins_nothing(source: str) -> None:
-    """An attack: a page says what is asked for, with a date after the day of the question."""
+    """Attack by a page that says what is asked for, with a date after the day of the question."""
     honest = replace(RIGHT, passage=replace(RIGHT.passage, date="2024-02-01", date_origin="stated"))
     planted = read(
         "5 minutes",
@@ -76,7 +76,7 @@ def test_a_planted_date_that_is_still_to_come_wins_nothing(source: str) -> None:
 
 
 def test_words_stuffed_into_a_page_do_not_beat_more_accounts() -> None:
-    """An attack: a page repeats the words of the question, where honest ones tell the same briefly."""
+    """Attack by a page that repeats the words of the question, where honest ones tell the same briefly."""
     honest = [
         read("20 minutes", f"Upper lock, says the {who}: every barge waits 20 minutes there.", source=who)
         for who in ("keeper", "pilot", "harbour master")

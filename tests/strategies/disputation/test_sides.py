@@ -41,7 +41,7 @@ drawn_passages = st.lists(
             Passage(id="d", source="d", owner="X", text="Boats go out at dawn and come back at dusk."),
             Passage(id="e", text="It rains on Sundays and on most other days too."),
             Passage(id="f", text=VIRAL),
-            Passage(id="g", source="a", text=VIRAL),  # makes one voice of "a" and "f"
+            Passage(id="g", source="a", text=VIRAL),  # makes one vote of "a" and "f"
         ]
     ),
     min_size=1,
@@ -143,19 +143,19 @@ def test_copies_count_for_the_best_of_their_sources() -> None:
 
 
 @given(drawn_passages, st.data())
-def test_a_duplicate_of_a_passage_raises_no_votes(heard: list[Passage], data: st.DataObject) -> None:
-    again = data.draw(st.sampled_from(heard))
-    place = data.draw(st.integers(0, len(heard)))
-    assert total_votes([*heard[:place], again, *heard[place:]], {}) == total_votes(heard, {})
+def test_a_duplicate_of_a_passage_raises_no_votes(read: list[Passage], data: st.DataObject) -> None:
+    again = data.draw(st.sampled_from(read))
+    place = data.draw(st.integers(0, len(read)))
+    assert total_votes([*read[:place], again, *read[place:]], {}) == total_votes(read, {})
 
 
 @given(drawn_passages, st.data())
 def test_another_passage_adds_one_vote_at_most_and_its_place_counts_for_nothing(
-    heard: list[Passage], data: st.DataObject
+    read: list[Passage], data: st.DataObject
 ) -> None:
-    *fewer, _ = heard
-    assert total_votes(heard, {}) - total_votes(fewer, {}) <= 1
-    assert total_votes(data.draw(st.permutations(heard)), {}) == total_votes(heard, {})
+    *fewer, _ = read
+    assert total_votes(read, {}) - total_votes(fewer, {}) <= 1
+    assert total_votes(data.draw(st.permutations(read)), {}) == total_votes(read, {})
 
 
 def test_a_copy_of_one_source_owned_by_another_makes_one_vote_of_both() -> None:

@@ -8,7 +8,7 @@ the same order, at the next: so levels are compared on the same questions (Wang 
 
 Only passages count that are marked as right, have their answer word for word, no other right or wrong
 answer of the question, and a name that the question has. Near copies count once: three of them would be
-one voice to a strategy that sees through copies, and the level would not be what it says. Misinformation is
+one vote to a strategy that sees through copies, and the level would not be what it says. Misinformation is
 the data set's own, then copies of right passages that are not used, and last of the two that are, with the
 one wrong answer in the place of every right one.
 """
@@ -37,7 +37,7 @@ _CORRECT, _MISINFO = "correct", "misinfo"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledText:
-    """A passage with its type and the answer that it tells.
+    """A passage with its type and the answer that it states.
 
     `made` if it is a copy with another answer, and `twin` if what it is a copy of stands beside it.
     """

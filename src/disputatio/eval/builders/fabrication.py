@@ -1,4 +1,4 @@
-"""Truths reworded and lies told by a model, checked: the other way to nine factual texts and nine lies.
+"""Answers reworded and wrong ones written by a model, checked: the other way to nine texts of each.
 
 As RA-RAG makes them (Hwang et al. 2024, appendices G and H; the prompts are ours): paraphrases of a factual
 text, wrong answers of at most four words, texts that argue for one. A factual text must bear the

@@ -5,7 +5,7 @@ it word for word, 0-2 of misinformation, copies of such passages with a wrong an
 place of the right one, and 0-2 of noise, found by the search and without any answer. Rows have the
 published format. *Differences from the paper:* misinformation is a copy of a passage that is not used, and
 only where there is none of one that is; `disambig_entity` holds each reading's question where the origin
-tells no entity; a wrong answer stands in the row only if a passage tells it.
+tells no entity; a wrong answer stands in the row only if a passage states it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 DEPTH = 20  # passages looked at for each question
 RIVALS = 20  # wrong answers tried for one passage
-AGAIN = 0.5  # how often a second passage of misinformation tells the first one's wrong answer
+AGAIN = 0.5  # how often a second passage of misinformation states the first one's wrong answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The multi-source benchmark of RA-RAG: sources of known reliability, made from questions, truths and lies.
 
-Source i covers a question with probability r (0.6). What it covers it tells rightly with probability p_i, by
-three of the nine factual texts, else it tells one of the nine wrong answers, by all three of its texts
+Source i covers a question with probability r (0.6). What it covers it answers rightly with probability p_i,
+by three of the nine factual texts, else it gives one of the nine wrong answers, by all three of its texts
 (Hwang et al. 2024, appendix G). Whoever covers nothing still has passages about other questions, which
 a retrieval within it finds. The p_i come from a prior: `beta` is Beta(2w/(1-w), 2) with w = 0.6, that is
 Beta(3, 2); `adversary-hammer` is 0.1 for so many adversaries and 0.9 for the rest.
@@ -45,7 +45,7 @@ class MultiSource:
 
 
 def true_reliabilities(sources: int, prior: Prior, *, adversaries: int = 0, seed: int = 0) -> list[float]:
-    """Return the probability that each source tells the truth; under beta the first ones stay when there are
+    """Return the probability that each source is right; under beta the first ones stay when there are
     more.
 
     Raises `InputError` for numbers that cannot be.

@@ -1,8 +1,8 @@
-"""Misinformation made in code: a plausible wrong answer, and a copy of a passage that tells it.
+"""Misinformation made in code: a plausible wrong answer, and a copy of a passage that states it.
 
 Entity substitution within a type (Longpre et al. 2021), which RAMDocs takes over for retrieved passages (Wang
 et al. 2025, section 3). A wrong answer is one that a question of the same form has; a copy in which something
-of the right answer stays is refused, so that nothing is called misinformation that still tells the truth.
+of the right answer stays is refused, so that nothing is called misinformation that still states it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _of_others(
             or _type(other_question, other_answer) != kind
         ):
             continue
-        if kind in ("phrase", "name") and likeness < ALIKE:  # a type that no question word tells
+        if kind in ("phrase", "name") and likeness < ALIKE:  # a type that no question word gives
             continue
         if rarity is not None and covered(other_question, question, rarity) >= SUBJECT:
             continue

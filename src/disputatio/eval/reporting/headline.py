@@ -76,7 +76,7 @@ def headline(
     """Return the leader and its rivals, as JSON values; None where nothing is scored.
 
     `strategies` and `lines` are those of a report's data set. `level` names the rivals that the leader cannot
-    be told apart from.
+    be distinguished from.
     """
     scored = [
         strategy

@@ -248,7 +248,7 @@ def _order(
 ) -> list[str]:
     """List the pairs that our runs order otherwise than the paper, of those on which all its models agree.
 
-    Costs are no order of merit: a column of them has no sentence.
+    Costs do not rank strategies: a column of them has no sentence.
     """
     metric = table["columns"][column].get("metric", "")
     if metric in ("", "tokens", "calls", "ra", "iters", "prompt_tokens", "completion_tokens"):

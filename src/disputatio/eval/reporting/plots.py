@@ -36,7 +36,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """Values from `low` to `high` on a line from `start` to `end`; `per_cent` tells how ticks are written."""
+    """Values from `low` to `high` on a line from `start` to `end`; `per_cent` writes ticks as per cent."""
 
     low: float
     high: float

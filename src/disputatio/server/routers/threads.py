@@ -43,7 +43,7 @@ class Thread(BaseModel):
 
 
 class Dropped(BaseModel):
-    """How many answers were deleted."""
+    """The number of answers that were deleted."""
 
     answers: int
 

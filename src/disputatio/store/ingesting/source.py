@@ -91,7 +91,7 @@ def unverified(document: Document, source_by: str | None = None) -> Document:
     """Return a document of a stranger: what it says of its origin is kept apart, and its owner is `UPLOADS`.
 
     The source, owner and address that it states go into its metadata (`stated_source` and so on). Its source
-    is where it lies, below `uploads/`, so that a file called `reuters.com` does not get the standing of that
+    is where it lies, below `uploads/`, so that a file called `reuters.com` does not count as that
     source. Raises as `with_source` does.
 
     >>> kept = unverified(Document(text="x", path="reuters.com.md", source="reuters.com", url="//r.com"))

@@ -77,7 +77,7 @@ def robust_rag(
 ) -> Answer:
     """Read `k` passages in isolation and answer from the keywords that enough of them share.
 
-    A keyword must be told by max(`alpha` n, `beta`) of n answers, or by all where fewer than `beta` are read.
+    A keyword must be given by max(`alpha` n, `beta`) of n answers, or by all where fewer than `beta` are read.
     With `aggregation=decoding` an answer must lead by more than `eta` in summed probability; raises
     `NoLogprobs` where the model gives none. Raises `InputError` for thresholds out of range, `ReplyError`
     when the last reply is unusable.

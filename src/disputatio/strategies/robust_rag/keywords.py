@@ -47,7 +47,7 @@ def keywords(answer: str) -> frozenset[str]:
 
 
 def threshold(n: int, alpha: float, beta: int, mark: Mark = "max") -> float:
-    """mu: how often a keyword must be told where `n` passages answered."""
+    """mu: how often a keyword must be given where `n` passages answered."""
     return max(alpha * n, beta) if mark == "max" else min(alpha * n, beta)
 
 
@@ -98,10 +98,10 @@ def _breakable(
             woken = min(k - withheld, silent)
             if counts[word] - withheld < least(n + woken):
                 return True
-    # A word that is not kept: of each count one, and one that nobody has told so far.
+    # A word that is not kept: of each count one, and one that no passage has given so far.
     for count in {0, *(counts[word] for word in counts if word not in words)}:
         for added in range(min(k, len(replies) - count) + 1):
-            # Told by passages that answered otherwise, so that mu stays; then by silent ones: it rises.
+            # Given by passages that answered otherwise, so that mu stays; then by silent ones: it rises.
             # What is left of k silences others: it falls.
             turned = min(added, n - count)
             fallen = min(k - added, n - count - turned)

@@ -266,7 +266,7 @@ def _verified(question: str, drafts: Sequence[Draft], kit: Kit, votes: int, max_
     first.
 
     The first reads P(draft, rationale | question): how likely the verifier holds the very words of a draft where it may
-    write no others. It is left out where the drafter's engine tells nothing of that kind.
+    write no others. It is left out where the drafter's engine reports nothing of that kind.
     """
     prompt = chat(VERIFIER_SYSTEM, VERIFIER_TASK.format(question=one_line(question)))
     draft_fields = [

@@ -108,7 +108,7 @@ def _begun(points: NDArray[np.float64], k: int, draw: np.random.Generator) -> ND
 def _lloyd(points: NDArray[np.float64], centres: NDArray[np.float64]) -> tuple[NDArray[np.intp], float]:
     """Return the cluster of each row once the centres stay (Lloyd 1982), and the sum of squared distances.
 
-    A centre that nobody is nearest to any more stays where it is, and its cluster is empty.
+    A centre to which no passage is nearest any more stays where it is, and its cluster is empty.
     """
     centres = centres.copy()
     distances = _distances(points, centres)

@@ -108,7 +108,7 @@ def realtimeqa(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def _planted(row: int, number: int, text: str) -> Passage:
-    """Return a poisoned passage; it comes from a domain that nobody has seen before."""
+    """Return a poisoned passage; it comes from a domain that is new."""
     source = f"fresh-{row}-{number}.example"
     return Passage(text=text, source=source, id=content_id("p", source, text))
 
