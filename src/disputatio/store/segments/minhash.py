@@ -22,7 +22,6 @@ SHORTEST = 8  # words; a shorter text is never a duplicate
 _SHINGLE = 3
 _BLOCK = 16384
 _FEW = 48
-_BAND = 4  # bins a band: two texts of similarity .8 share none of the 16 once in 5,000
 _EMPTY = np.uint32(0xFFFFFFFF)
 
 

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 _Element: TypeAlias = Any
 _MOST_STEPS = 4_000_000  # questions about one document
-_MOST_NESTED = 100
 # What names of parts of a selector stand for among the keys of an element, and the field that has the name.
 _MARKS = {
     "IDSelector": ("#", "ident"),
