@@ -26,7 +26,7 @@ WITHOUT_ENCODER = {"encoder": "none", "journal": "none"}
 
 
 def stuck_after(reads: int, released: threading.Event) -> Scripted:
-    """A model that reads so many passages at once, and waits with the next."""
+    """Make a model that reads so many passages at once, and waits with the next."""
     asked: list[str] = []
 
     def says(prompt: str) -> str:
