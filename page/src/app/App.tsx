@@ -5,6 +5,7 @@ import { isForPage } from "../answer/keys";
 import { AskScreen } from "../ask/AskScreen";
 import { t } from "../texts";
 import { Help } from "./Help";
+import { LanguageButton } from "./LanguageButton";
 import { go, href, useRoute } from "./route";
 import { useServer } from "./server";
 import { Status } from "./Status";
@@ -54,6 +55,7 @@ export function App() {
           </ul>
         </nav>
         <div className="top-end">
+          <LanguageButton />
           <ThemeButton />
           <button type="button" className="icon-button" aria-label={t.help.open} onClick={() => setHelp(true)}>?</button>
         </div>

@@ -21,6 +21,10 @@ export function Start({ onQuestion }: { onQuestion: (question: string) => void }
   const [fault, setFault] = useState<Fault | null>(null);
   const { job: running } = useJob(job, () => void client.invalidateQueries());
   const threads = useQuery({ queryKey: ["threads"], queryFn: ({ signal }) => get<ThreadRow[]>("/threads?limit=8", signal), retry: false });
+  const suggested = useQuery({
+    queryKey: ["suggestions"], queryFn: ({ signal }) => get<{ questions: string[]; writing: boolean }>("/suggestions", signal), retry: false,
+    refetchInterval: ({ state }) => (state.data?.writing ? 3_000 : false),
+  });
   const empty = server.state === "ready" && server.index !== null && !server.index.passages;
   const opened = running?.state === "done";
 
@@ -83,6 +87,16 @@ export function Start({ onQuestion }: { onQuestion: (question: string) => void }
           <ul className="examples">
             {questions.map(({ id, question }) => (
               <li key={id}><button type="button" className="example" onClick={() => onQuestion(question)}>{question}</button></li>
+            ))}
+          </ul>
+        </>
+      )}
+      {!opened && suggested.data && suggested.data.questions.length > 0 && (
+        <>
+          <h2 className="label">{t.start.suggested}</h2>
+          <ul className="examples suggested">
+            {suggested.data.questions.map((question) => (
+              <li key={question}><button type="button" className="example" onClick={() => onQuestion(question)}><Doc text={question} most={200} /></button></li>
             ))}
           </ul>
         </>

@@ -101,7 +101,7 @@ function Sides({ sides }: { sides: readonly SideEvent[] }) {
                 <rect width={Math.max(2, (100 * (side.log_odds ?? side.passages.length)) / top)} height="4" className="part" />
               </svg>
               <span className="quiet">
-                {t.count(side.passages.length, "passage")}{" "}
+                {t.passages(side.passages.length)}{" "}
                 {side.sources.slice(0, 4).map((name, i) => <span key={i}>{i > 0 && ", "}<Doc text={name} most={48} /></span>)}
               </span>
             </div>

@@ -168,7 +168,7 @@ function Compared({ progress, variant, others }: { progress: Progress; variant: 
               );
             })}
           </ul>}
-          <p className="quiet">{t.count(answer.usage.calls, "call")}, {answer.usage.seconds.toFixed(1)} {t.cost.seconds}</p>
+          <p className="quiet">{t.cost.call(answer.usage.calls)}, {answer.usage.seconds.toFixed(1)} {t.cost.seconds}</p>
           {progress.id && <p><a href={href("answer", progress.id)}>{t.compare.open}</a></p>}
         </>
       )}

@@ -1,6 +1,6 @@
 /** An answer as a file: Markdown, BibTeX, JSON and a web page without scripts. Texts are data in all of them. */
 import type { Answer, Passage } from "../api/types";
-import { t } from "../texts";
+import { language, t } from "../texts";
 import { citations, ordered } from "./evidence";
 import { named, webAddress } from "./text";
 
@@ -121,7 +121,7 @@ function html(answer: Answer): string {
     })
     .join("\n");
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="referrer" content="no-referrer">
 <title>${esc(line(answer.question))}</title>

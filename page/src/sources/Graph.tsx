@@ -106,6 +106,7 @@ function centresOf(nodes: readonly Node[], links: readonly { source: Node; targe
 export function Graph({ rows }: { rows: readonly SourceRow[] }) {
   const ties = useMemo(() => tiesOf(rows), [rows]);
   const { nodes, links, height } = useMemo(() => placed(ties), [ties]);
+  if (!ties.length && rows.every((row) => row.reliability === null)) return null; // nothing was compared yet
   return (
     <section className="section">
       <h2 className="section-title">{t.sources.graph}</h2>

@@ -24,16 +24,16 @@ const COLUMNS: readonly Column<SourceRow>[] = [
   { id: "owner", name: t.sources.columns.owner, by: (row) => row.owner, cell: (row) => row.owner && <Doc text={row.owner} most={60} /> },
   {
     id: "reliability", name: t.sources.columns.reliability, by: (row) => row.reliability,
-    cell: (row) => (
+    cell: (row) => row.reliability !== null && (
       <span className="reliability-cell">
         <Interval source={asSource(row)} />
-        {row.reliability !== null && <span>{t.percent(row.reliability)}</span>}
+        <span>{t.percent(row.reliability)}</span>
         {row.stale && <span className="tag" title={t.sources.staleMeans}>{t.sources.stale}</span>}
       </span>
     ),
   },
-  { id: "answered", name: t.sources.columns.answered, number: true, by: (row) => row.answered, cell: (row) => `${t.n(Math.round(row.answered))} / ${t.n(row.questions)}` },
-  { id: "agreed", name: t.sources.columns.agreed, number: true, by: (row) => row.agreed, cell: (row) => t.n(Math.round(row.agreed)) },
+  { id: "answered", name: t.sources.columns.answered, number: true, by: (row) => row.answered, cell: (row) => row.questions > 0 && `${t.n(Math.round(row.answered))} / ${t.n(row.questions)}` },
+  { id: "agreed", name: t.sources.columns.agreed, number: true, by: (row) => row.agreed, cell: (row) => row.questions > 0 && t.n(Math.round(row.agreed)) },
   { id: "passages", name: t.sources.passages, number: true, by: (row) => row.passages, cell: (row) => t.n(row.passages) },
   { id: "updated", name: t.sources.columns.updated, by: (row) => row.updated, cell: (row) => row.updated ?? "" },
 ];
@@ -62,6 +62,7 @@ export default function SourcesScreen() {
         {rows.some((row) => row.reliability !== null) && <p className="hint">{t.sources.chance}</p>}
       </div>
       {sources.error instanceof Fault && <Trouble fault={sources.error} onRetry={() => void sources.refetch()} />}
+      {sources.isPending && <p className="quiet" role="status">{t.loading}</p>}
       {sources.isSuccess && rows.length === 0 && <p className="quiet">{t.sources.none}</p>}
       {rows.length > 0 && (
         <>

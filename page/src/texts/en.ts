@@ -31,6 +31,10 @@ function money(sum: number, currency: string): string {
   return new Intl.NumberFormat("en", { style: "currency", currency, minimumSignificantDigits: 1, maximumSignificantDigits: 3 }).format(sum);
 }
 
+function share(value: number): string {
+  return `${(100 * value).toFixed(1)}%`;
+}
+
 function list(names: readonly string[], most = 4): string {
   const shown = names.slice(0, most).map((name) => `“${name}”`);
   if (names.length > most) shown.push(count(names.length - most, "other"));
@@ -38,7 +42,7 @@ function list(names: readonly string[], most = 4): string {
   return `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`;
 }
 
-const verdicts = { accepted: "Accepted", rejected: "Rejected", unresolved: "Open" } as const;
+const verdicts = { accepted: "Accepted", rejected: "Rejected", unresolved: "Open" };
 const conflicts: Record<string, { name: string; means: string }> = {
   none: { name: "Agreement", means: "the passages agree" },
   ambiguity: { name: "Ambiguity", means: "several are right, about different things" },
@@ -66,8 +70,9 @@ function change(each: Change): string {
 
 export const en = {
   n, count, percent, chance, list,
+  passages: (k: number) => count(k, "passage"),
   score: (value: number | null, interval: readonly [number, number] | null) =>
-    value === null ? "" : `${value.toFixed(3)}${interval ? ` (${interval[0].toFixed(3)} to ${interval[1].toFixed(3)})` : ""}`,
+    value === null ? "" : `${share(value)}${interval ? ` (${share(interval[0])} to ${share(interval[1])})` : ""}`,
   name: "Disputatio",
   screens: { ask: "Ask", compare: "Compare", sources: "Sources", documents: "Documents", runs: "Runs" },
   skip: "Skip to the content",
@@ -78,6 +83,7 @@ export const en = {
   unseen: (point: string) => `an invisible character, ${point}`,
   showAll: (length: number) => `Show all ${n(length)} characters`,
   original: "Open the original",
+  language: "Language",
   theme: { label: "Colours", auto: "As the system", light: "Light", dark: "Dark" },
 
   ask: {
@@ -135,7 +141,7 @@ export const en = {
     stopped: "Stopped. These passages had been read.",
     stoppedNone: "Stopped before anything was read.",
     failed: "The question failed",
-    unreachable: "The server does not answer. Is `disputatio serve` still running?",
+    unreachable: "The server does not answer. Is “disputatio serve” still running?",
     interrupted: "This question is no longer running, and it has no answer.",
     again: "Ask again",
   },
@@ -143,7 +149,7 @@ export const en = {
   conflicts,
   answer: {
     verdict: "Verdict",
-    answers: (k: number) => (k === 1 ? "Answer" : "Answers"),
+    answers: (k: number): string => (k === 1 ? "Answer" : "Answers"),
     none: "No answer",
     abstained: {
       no_evidence: "Nothing that was read answers the question.",
@@ -235,7 +241,7 @@ export const en = {
   },
   cost: {
     title: "Cost",
-    calls: "model calls", read: "tokens read", cached: "of them cached", written: "tokens written", seconds: "s of the model's time",
+    calls: "model calls", call: (k: number) => count(k, "call"), read: "tokens read", cached: "of them cached", written: "tokens written", seconds: "s of the model's time",
     free: "No model was called.",
     money: (sum: number, currency: string) =>
       sum > 0 && sum < 0.0001 ? `under ${money(0.0001, currency)}` : money(sum, currency),
@@ -338,7 +344,7 @@ export const en = {
   },
   runs: {
     title: "Runs",
-    none: "There are no evaluation reports here. `disputatio eval run` makes them.",
+    none: "There are no evaluation reports here. “disputatio eval run” makes them.",
     hint: "Evaluations that were run, and the rows where two strategies differ.",
     columns: {
       name: "Run", datasets: "Data sets", strategies: "Strategies", strategy: "Strategy", n: "Rows",
@@ -355,12 +361,13 @@ export const en = {
   start: {
     title: "There is nothing to ask yet",
     hint: "The index is empty. Add documents that may disagree, or open the example.",
-    readOnly: "The index is empty, and this server only reads. Put documents in with `disputatio ingest PATH`, or start it with --allow-writing to add them here.",
+    readOnly: "The index is empty, and this server only reads. Put documents in with “disputatio ingest PATH”, or start it with --allow-writing to add them here.",
     drop: "Add documents",
     example: "Open the example",
     exampleHint: "The example is a small town: eleven files of eight sources that disagree about its ferry, its lighthouse and its people.",
     opening: "Reading the example",
     tryThese: "Questions to begin with",
+    suggested: "Questions that these documents could answer",
     lead: "Ask your documents. Every answer shows what each source says, why an answer was accepted, and what would change it.",
     recent: "Asked before",
     verdicts: {

@@ -1,4 +1,4 @@
-/** A table that is sorted by its heads. */
+/** A table that is sorted by its heads; on a phone each row is a card. Columns in which nothing stands are left out. */
 import { useMemo, useState, type ReactNode } from "react";
 
 export interface Column<Row> {
@@ -19,12 +19,13 @@ interface Props<Row> {
   first?: string;
 }
 
-export function Table<Row>({ label, columns, rows, idOf, selected, first }: Props<Row>) {
-  const [sort, setSort] = useState<{ id: string; down: boolean }>({ id: first ?? columns[0]?.id ?? "", down: false });
+export function Table<Row>({ label, columns: all, rows, idOf, selected, first }: Props<Row>) {
+  const columns = all.filter((column, i) => i === 0 || !rows.length || rows.some((row) => !isEmpty(column.cell(row))));
+  const [sort, setSort] = useState<{ id: string; down: boolean }>({ id: first ?? all[0]?.id ?? "", down: false });
   const sorted = useMemo(() => {
-    const by = columns.find((column) => column.id === sort.id)?.by;
+    const by = all.find((column) => column.id === sort.id)?.by;
     return by ? [...rows].sort((a, b) => (sort.down ? -1 : 1) * compare(by(a), by(b))) : rows;
-  }, [rows, columns, sort]);
+  }, [rows, all, sort]);
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label={label}>
       <table className="rows">
@@ -49,13 +50,23 @@ export function Table<Row>({ label, columns, rows, idOf, selected, first }: Prop
             <tr key={idOf(row)} aria-selected={selected === undefined ? undefined : selected === idOf(row)}>
               {columns.map((column, i) => i === 0
                 ? <th key={column.id} scope="row">{column.cell(row)}</th>
-                : <td key={column.id} className={column.number ? "number" : undefined}>{column.cell(row)}</td>)}
+                : <Cell key={column.id} column={column} row={row} />)}
             </tr>
           ))}
         </tbody>
       </table>
     </div>
   );
+}
+
+function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
+  const shown = column.cell(row);
+  const classes = [column.number && "number", isEmpty(shown) && "empty"].filter(Boolean).join(" ");
+  return <td className={classes || undefined} data-label={column.name}>{shown}</td>;
+}
+
+function isEmpty(cell: ReactNode): boolean {
+  return cell === "" || cell === null || cell === undefined || cell === false;
 }
 
 /** What is not known comes last. */

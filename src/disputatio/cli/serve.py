@@ -85,6 +85,10 @@ def serve(
     max_seconds: Annotated[float, typer.Option(metavar="S", help="The most seconds of a question.")] = 600.0,
     upload_mb: Annotated[int, typer.Option(metavar="MB", help="The largest upload.")] = 64,
     upload_gb: Annotated[float, typer.Option(metavar="GB", help="The most that all uploads take.")] = 20.0,
+    suggest: Annotated[
+        int,
+        typer.Option(metavar="N", help="Questions to begin with that the model writes while it is idle."),
+    ] = 5,
     grace: Annotated[
         float, typer.Option(metavar="S", help="Seconds in which answers may end when the server is stopped.")
     ] = 30.0,
@@ -116,8 +120,10 @@ def serve(
             raise InputError(f"{option} {number}: is at least 1")
     if upload_gb <= 0:
         raise InputError("--upload-gb is more than 0")
-    if waiting < 0 or grace < 0 or keep_days <= 0 or max_seconds <= 0:
-        raise InputError("--waiting and --grace are at least 0, --keep-days and --max-seconds more than that")
+    if waiting < 0 or grace < 0 or suggest < 0 or keep_days <= 0 or max_seconds <= 0:
+        raise InputError(
+            "--waiting, --suggest and --grace are at least 0, --keep-days and --max-seconds more than that"
+        )
     settings = read_settings(
         index=index, strategy=strategy, model=model, role=read_roles(role), journal=journal
     )
@@ -132,6 +138,7 @@ def serve(
         seconds=max_seconds,
         upload=upload_mb << 20,
         grace=grace,
+        suggestions=suggest,
     )
     access = _access(host, _token(token, token_file), allow_host, allow_origin, writing=allow_writing)
     listener = listening(host, port)

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,12 +32,16 @@ CREATE TABLE IF NOT EXISTS turns (
     client TEXT NOT NULL, at REAL NOT NULL
 );
 CREATE INDEX IF NOT EXISTS turns_thread ON turns (thread, at);
+CREATE TABLE IF NOT EXISTS suggestions (
+    place TEXT PRIMARY KEY, commit_number INTEGER NOT NULL, questions TEXT NOT NULL
+);
 CREATE TABLE IF NOT EXISTS cited (
     answer TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (answer, document)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS cited_by_document ON cited (document);
 """
 _VERSION = 2
+_TABLES = {"answers", "turns", "suggestions", "cited"}
 _READABLE = (0, 1, _VERSION)  # 1 had no turns
 _LEVEL = 3  # of compression: answers hold their passages and calls, and shrink to an eighth
 _LARGEST = 64 << 20  # bytes of an answer as JSON
@@ -83,9 +87,7 @@ class AnswerStore:
         try:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                open_private(
-                    path, "store of answers", lambda db: tables_of(db) <= {"answers", "turns", "cited"}
-                )
+                open_private(path, "store of answers", lambda db: tables_of(db) <= _TABLES)
             self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=10)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
@@ -237,6 +239,23 @@ class AnswerStore:
             db.execute("DELETE FROM turns WHERE thread = ? AND client = ?", (thread, client))
             db.commit()
         return count
+
+    # --- questions that an index could answer ---------------------------------------------------
+    def suggested(self, place: str, commit: int) -> list[str] | None:
+        """Return the questions kept for a commit of the index at `place`; None if there are none yet."""
+        with self._open() as db:
+            row = db.execute(
+                "SELECT questions FROM suggestions WHERE place = ? AND commit_number = ?", (place, commit)
+            ).fetchone()
+        return None if row is None else [str(question) for question in json.loads(row[0])]
+
+    def keep_suggested(self, place: str, commit: int, questions: Sequence[str]) -> None:
+        """Store the questions of a commit, in place of those of an earlier one."""
+        with self._open() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO suggestions VALUES (?, ?, ?)", (place, commit, json.dumps(questions))
+            )
+            db.commit()
 
     def count(self) -> int:
         """Return the number of stored answers."""

@@ -76,6 +76,7 @@ def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
     for module in (asking, searching, sources, documents, changes, conflicts, jobs, runs, threads, health):
         app.include_router(module.router(service))
     app.include_router(asking.answers_router(service))
+    app.include_router(threads.suggestions_router(service))
     app.include_router(health.figures(service))
     app.include_router(completions.router(service))
     app.include_router(searching.passage_router(service))

@@ -20,7 +20,8 @@ class Limits:
     `uploads` are received at a time. A client has `header_seconds` for a request's head, `body_seconds` and a
     second for each 16 kB for its body, which may rest for `rest_seconds`, `write_seconds` to take some of a
     reply, and 20 times that to take what waits. There are `connections` at a time, of which each may send
-    `pipelined` requests before it has taken the replies to those before.
+    `pipelined` requests before it has taken the replies to those before. `suggestions` questions are written
+    for the start of the page.
     """
 
     in_flight: int = 16
@@ -41,6 +42,7 @@ class Limits:
     write_seconds: float = 30.0
     connections: int = 1_000
     pipelined: int = 16
+    suggestions: int = 0
     grace: float = 30.0
 
     def within(self, calls: int | None, tokens: int | None, seconds: float | None) -> Limits:

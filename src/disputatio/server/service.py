@@ -33,6 +33,7 @@ from disputatio.server.jobs import Jobs
 from disputatio.server.metrics import Metrics
 from disputatio.server.options import Access, Limits, StorageOptions
 from disputatio.server.running import Running
+from disputatio.server.suggestions import Suggestions
 from disputatio.server.turns import Turns
 from disputatio.server.uploads import Uploads
 from disputatio.spending import Prices, read_prices
@@ -97,6 +98,7 @@ class Service:
             waiting=self.limits.waiting,
             waiting_each=self.limits.waiting_each,
         )
+        self.suggestions = Suggestions(self.kit, self.answers, self.turns, self.limits.suggestions)
         self.readings = Turns(
             "searches and lists",
             guess=1.0,
@@ -215,6 +217,7 @@ class Service:
             asked=request.asked or request.question,
             follows=request.follows,
         )
+        self.suggestions.stop()
         self._write_audit("asked", running)  # a question that cannot be logged is not asked
         self._running[running.id] = running
         running.add("asked", {"id": running.id, "waiting": self.turns.waiting, **_stated(request)})
@@ -359,6 +362,7 @@ class Service:
     async def close(self) -> None:
         """Refuse new questions, wait for running ones within the grace period, and stop the others."""
         self.closing = True
+        self.suggestions.stop()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self.limits.grace)
         for running in list(self._running.values()):

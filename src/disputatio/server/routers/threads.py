@@ -1,4 +1,4 @@
-"""`/api/threads`: conversations that are kept, each a question with those that follow it up."""
+"""`/api/threads`: conversations that are kept; `/api/suggestions`: questions to begin one with."""
 
 from __future__ import annotations
 
@@ -40,6 +40,13 @@ class Thread(BaseModel):
 
     id: str
     turns: list[ThreadTurn]
+
+
+class Suggested(BaseModel):
+    """Questions that the index could answer; `writing` is true while more are being written."""
+
+    questions: list[str]
+    writing: bool
 
 
 class Dropped(BaseModel):
@@ -86,6 +93,23 @@ def router(service: Service) -> APIRouter:
         if not count:
             raise NotFound(f"the conversation {name!r} was asked for from another address")
         return json_response({"answers": count})
+
+    return routes
+
+
+def suggestions_router(service: Service) -> APIRouter:
+    """Return the route of questions to begin with."""
+    routes = APIRouter(prefix="/api/suggestions", tags=["ask"], responses=FAULTS)
+
+    @routes.get(
+        "",
+        operation_id="suggestions",
+        summary="Questions that the index could answer, written in the background and kept",
+        response_model=Suggested,
+    )
+    async def suggestions() -> Response:
+        questions = await service.suggestions.of(service.opened_index())
+        return json_response({"questions": questions, "writing": service.suggestions.is_writing})
 
     return routes
 

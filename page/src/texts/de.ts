@@ -1,0 +1,382 @@
+/** German. What is not said here yet is said in English. */
+import type { Change } from "../model/whatif";
+import type { Part } from "./index";
+
+const numbers = new Intl.NumberFormat("de");
+const percents = new Intl.NumberFormat("de", { style: "percent", maximumFractionDigits: 0 });
+
+function n(value: number): string {
+  return numbers.format(value);
+}
+
+function count(value: number, one: string, many: string): string {
+  return `${n(value)} ${value === 1 ? one : many}`;
+}
+
+function percent(value: number): string {
+  if (value > 0.99 && value < 1) return "über 99 %";
+  if (value < 0.01 && value > 0) return "unter 1 %";
+  return percents.format(value);
+}
+
+function chance(value: number): string {
+  if (value >= 0.95) return "So gut wie sicher";
+  if (value >= 0.8) return "Sehr wahrscheinlich";
+  if (value >= 0.6) return "Wahrscheinlich";
+  if (value >= 0.4) return "Etwa gleich";
+  return value >= 0.15 ? "Unwahrscheinlich" : "Sehr unwahrscheinlich";
+}
+
+function money(sum: number, currency: string): string {
+  return new Intl.NumberFormat("de", { style: "currency", currency, minimumSignificantDigits: 1, maximumSignificantDigits: 3 }).format(sum);
+}
+
+function list(names: readonly string[], most = 4): string {
+  const shown = names.slice(0, most).map((name) => `„${name}“`);
+  if (names.length > most) shown.push(count(names.length - most, "weitere", "weitere"));
+  if (shown.length < 2) return shown.join("");
+  return `${shown.slice(0, -1).join(", ")} und ${shown.at(-1)}`;
+}
+
+const passages = (k: number) => count(k, "Textstelle", "Textstellen");
+const sources = (k: number) => count(k, "Quelle", "Quellen");
+const votes = (k: number) => count(k, "Stimme", "Stimmen");
+const questions = (k: number) => count(k, "Frage", "Fragen");
+const calls = (k: number) => count(k, "Aufruf", "Aufrufe");
+const documents = (k: number) => count(k, "Dokument", "Dokumente");
+
+const verdicts = { accepted: "Angenommen", rejected: "Verworfen", unresolved: "Offen" };
+const conflicts: Record<string, { name: string; means: string }> = {
+  none: { name: "Einigkeit", means: "die Textstellen stimmen überein" },
+  ambiguity: { name: "Mehrdeutig", means: "mehrere stimmen, für Verschiedenes" },
+  misinformation: { name: "Falschangabe", means: "einige Textstellen widersprechen dem, was angenommen wurde" },
+  outdated: { name: "Veraltet", means: "einige Textstellen sind aus einer anderen Zeit als das, was angenommen wurde" },
+  opinion: { name: "Meinung", means: "die Textstellen geben Meinungen wieder" },
+  unresolved: { name: "Ungeklärt", means: "die Textstellen widersprechen sich, und nichts entscheidet es" },
+};
+
+function change(each: Change): string {
+  switch (each.kind) {
+    case "same": return "Es ändert sich nichts.";
+    case "answer": return `Die Antwort wird ${list(each.now)} statt ${list(each.was)}.`;
+    case "abstains": return `Es gibt keine Antwort mehr; sie war ${list(each.was)}.`;
+    case "answers": return `Jetzt gibt es eine Antwort: ${list(each.now)}.`;
+    case "sure": return `Die Sicherheit ist ${percent(each.now)}; sie war ${percent(each.was)}.`;
+    case "verdict":
+      return `„${each.answer}“ ist ${verdicts[each.now].toLowerCase()}; es war ${verdicts[each.was].toLowerCase()}.`;
+    case "gone": return `„${each.answer}“ hat keine Textstelle mehr.`;
+    case "come": return `„${each.answer}“ kommt hinzu.`;
+    case "conflict":
+      return `Widerspruch: ${conflicts[each.now]?.name ?? each.now}; vorher ${conflicts[each.was]?.name ?? each.was}.`;
+  }
+}
+
+export const de: Part = {
+  n, percent, chance, list, passages,
+  score: (value, interval) =>
+    value === null ? "" : `${percentOf(value)}${interval ? ` (${percentOf(interval[0])} bis ${percentOf(interval[1])})` : ""}`,
+  screens: { ask: "Fragen", compare: "Vergleichen", sources: "Quellen", documents: "Dokumente", runs: "Auswertungen" },
+  skip: "Zum Inhalt springen",
+  close: "Schließen",
+  retry: "Noch einmal",
+  cancel: "Abbrechen",
+  loading: "Wird geladen …",
+  unseen: (point) => `ein unsichtbares Zeichen, ${point}`,
+  showAll: (length) => `Alle ${n(length)} Zeichen zeigen`,
+  original: "Original öffnen",
+  theme: { label: "Farben", auto: "Wie das System", light: "Hell", dark: "Dunkel" },
+  language: "Sprache",
+
+  ask: {
+    title: "Fragen",
+    question: "Frage",
+    placeholder: "Fragen Sie etwas, worin sich Ihre Quellen widersprechen könnten",
+    ask: "Fragen",
+    stop: "Anhalten",
+    index: "Index",
+    noIndex: "kein Index",
+    model: "Modell",
+    strategy: "Verfahren",
+    expect: "Erwartete Antworten",
+    expects: { auto: "Automatisch", one: "Eine", several: "Mehrere" },
+    budget: "Höchstens Aufrufe",
+    noBudget: "ohne Grenze",
+    asDefault: (name) => `${name} (Vorgabe)`,
+  },
+  talk: {
+    before: "Vorher in diesem Gespräch gefragt",
+    after: "Danach gefragt",
+    others: "Statt dessen gefragt",
+    fresh: "Neues Gespräch",
+    placeholder: "Weiter fragen",
+    understood: "Verstanden als:",
+    changed: "Was hat sich geändert?",
+    changedOf: (title) => `Was hat sich zwischen den Fassungen von ${title} geändert?`,
+    each: "Worin widersprechen sich die Quellen?",
+    questions,
+    forget: (question) => `Dieses Gespräch löschen${question && `: ${question}`}`,
+  },
+  each: {
+    title: "Quelle für Quelle", source: "Quelle", answer: "Antwortet", relation: "Neben dem, was angenommen wurde", quote: "Zitat",
+    relations: {
+      agrees: "stimmt zu", unresolved: "offen", contradicts: "widerspricht", superseded: "abgelöst", older: "älter",
+      later: "eine spätere Fassung", retracted: "zurückgezogen", no_answer: "beantwortet es nicht", failed: "nicht lesbar", silent: "sagt nichts",
+    },
+  },
+  progress: {
+    waiting: (place) => (place ? `Wartet: Platz ${n(place)} in der Schlange` : "Wartet, bis die Frage an der Reihe ist"),
+    understanding: "Liest das Gespräch",
+    elapsed: (seconds) => `${n(seconds)} s`,
+    left: (seconds) => `noch etwa ${n(seconds)} s`,
+    tokens: (tokens) => count(tokens, "Token", "Tokens"),
+    searching: "Durchsucht den Index",
+    found: (found, of) => `${passages(found)} aus ${sources(of)} gefunden`,
+    reading: (done, all) => `Liest: ${n(done)} von ${n(all)}`,
+    weighing: "Wägt ab, was gelesen wurde",
+    round: (number) => `Debatte, Runde ${n(number)}`,
+    checking: (role) => `Fragt: ${role}`,
+    passages: "Textstellen, wie sie gefunden und gelesen werden",
+    noAnswer: "gibt keine Antwort",
+    sides: "Standpunkte, wie sie entstehen",
+    stopped: "Angehalten. Diese Textstellen waren gelesen.",
+    stoppedNone: "Angehalten, bevor etwas gelesen wurde.",
+    failed: "Die Frage ist gescheitert",
+    unreachable: "Der Server antwortet nicht. Läuft „disputatio serve“ noch?",
+    interrupted: "Diese Frage läuft nicht mehr und hat keine Antwort.",
+    again: "Noch einmal fragen",
+  },
+  verdicts,
+  conflicts,
+  answer: {
+    verdict: "Urteil",
+    answers: (k) => (k === 1 ? "Antwort" : "Antworten"),
+    none: "Keine Antwort",
+    abstained: {
+      no_evidence: "Nichts, was gelesen wurde, beantwortet die Frage.",
+      nothing_found: "Zu der Frage wurde nichts gefunden.",
+      conflict: "Die Textstellen widersprechen sich, und nichts entscheidet es.",
+      fault: "Ein Modell oder das Netz hat versagt.",
+    },
+    sure: "Sicherheit",
+    weak: "schwach belegt",
+    evidence: (k, of) => `${passages(k)} aus ${sources(of)}`,
+    kind: "Widerspruch",
+    holds: "Was es ändern könnte",
+    certificate: (liars, of) =>
+      of === 1 ? "Die einzige Quelle" : liars === 1 ? `Eine lügende Quelle von ${n(of)}` : `${n(liars)} von ${sources(of)} müssten lügen`,
+    certificateNames: (names) => `zum Beispiel ${names.join(" und ")}`,
+    corrupted: (k) => (k ? `${k === 1 ? "Keine einzelne verfälschte Textstelle" : `Keine ${n(k)} verfälschten Textstellen`}` : "Eine verfälschte Textstelle genügt"),
+    unread: (k) => `${sources(k)}, die nicht gelesen werden konnten`,
+    read: (read, of) => `${passages(read)} aus ${sources(of)} gelesen`,
+    notRead: (failed) => `${passages(failed)} nicht lesbar`,
+    notSearched: (indexes) => `Nicht durchsucht: ${indexes.join(", ")}`,
+    nearest: "Was der Frage am nächsten kommt",
+    text: "In Worten",
+    doubts: { partly: "teilweise belegt", unsupported: "nicht belegt", contradicted: "vom Beleg widerlegt" },
+    positions: "Standpunkte",
+    support: (k, of) => `${passages(k)}, ${votes(of)}`,
+    copies: (k, of) => `${passages(k)}, ${votes(of)}: Abschriften oder ein Eigentümer`,
+    weight: (weight) => `Gewicht ${weight.toLocaleString("de", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`,
+    likely: (value) => `${chance(value)} (${percent(value)})`,
+    aliases: "auch als",
+    noPassage: "Keine gelesene Textstelle stützt es.",
+    showMore: (k) => `Noch ${passages(k)} zeigen`,
+    moved: { belief: "was das Modell meint", debate: "die Debatte", dates: "Daten" },
+    undated: "ohne Datum",
+    dateOrigin: { stated: "im Dokument genannt", text: "im Text gelesen", name: "im Dateinamen gelesen", file: "Datum der Datei", "": "" },
+    citation: {
+      supported: "belegt die Aussage", partly: "belegt sie teilweise", unsupported: "belegt sie nicht",
+      contradicted: "widerspricht ihr", unchecked: "nicht geprüft",
+    },
+    cite: (k, source) => `Zitat ${n(k)}, aus ${source}: in seiner Textstelle zeigen`,
+    quoteOf: (source) => `Zitat aus ${source}: in seiner Textstelle zeigen`,
+    mute: "Stumm", unmute: "Wieder hören", pin: "Nur diese", unpin: "Lösen",
+    unmuteWhat: (name) => `${name} wieder hören`, unpinWhat: (name) => `${name} lösen`,
+    muteWhat: (name) => `${name} stumm schalten`, pinWhat: (name) => `Nur diese: ${name}`,
+  },
+  reliability: {
+    label: "Verlässlichkeit",
+    unknown: "Verlässlichkeit nicht bekannt",
+    words: (value, low, high) =>
+      low === null || high === null ? `zu ${percent(value)} richtig` : `zu ${percent(value)} richtig, zwischen ${percent(low)} und ${percent(high)}`,
+  },
+  passage: {
+    title: "Textstelle",
+    none: "Wählen Sie ein Zitat, um es in seiner Textstelle zu sehen.",
+    page: (page) => `Seite ${page}`,
+    hidden: (k) => `${count(k, "verborgenes Zeichen", "verborgene Zeichen")} entfernt`,
+    hiddenMeans: "Das Dokument hatte Text, den Leser nicht sehen. Er wurde entfernt.",
+    before: "Davor", after: "Danach",
+    noQuote: "Das Zitat steht nicht im gespeicherten Text.",
+    id: "Kennung",
+  },
+  debate: {
+    title: "Die Debatte",
+    hint: "Eine Zeile je Textstelle, eine Spalte je Runde. In Runde 1 wurde jede Textstelle für sich gelesen.",
+    passage: "Textstelle",
+    round: (number) => `Runde ${n(number)}`,
+    outcome: "Ergebnis",
+    changes: { first: "", kept: "geblieben", yielded: "geändert", joined: "neu", none: "gibt keine Antwort", fault: "die Antwort war nicht brauchbar" },
+    none: "Keine Textstelle wurde für sich gelesen: Dieses Verfahren liest alle zugleich.",
+  },
+  looked: {
+    title: "Suchen",
+    search: (found) => (found ? `${passages(found)} gefunden` : "nichts gefunden"),
+    elsewhere: "außerhalb des Index",
+    further: (searches, read, answered) =>
+      `Es war knapp, darum ${count(searches, "weitere Suche", "weitere Suchen")}: ${passages(read)} gelesen, ${n(answered)} davon mit Antwort.`,
+    changed: "Das hat die Antwort geändert.",
+    unchanged: "Die Antwort ist geblieben.",
+    unanswered: "Gelesen, ohne Antwort",
+    faulty: "Nicht lesbar",
+    unread: "Gefunden, aber nicht gelesen",
+    aside: (k) => `${passages(k)} beiseite gelegt`,
+  },
+  cost: {
+    title: "Kosten",
+    calls: "Aufrufe des Modells", call: calls, read: "Tokens gelesen", cached: "davon aus dem Speicher", written: "Tokens geschrieben", seconds: "s Rechenzeit des Modells",
+    free: "Kein Modell wurde gefragt.",
+    money: (sum, currency) => (sum > 0 && sum < 0.0001 ? `unter ${money(0.0001, currency)}` : money(sum, currency)),
+    onThisMachine: "für das Modell, das auf diesem Rechner läuft",
+    atPrices: (origin, asOf) => `nach ${origin}${asOf ? ` vom ${asOf}` : ""}`,
+    by: (strategy, model) => `${strategy} mit ${model}`,
+  },
+  whatIf: {
+    title: "Was wäre wenn",
+    hint: "Schalten Sie Quellen und Textstellen stumm, oder zählen Sie nur einige. Kein Modell wird gefragt.",
+    sources: "Quellen",
+    owner: "Eigentümer",
+    muteOwner: "Eigentümer stumm:",
+    after: "Datiert ab",
+    before: "Datiert bis",
+    reset: "Wie es war",
+    left: (k, all) => `${n(k)} von ${passages(all)} gezählt`,
+    busy: "Entscheidet neu …",
+    change,
+    was: (answers) => (answers.length ? `Vorher: ${list(answers)}` : "Vorher: keine Antwort"),
+    assumed: (roles) => `Dafür müsste ein Modell neu gefragt werden: ${roles.join(", ")}.`,
+    mustAsk: "Das Modell müsste dies neu lesen.",
+    askAgain: "Mit dem Rest neu fragen",
+    noneLeft: "Keine Textstelle ist übrig.",
+    muted: "stumm", pinned: "nur diese",
+    not: "nicht, wie sie gegeben wurde",
+    settings: {
+      muted: "Ohne", owners: "Ohne Eigentümer", pinned: "Nur", documents: "Ohne Dokument", passages: "Ohne eine Textstelle aus",
+      after: "Datiert ab", before: "Datiert bis",
+    },
+    undo: (name) => `Zurücknehmen: ${name}`,
+    more: (k) => `${n(k)} weitere`,
+    silent: (k) => `${count(k, "andere Quelle gab", "andere Quellen gaben")} keine Antwort.`,
+    muteDocument: "Dieses Dokument stumm schalten", mutePassage: "Diese Textstelle stumm schalten",
+  },
+  exports: {
+    title: "Sichern",
+    html: "Webseite", markdown: "Markdown", json: "JSON", bibtex: "BibTeX", print: "Drucken",
+    link: "Verweis kopieren", copied: "Verweis kopiert",
+  },
+  compare: {
+    title: "Vergleichen",
+    hint: "Eine Frage, bis zu drei Verfahren oder Modelle, nebeneinander.",
+    variant: (k) => `Variante ${n(k)}`,
+    add: "Noch eine", remove: "Entfernen",
+    run: "Vergleichen",
+    onlyHere: "nur hier",
+    otherVerdict: "anderes Urteil",
+    agree: "Die Antworten sind gleich.",
+    differ: "Die Antworten sind verschieden.",
+    open: "Ganz öffnen",
+    gone: "Eine dieser Antworten ist nicht mehr da.",
+  },
+  sources: {
+    title: "Quellen",
+    filter: "Filter",
+    filterHint: "Name oder Eigentümer",
+    columns: {
+      name: "Quelle", owner: "Eigentümer", reliability: "Verlässlichkeit", answered: "Geantwortet", agreed: "Zugestimmt",
+      group: "Gruppe", updated: "Geschätzt",
+    },
+    stale: "überholt", staleMeans: "ihre Textstellen haben sich seither geändert",
+    shown: (k, all) => `${n(k)} von ${sources(all)}`,
+    none: "Es gibt noch keine Quellen: Fügen Sie zuerst Dokumente hinzu.",
+    chance: "Der Strich in der Mitte eines Balkens ist der Zufall; die Linie ist das 95-%-Intervall.",
+    graph: "Abschriften und Eigentümer",
+    graphHint: "Quellen, die eine Linie teilen, sind nicht unabhängig.",
+    asTable: "Als Tabelle zeigen",
+    noTies: "Keine Quelle schreibt von einer anderen ab, und keine haben denselben Eigentümer.",
+    ownedBy: "ein Eigentümer,",
+    others: "andere Quellen:",
+    cost: "Was es kostet",
+    plan: (asked, of, made, seconds) =>
+      `${questions(asked)} an ${sources(of)}: etwa ${calls(made)}${seconds === null ? "" : `, etwa ${n(Math.ceil(seconds / 60))} min`}.`,
+    calibrateNotAllowed: "Dieser Server liest nur. Starten Sie ihn mit --allow-writing, um hier zu schätzen.",
+    together: "Zählen als eine", because: "Weil",
+    copies: "Abschriften oder gemeinsame Fehler",
+    record: (name) => `Verzeichnis von ${name}`,
+    noRecord: "Für diese Quelle sind noch keine Fragen verzeichnet.",
+    editOwner: "Eigentümer ändern", save: "Sichern",
+    calibrate: "Verlässlichkeit schätzen", calibrateHint: "Quellen werden aneinander geprüft, ohne vorgegebene Antworten.",
+    questions: "Fragen", start: "Beginnen", estimating: "Schätzt", done: "Fertig. Die Tabelle hat die neuen Zahlen.",
+    unknownAll: "Noch ist keine Verlässlichkeit bekannt. Schätzen Sie sie, um zu sehen, wie oft jede Quelle recht hat.",
+    passages: "Textstellen",
+  },
+  documents: {
+    title: "Dokumente",
+    notAllowed: "Dieser Server liest nur. Starten Sie ihn mit --allow-writing, um hier Dokumente hinzuzufügen.",
+    none: "Der Index ist leer.",
+    columns: { title: "Dokument", source: "Quelle", date: "Datum", passages: "Textstellen" },
+    count: documents,
+  },
+  runs: {
+    title: "Auswertungen",
+    none: "Hier gibt es keine Berichte von Auswertungen. „disputatio eval run“ macht sie.",
+    hint: "Auswertungen, die gemacht wurden, und die Zeilen, in denen zwei Verfahren auseinandergehen.",
+    columns: {
+      name: "Auswertung", datasets: "Datensätze", strategies: "Verfahren", strategy: "Verfahren", n: "Zeilen",
+      abstained: "Enthaltungen", failed: "Gescheitert", cost: "Aufrufe je Zeile", seconds: "Sekunden je Zeile",
+    },
+    gold: "Richtig", better: "besser",
+    differing: (differ, shared) => `${n(differ)} von ${count(shared, "Zeile", "Zeilen")} verschieden`,
+    differ: "Zeilen, in denen zwei auseinandergehen",
+    row: (k) => `Zeile ${n(k)}`,
+    noDifference: "Diese zwei Verfahren stimmen in jeder Zeile überein.",
+    back: "Alle Auswertungen",
+    first: "Erstes", second: "Zweites",
+  },
+  start: {
+    title: "Noch gibt es nichts zu fragen",
+    hint: "Der Index ist leer. Fügen Sie Dokumente hinzu, die sich widersprechen könnten, oder öffnen Sie das Beispiel.",
+    readOnly: "Der Index ist leer, und dieser Server liest nur. Fügen Sie Dokumente mit „disputatio ingest PFAD“ hinzu, oder starten Sie ihn mit --allow-writing, um es hier zu tun.",
+    drop: "Dokumente hinzufügen",
+    example: "Beispiel öffnen",
+    exampleHint: "Das Beispiel ist eine kleine Stadt: elf Dateien aus acht Quellen, die sich über Fähre, Leuchtturm und Leute uneins sind.",
+    opening: "Liest das Beispiel",
+    tryThese: "Fragen für den Anfang",
+    suggested: "Fragen, die diese Dokumente beantworten könnten",
+    lead: "Fragen Sie Ihre Dokumente. Jede Antwort zeigt, was jede Quelle sagt, warum eine Antwort angenommen wurde und was sie ändern würde.",
+    recent: "Schon gefragt",
+    verdicts: {
+      accepted: "Teil der Antwort",
+      rejected: "nicht Teil davon, mit dem Grund",
+      unresolved: "nichts, was gelesen wurde, entscheidet es",
+    },
+  },
+  engine: {
+    downloading: "Lädt das Modell herunter", loading: "Lädt das Modell", ready: "Bereit", down: "Der Zugang zum Modell antwortet nicht",
+    bytes: (done, all) => (all ? `${n(Math.round(done / 1e6))} von ${n(Math.round(all / 1e6))} MB` : `${n(Math.round(done / 1e6))} MB`),
+  },
+  token: { title: "Dieser Server verlangt ein Token", label: "Token", enter: "Eingeben" },
+  help: {
+    title: "Tasten",
+    open: "Tasten und Hilfe",
+    keys: [
+      ["/", "eine Frage schreiben"], ["j  k", "nächstes und voriges Zitat"], ["1 – 9", "zu einem Standpunkt"],
+      ["m", "die Quelle des Zitats stumm schalten"], ["p", "nur sie zählen"], ["Esc", "die Textstelle schließen oder die Antwort anhalten"], ["?", "diese Tasten"],
+    ],
+    marks: "Zeichen",
+    typefaces: "Serifenlos schreibt Disputatio; mit Serifen schreiben die Dokumente.",
+  },
+};
+
+function percentOf(share: number): string {
+  return new Intl.NumberFormat("de", { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(share);
+}

@@ -1,0 +1,66 @@
+"""Languages, tables on a phone, and what is not said before it is known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from disputatio.llm.scripted import Scripted
+from disputatio.server.options import Limits
+from tests.page.town import QUESTION, says, town
+from tests.page.views import Visit, visit
+from tests.server.ferry import Served, served
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_page_speaks_the_language_of_the_browser_and_can_be_switched(
+    browser: Browser, server: Served
+) -> None:
+    german = browser.new_context(locale="de-AT", viewport={"width": 390, "height": 844})
+    german.set_default_timeout(60_000)
+    tab = visit(german, server.url)
+    expect(tab.page.locator("html")).to_have_attribute("lang", "de")
+    tab.ask(QUESTION)
+    expect(tab.page.locator(".verdict")).to_contain_text("Sicherheit")
+    expect(tab.page.locator(".position.accepted")).to_contain_text("Angenommen")
+    expect(tab.page.get_by_label("Weiter fragen")).to_be_visible()
+    assert tab.violations() == []
+    tab.page.get_by_role("button", name="English").click()
+    expect(tab.page.locator(".verdict")).to_contain_text("Confidence")
+    tab.page.reload()
+    expect(tab.page.locator(".verdict")).to_contain_text("Confidence")
+    german.close()
+
+
+def test_on_a_phone_a_row_is_a_card_and_empty_columns_are_left_out(tab: Visit, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    tab.go("sources")
+    row = page.locator(".rows tbody tr", has_text="keepers.example")
+    expect(row).to_be_visible()
+    name = row.get_by_role("link", name="keepers.example").bounding_box()
+    assert name is not None
+    assert name["height"] < 30, "the name is broken into lines"
+    expect(page.locator("main")).not_to_contain_text("0 / 0")
+    expect(page.locator("main")).not_to_contain_text("reliability not known")
+    expect(page.locator("main")).not_to_contain_text("No source copies another")
+    assert tab.violations() == []
+
+
+def test_questions_that_the_index_could_answer_are_offered(context: BrowserContext, tmp_path: Path) -> None:
+    def writes(prompt: str) -> str:
+        if "You write one question of fact" in prompt:
+            return json.dumps(
+                {"question": "Who was the designer of the lighthouse?", "answer": "Ingrid Vasmer"}
+            )
+        return says(prompt)
+
+    model = Scripted(writes, choices=lambda _: {"Yes": 0.9, "No": 0.1}, name="script")
+    with served(town(tmp_path, model=model, limits=Limits(suggestions=3))) as server:
+        tab = visit(context, server.url)
+        tab.page.locator(".suggested").get_by_role("button").first.click()
+        expect(tab.page.locator("#question")).to_have_value("Who was the designer of the lighthouse?")
+        assert tab.violations() == []
