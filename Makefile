@@ -41,7 +41,7 @@ page: setup ## build the page that `disputatio serve` shows at / (takes Node 20.
 docs: setup ## build the documentation as a site in out/docs/site
 	@test -x .venv-docs/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venv-docs
 	@$(BIN)/uv pip sync --quiet --python .venv-docs/bin/python --only-binary :all: --require-hashes scripts/docs.lock
-	@$(BIN)/python scripts/build_docs.py
+	@$(BIN)/python -m scripts.build_docs
 
 recipes: setup ## run the recipes for agent frameworks, each in an environment of its own in .venv-recipes
 	@DISPUTATIO_RECIPES=.venv-recipes $(BIN)/pytest tests/test_recipes.py -n 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -108,3 +109,13 @@ def test_most_plots_have_their_figures_at_this_commit(tmp_path: Path) -> None:
     drawn = list((tmp_path / "plots").glob("*.svg"))
     assert len(drawn) == page.count("![") > len(PLOTS) / 2
     assert all((build_docs.ROOT / "bench" / "results" / f"{plot.page}.md").is_file() for plot in PLOTS)
+
+
+def test_a_script_that_is_run_by_its_path_imports_no_other_script() -> None:
+    """Run so, its folder and not the checkout is searched for modules."""
+    makefile = (build_docs.ROOT / "Makefile").read_text(encoding="utf-8")
+    by_path = re.findall(r"python (scripts/\w+\.py)", makefile)
+    assert by_path and "-m scripts.build_docs" in makefile
+    for script in by_path:
+        text = (build_docs.ROOT / script).read_text(encoding="utf-8")
+        assert not re.search(r"^\s*(from|import) scripts\b", text, re.MULTILINE), script
