@@ -145,7 +145,28 @@ def test_what_names_nothing_that_is_asked_is_no_answer() -> None:
         ("Combien coûte la carte du port ?", "9 euros", True),
         ("What is the telephone number of the pilot?", "the harbour office", False),
         ("What is the telephone number of the pilot?", "555 0199", True),
+        ("How long is the lease of the quay?", "1 April 2024", False),
+        ("How long is the quay closed?", "until 1 April 2024", True),
+        ("How long does it take to fill the lock?", "23 March 2026", False),
     ],
 )
 def test_the_kind_of_value_that_is_asked_for(question: str, answer: str, *, fits: bool) -> None:
     assert is_of_the_kind(question, answer) is fits
+
+
+def test_papers_of_an_organisation_need_not_name_it() -> None:
+    question = "When does the new pier of the Corle Harbour Company open?"
+    minutes = read("October 2027", "2. Pier. The new pier opens in October 2027.", source="minutes")
+    leaflet = read(
+        "May 2027", "The Corle Harbour Company says its new pier will open in May 2027.", source="x"
+    )
+    assert resolved(question, minutes, leaflet)["October 2027"].verdict != "rejected"
+
+
+def test_a_year_of_founding_is_no_equal_of_another_day_of_the_club() -> None:
+    question = "When was Corrie Venn founded?"
+    one = read("1921", "The rowing club Corrie Venn was founded in 1921.", source="a")
+    other = read("20 March 2026", "Rowing club Corrie Venn: meeting of 20 March 2026.", source="b")
+    made = resolved(question, one, other)
+    assert made["1921"].verdict == "accepted"
+    assert made["20 March 2026"].verdict == "rejected"

@@ -23,7 +23,7 @@ from disputatio.types import Answer, Extraction, Passage
         ("What is the rent group of the hall?", ""),
         ("How many kilometres is the loop?", "length"),
         ("How many berths does the harbour have?", "count"),
-        ("How long is the warranty?", "date duration length"),
+        ("How long is the warranty?", "duration length"),
         ("Since when is the pier closed?", "date"),
         ("Who runs the ferry?", "person"),
         ("Where is the archive?", "place"),

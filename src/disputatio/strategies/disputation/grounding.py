@@ -28,8 +28,14 @@ _DESCRIBED = re.compile(
 # Words by which a question tells the kind of value that it wants; what gives the value need not repeat them.
 _OF_KINDS = content_stems(
     "long take takes last lasts deep high tall wide far fast heavy weigh weighs old cost costs price pay pays paid "
-    "born built opened opens founded called begin begins end ends day days date number amount may can must will would "
+    "opened opens called begin begins end ends day days date number amount may can must will would "
     "should still up get give given make made does sit live situated located whole"
+)
+_ORGANISATION = re.compile(
+    rf"\b(?:{_CAPITAL}\.?\s){{1,3}}(?:Agency|Association|Authority|Bank|Board|Church|Clinic|Club|College|Company|Cooperative|"
+    r"Corporation|Council|Department|Foundation|Group|Hospital|Inc|Industries|Institute|Instruments|Laboratory|Library|"
+    r"Limited|Ltd|Ministry|Museum|Office|Partners|School|Services|Society|Systems|Technologies|Trust|Union|University|"
+    r"Works|GmbH|AG|SA)\b"
 )
 _NO_NOUNS = frozenset({
     *("does", "have", "were", "will", "when", "what", "that", "with", "from", "which", "whom", "into", "said", "than"),
@@ -60,7 +66,7 @@ def stems_named(question: str, readings: Sequence[PassageReading]) -> frozenset[
 def says_more(question: str, named: Collection[str], rival: Collection[str]) -> bool:
     """Return whether a passage names all that a rival's names of a question, and clearly more of it.
 
-    Words that tell no more than the kind of value count for neither. One word more is enough where it tells the one of
+    Words that tell no more than the kind of value count for neither, nor do names of organisations. One word more is enough where it tells the one of
     two things of the same name that is asked about, or is all that the question asks of what both name.
 
     >>> question = "When was the geologist Anna Lund born?"
@@ -71,15 +77,18 @@ def says_more(question: str, named: Collection[str], rival: Collection[str]) -> 
     >>> says_more("How long does it take to charge the Corrie?", {"charg", "corri"}, {"corri"})
     True
     """
-    mine, other = set(named) - _OF_KINDS, set(rival) - _OF_KINDS
-    names = _stems_of_names(question)
+    unsaid = _OF_KINDS | _stems_of_organisations(question)
+    mine, other = set(named) - unsaid, set(rival) - unsaid
+    names = _stems_of_names(question) - unsaid
     if len(names & mine) >= CLEARLY and not names & other and len(mine) > len(other):
+        return True
+    if _is_told_apart(question, mine - other, other):
         return True
     if not other < mine:
         return False
-    asked = content_stems(question) - _OF_KINDS - names
+    asked = content_stems(question) - unsaid - names
     is_property = bool(asked) and bool(names & other) and asked <= mine and not asked & other
-    return len(mine - other) >= CLEARLY or is_property or _is_told_apart(question, mine - other, other)
+    return len(mine - other) >= CLEARLY or is_property
 
 
 def _stems_of_names(question: str) -> frozenset[str]:
@@ -87,6 +96,11 @@ def _stems_of_names(question: str) -> frozenset[str]:
     words = question.split()[1:]
     named = [word for word in words if word[:1].isupper() or any(map(str.isdigit, word))]
     return frozenset(map(stem, bare_words(" ".join(named)))) & content_stems(question)
+
+
+def _stems_of_organisations(question: str) -> frozenset[str]:
+    """Return the stems of the organisations that a question names: their own documents need not name them."""
+    return content_stems(" ".join(match[0] for match in _ORGANISATION.finditer(question)))
 
 
 def _is_told_apart(question: str, more: Collection[str], rival: Collection[str]) -> bool:
