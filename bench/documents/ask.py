@@ -79,10 +79,10 @@ def in_turns(questions: Sequence[Question]) -> list[Question]:
 
 
 # --- asking ---------------------------------------------------------------------------------------
-def ingest(out: Path, metadata: Metadata) -> tuple[Path, str]:
+def ingest(out: Path, metadata: Metadata, part: Part) -> tuple[Path, str]:
     """Write the documents and ingest them, once; return the index and the digest of the folder."""
     folder, index = out / "documents", out / "index"
-    digest = build(folder, metadata)
+    digest = build(folder, metadata, part)
     if not index.exists():
         words = [
             str(Path(sys.executable).with_name("disputatio")),
@@ -158,7 +158,7 @@ def run(asked: argparse.Namespace) -> None:
     out: Path = asked.out
     os.environ["DISPUTATIO_JOURNAL"] = asked.journal  # of the embedder of an index, too
     out.mkdir(parents=True, exist_ok=True)
-    index, digest = ingest(out, asked.metadata)
+    index, digest = ingest(out, asked.metadata, asked.part)
     about = {
         "part": asked.part,
         "questions": SHA256[asked.part],

@@ -1,8 +1,8 @@
 """Write the folder of documents that the questions of bench/documents are asked about; the same bytes each time.
 
-    python -m bench.documents.build DIR [--metadata found|stated]
+    python -m bench.documents.build DIR [--metadata found|stated] [--part PART]
 
-The texts are in bench/documents/sources. A name that ends in `.docx.md`, `.pdf.md`, `.epub.md` or `.pptx.md` becomes a
+The texts are in bench/documents/sources, those of the part `aside2` in sources2. A name that ends in `.docx.md`, `.pdf.md`, `.epub.md` or `.pptx.md` becomes a
 file of that format, `.xlsx.csv` and `.ods.csv` a workbook; any other file is copied. With `--metadata stated` the
 folder also has the file `disputatio.yaml`, in which its owner states dates, sources and authority.
 """
@@ -24,9 +24,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
 
-HERE = Path(__file__).parent
-SOURCES = HERE / "sources"
-STATED = HERE / "stated.yaml"
+from bench.documents.questions import HERE, Part
+
 SIDECAR = "disputatio.yaml"
 EXPORTED = datetime(
     2026, 8, 3, 9, 0, tzinfo=UTC
@@ -321,22 +320,28 @@ MADE: Mapping[str, Callable[[str], bytes]] = {
 
 
 # --- the folder -----------------------------------------------------------------------------------
-def documents(metadata: Metadata = "found") -> Iterator[tuple[str, bytes]]:
+def sources_of(part: Part) -> Path:
+    """Return the folder of the sources of a part's documents."""
+    return HERE / ("sources2" if part == "aside2" else "sources")
+
+
+def documents(metadata: Metadata = "found", part: Part = "development") -> Iterator[tuple[str, bytes]]:
     """Yield the path and the content of every document, in the order of paths."""
-    for path in sorted(path for path in SOURCES.rglob("*") if path.is_file()):
-        name, data = path.relative_to(SOURCES).as_posix(), path.read_bytes()
+    folder = sources_of(part)
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name, data = path.relative_to(folder).as_posix(), path.read_bytes()
         ending = next((ending for ending in MADE if name.endswith(ending)), "")
         if ending:
             name, data = name.removesuffix(Path(ending).suffix), MADE[ending](data.decode())
         yield name, data
     if metadata == "stated":
-        yield SIDECAR, STATED.read_bytes()
+        yield SIDECAR, (HERE / ("stated2.yaml" if part == "aside2" else "stated.yaml")).read_bytes()
 
 
-def build(folder: Path, metadata: Metadata = "found") -> str:
+def build(folder: Path, metadata: Metadata = "found", part: Part = "development") -> str:
     """Write the documents below a folder and return the SHA-256 of their paths and contents."""
     digest = hashlib.sha256()
-    for name, data in documents(metadata):
+    for name, data in documents(metadata, part):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -351,8 +356,9 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--metadata", choices=get_args(Metadata), default="found")
+    parser.add_argument("--part", choices=get_args(Part), default="development")
     asked = parser.parse_args()
-    print(f"sha256 {build(asked.folder, asked.metadata)}")
+    print(f"sha256 {build(asked.folder, asked.metadata, asked.part)}")
 
 
 if __name__ == "__main__":
