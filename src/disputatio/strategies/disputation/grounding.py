@@ -58,7 +58,13 @@ def stems_named(question: str, readings: Sequence[PassageReading]) -> frozenset[
     """Return the stems of a question's content words that the best of some passages names."""
     stems = content_stems(question)
     named = [
-        stems & (_stems(_beginning(each)) | _stems(_around(each)) | _stems(_place(each))) for each in readings
+        stems
+        & (
+            _stems(_beginning(each))
+            | _stems(_around(each))
+            | _stems(f"{each.passage.owner} {each.passage.source}")
+        )
+        for each in readings
     ]
     return max(named, key=len, default=frozenset())
 
@@ -77,7 +83,8 @@ def says_more(question: str, named: Collection[str], rival: Collection[str]) -> 
     >>> says_more("How long does it take to charge the Corrie?", {"charg", "corri"}, {"corri"})
     True
     """
-    unsaid = _OF_KINDS | _stems_of_organisations(question)
+    # Papers of an organisation need not name it.
+    unsaid = _OF_KINDS | content_stems(" ".join(match[0] for match in _ORGANISATION.finditer(question)))
     mine, other = set(named) - unsaid, set(rival) - unsaid
     names = _stems_of_names(question) - unsaid
     if len(names & mine) >= CLEARLY and not names & other and len(mine) > len(other):
@@ -96,11 +103,6 @@ def _stems_of_names(question: str) -> frozenset[str]:
     words = question.split()[1:]
     named = [word for word in words if word[:1].isupper() or any(map(str.isdigit, word))]
     return frozenset(map(stem, bare_words(" ".join(named)))) & content_stems(question)
-
-
-def _stems_of_organisations(question: str) -> frozenset[str]:
-    """Return the stems of the organisations that a question names: their own documents need not name them."""
-    return content_stems(" ".join(match[0] for match in _ORGANISATION.finditer(question)))
 
 
 def _is_told_apart(question: str, more: Collection[str], rival: Collection[str]) -> bool:
@@ -130,11 +132,6 @@ def stating(reading: PassageReading) -> list[str]:
     return [line for line in lines if states(line, reading.answer)]
 
 
-def is_hardly_named(question: str, named: Collection[str]) -> bool:
-    """Return whether a passage names so little of a question that it is of something else."""
-    return len(named) <= HARDLY * len(content_stems(question))
-
-
 def is_of_nothing_asked(question: str, reading: PassageReading) -> bool:
     """Return whether a passage names nothing of what a question asks, be it of the thing or the property.
 
@@ -142,7 +139,9 @@ def is_of_nothing_asked(question: str, reading: PassageReading) -> bool:
     was not sure.
     """
     stems = content_stems(question) - _OF_KINDS
-    whole = _stems(f"{reading.passage.text} {_around(reading)} {_place(reading)}")
+    whole = _stems(
+        f"{reading.passage.text} {_around(reading)} {reading.passage.owner} {reading.passage.source}"
+    )
     if not question.isascii() or not stems or (reading.answered is not None and reading.answered > SURE):
         return False
     asked = stems - _stems_of_names(question)
@@ -156,10 +155,6 @@ def _stems(text: str) -> frozenset[str]:
 def _beginning(reading: PassageReading) -> str:
     passage = reading.passage
     return f"{passage.title} {passage.text}"[: OPENING + len(passage.title)]
-
-
-def _place(reading: PassageReading) -> str:
-    return f"{reading.passage.owner} {reading.passage.source}"
 
 
 def _around(reading: PassageReading) -> str:

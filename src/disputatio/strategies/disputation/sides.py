@@ -25,7 +25,7 @@ from disputatio.reliability.similarity import (
 from disputatio.reliability.source_weights import weight_of
 from disputatio.reliability.succession import Succession, best_claim
 from disputatio.strategies.disputation.grounding import (
-    is_hardly_named,
+    HARDLY,
     is_of_nothing_asked,
     says_more,
     share_named,
@@ -274,7 +274,7 @@ def _grounded(question: str, sides: Sequence[Side]) -> list[Side]:
         falls = any(
             other is not side
             and says_more(question, other.named, side.named)
-            and (other.accounts >= side.accounts or is_hardly_named(question, side.named))
+            and (other.accounts >= side.accounts or len(side.named) <= HARDLY * len(content_stems(question)))
             and not any(claim.newer.id in mine for claim in other.superseded.values())
             for other in fit
         )

@@ -30,40 +30,6 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _VERSION = re.compile(r"(?<![\w.])v\.?\s?(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})(?![\w.]?\w)", re.IGNORECASE)
-_COMMON = frozenset(
-    [
-        "version",
-        "room",
-        "article",
-        "section",
-        "clause",
-        "chapter",
-        "phase",
-        "line",
-        "class",
-        "type",
-        "model",
-        "series",
-        "level",
-        "grade",
-        "unit",
-        "building",
-        "gate",
-        "platform",
-        "terminal",
-        "annex",
-        "tier",
-        "stage",
-        "zone",
-        "group",
-        "batch",
-        "lot",
-        "site",
-        "plant",
-        "no",
-        "edition",
-    ]
-)
 _SAME_WORD = {"release": "version", "revision": "version", "fassung": "version", "artikel": "article", "nr": "no",
               "abschnitt": "section", "kapitel": "chapter", "linie": "line", "klasse": "class", "raum": "room"}  # fmt: skip
 _NAMED_NUMBER = re.compile(
@@ -176,7 +142,7 @@ def _tells(asked: Thing, answer: str, passage: Passage) -> bool | None:
     before: bool | None = None
     verdicts: list[bool | None] = []
     whole = f"{_head(passage)} {passage.text} {passage.source} {passage.family}".casefold()
-    if asked.of.isalpha() and asked.of not in _COMMON and asked.of not in whole:
+    if asked.of.isalpha() and not _NUMBERED.match(f"{asked.of} 1") and asked.of not in whole:
         return False  # the name before the number stands nowhere
     head = _verdict(asked, _head(passage))
     for sentence in _lines(passage.text):
