@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.llm.converted import ABANDONED, converted_folder
+from disputatio.llm.converted import ABANDONED, converted_folder, open_pipeline
 
 
 def test_a_later_conversion_removes_what_a_killed_one_left(tmp_path: Path) -> None:
@@ -24,3 +25,20 @@ def test_a_later_conversion_removes_what_a_killed_one_left(tmp_path: Path) -> No
     with pytest.raises(InputError):
         converted_folder(broken, tmp_path, lambda _: None)
     assert [each.name for each in (tmp_path / "converted").iterdir()] == [".making-running"]
+
+
+def test_the_engine_gets_its_settings_as_it_takes_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Have the arguments in the form of the engine's own signature: a mapping there is a fault."""
+    genai = pytest.importorskip("openvino_genai")
+    given: list[Any] = []
+
+    def pipeline(_folder: Path, _tokenizer: object, _scheduler: object, device: str, **settings: Any) -> str:
+        given.append((device, settings["INFERENCE_NUM_THREADS"]))
+        return "pipeline"
+
+    monkeypatch.setattr(genai, "Tokenizer", lambda _: "tokenizer")
+    monkeypatch.setattr(genai, "ContinuousBatchingPipeline", pipeline)
+    assert open_pipeline(tmp_path, 1, lambda _: None, threads=2) == ("pipeline", "tokenizer")
+    assert given == [("CPU", 2)]

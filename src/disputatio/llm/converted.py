@@ -64,7 +64,7 @@ def open_pipeline(folder: Path, cache_gb: int, say: Callable[[str], None], threa
     try:
         tokenizer = openvino_genai.Tokenizer(folder)
         settings = settings_of(threads)
-        pipeline = openvino_genai.ContinuousBatchingPipeline(folder, tokenizer, scheduler, "CPU", settings)
+        pipeline = openvino_genai.ContinuousBatchingPipeline(folder, tokenizer, scheduler, "CPU", **settings)
         return pipeline, tokenizer
     except RuntimeError as fault:
         raise LLMError(
