@@ -16,8 +16,8 @@ import typer
 
 from disputatio.cli import eval_report as cli_report
 from disputatio.cli.eval_build import app as build_app
+from disputatio.cli.eval_build import synthesize
 from disputatio.cli.eval_datasets import datasets
-from disputatio.cli.eval_synthesize import synthesize
 from disputatio.cli.options import Json, Model, Replay, Roles, read_roles
 from disputatio.errors import InputError
 from disputatio.text import one_line

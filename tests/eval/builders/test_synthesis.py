@@ -21,13 +21,14 @@ from disputatio.eval.builders.synthesis import (
     TRIES,
     Synthetic,
     categories,
+    draw_from,
     fault_of,
     mixed,
     row_of,
     summary,
+    synthesize,
     synthetic,
 )
-from disputatio.eval.builders.synthetic_file import draw_from, synthesize
 from disputatio.eval.data.datasets import load
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
