@@ -147,6 +147,18 @@ def process(arguments: Sequence[str], **variables: str) -> Iterator[tuple[subpro
         serving.stderr.close()
 
 
+@contextmanager
+def neighbours(number: int) -> Iterator[None]:
+    """Keep so many processes busy within this context."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)]
+    try:
+        yield
+    finally:
+        for each in busy:
+            each.kill()
+            each.wait()
+
+
 def spent(process_id: int) -> float:
     """Return seconds of processor that a process has used."""
     fields = Path(f"/proc/{process_id}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
