@@ -10,6 +10,7 @@ import "./styles/frame.css";
 import "./styles/ask.css";
 import "./styles/answer.css";
 import "./styles/tables.css";
+import "./styles/documents.css";
 import "./styles/media.css";
 
 applyTheme();

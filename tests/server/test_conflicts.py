@@ -7,7 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+import disputatio as d
 from disputatio import Passage
+from disputatio.server.options import Access, StorageOptions
 from disputatio.server.routers import conflicts
 from tests.server.ferry import ferry, served
 
@@ -58,7 +60,79 @@ def test_a_check_holds_until_the_next_commit(tmp_path: Path, monkeypatch: pytest
     index = ferry(tmp_path).index
     assert index is not None
     checks = conflicts.Checks()
-    assert checks.of(index, "medium") is checks.of(index, "medium")
+    assert checks.of(index, "medium") == checks.of(index, "medium")
+    assert counted == [1]
     index.add(DOCUMENTS)
     assert len(checks.of(index, "medium").contradictions) == 2
     assert len(counted) == 2
+
+
+def test_a_contradiction_is_settled_kept_in_a_baseline_and_opened_again(tmp_path: Path) -> None:
+    baseline = tmp_path / "quay.accepted.json"
+    keeping = StorageOptions(baseline=baseline)
+    service = ferry(tmp_path, access=Access(writing=True), keeping=keeping)
+    assert service.index is not None
+    service.index.add(DOCUMENTS)
+    with served(service) as server:
+        one = server.client.get("/api/conflicts").json()["contradictions"][0]
+        settled = server.client.put(
+            f"/api/conflicts/{one['id']}", json={"holds": "second", "why": "signed later"}
+        )
+        assert settled.json()["holds"] == "second"
+        listed = server.client.get("/api/conflicts").json()
+        assert [each["new"] for each in listed["contradictions"]] == [False, True]
+        assert listed["decisions"][one["id"]]["why"] == "signed later"
+        assert d.check(service.index, baseline=baseline).new[0].id != one["id"]
+        assert server.client.put("/api/conflicts/c0", json={}).status_code == 404
+        assert server.client.delete(f"/api/conflicts/{one['id']}").status_code == 204
+        assert server.client.get("/api/conflicts").json()["decisions"] == {}
+        changes = [each["what"] for each in server.client.get("/api/changes").json()]
+        assert changes == ["reopened", "accepted"]
+
+
+def test_a_server_that_only_reads_settles_nothing(tmp_path: Path) -> None:
+    with served(ferry(tmp_path)) as server:
+        assert server.client.put("/api/conflicts/c0", json={}).status_code == 403
+        assert server.client.delete("/api/conflicts/c0").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "part"),
+    [
+        ("json", "contradictions.json", '"contradictions"'),
+        ("sarif", "contradictions.sarif", '"runs"'),
+        ("html", "contradictions.html", "<blockquote>"),
+        ("baseline", "contradictions.accepted.json", '"accepted": []'),
+    ],
+)
+def test_contradictions_are_saved_as_a_file_that_no_browser_opens(
+    tmp_path: Path, form: str, name: str, part: str
+) -> None:
+    service = ferry(tmp_path)
+    assert service.index is not None
+    service.index.add(DOCUMENTS)
+    with served(service) as server:
+        reply = server.client.get(f"/api/conflicts/export?format={form}")
+    assert part in reply.text
+    assert reply.headers["content-type"] == "application/octet-stream"
+    assert reply.headers["content-disposition"].endswith(name)
+
+
+def test_the_contradictions_of_one_document_are_listed(tmp_path: Path) -> None:
+    service = ferry(tmp_path)
+    assert service.index is not None
+    service.index.add(DOCUMENTS)
+    with served(service) as server:
+        every = server.client.get("/api/conflicts").json()["contradictions"]
+        document = every[0]["first"]["document"]
+        own = server.client.get("/api/conflicts", params={"document": document}).json()
+    assert own["total"] == 1
+    assert own["contradictions"][0]["id"] == every[0]["id"]
+
+
+def test_a_file_that_is_no_baseline_is_a_fault_and_stays_as_it_is(tmp_path: Path) -> None:
+    baseline = tmp_path / "quay.accepted.json"
+    baseline.write_text("[]", encoding="utf-8")
+    with served(ferry(tmp_path, keeping=StorageOptions(baseline=baseline))) as server:
+        assert server.client.get("/api/conflicts").status_code == 503
+    assert baseline.read_text(encoding="utf-8") == "[]"

@@ -17,6 +17,7 @@ import { Cost, LookedFor } from "./LookedFor";
 import { PassagePanel } from "./PassagePanel";
 import { PositionColumn } from "./PositionColumn";
 import type { Opened, Steering } from "./steering";
+import { Timeline } from "./Timeline";
 import { Claims, VerdictStrip } from "./VerdictStrip";
 import { WhatIfBar } from "./WhatIfBar";
 import { WhatIfNotice } from "./WhatIfNotice";
@@ -79,6 +80,7 @@ export function AnswerView({ answer, id, whatIf, onWhatIf, onAskAgain, talk }: P
           </section>
         )}
         {!positions.length && shown.passages.length > 0 && <Nearest answer={shown} onShow={show} />}
+        <Timeline answer={shown} onShow={show} />
         {id && <WhatIfBar answer={answer} whatIf={whatIf} onChange={onWhatIf} />}
         <Folded title={t.debate.title} open={answer.rounds > 1}><Debate answer={shown} onShow={show} /></Folded>
         <Folded title={t.looked.title} open={!shown.answers.length}><LookedFor answer={shown} onShow={show} /></Folded>

@@ -6,8 +6,10 @@ import { Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { get } from "../api/client";
 import type { components } from "../api/schema";
 import type { Answer, Passage } from "../api/types";
+import { placeHref } from "../app/route";
 import { citations, allPassages, supportingPassages } from "../model/evidence";
 import { directionOf, spanOf, type Span } from "../model/text";
+import { CiteMenu } from "../source/CiteMenu";
 import { t } from "../texts";
 import { Doc, Marked, Original } from "../ui/Doc";
 import { useNarrow } from "../ui/media";
@@ -80,6 +82,8 @@ function Shown({ answer, passage, open, onClose }: {
         {passage.date && <span><Doc text={passage.date} most={40} /> <span className="quiet">{t.answer.dateOrigin[passage.date_origin]}</span></span>}
         {passage.page && <span><Doc text={t.passage.page(passage.page)} most={40} /></span>}
         {passage.url && <Original url={passage.url} />}
+        {passage.document && stored.isSuccess && <a href={placeOf(passage, span)}>{t.source.open}</a>}
+        <CiteMenu row={passage} page={passage.page ?? ""} quote={span ? passage.text.slice(span.start, span.end) : ""} here={placeOf(passage, span)} />
       </p>
       {hidden > 0 && <p className="notice" title={t.passage.hiddenMeans}>{t.passage.hidden(hidden)}. {t.passage.hiddenMeans}</p>}
       <Neighbours label={t.passage.before} passages={stored.data?.before ?? []} />
@@ -87,6 +91,13 @@ function Shown({ answer, passage, open, onClose }: {
       <Neighbours label={t.passage.after} passages={stored.data?.after ?? []} />
     </div>
   );
+}
+
+/** The address of the quote in its document. Offsets are in code points there, as the server counts. */
+function placeOf(passage: Passage, span: Span | null): string {
+  const start = passage.start + (span ? [...passage.text.slice(0, span.start)].length : 0);
+  const length = span ? [...passage.text.slice(span.start, span.end)].length : [...passage.text].length;
+  return placeHref(passage.document, start, start + length);
 }
 
 function Neighbours({ label, passages }: { label: string; passages: readonly Passage[] }) {

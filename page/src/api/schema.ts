@@ -141,6 +141,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/conflicts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Accept a contradiction: which side holds, and why; it is then in the baseline */
+        put: operations["decide"];
+        post?: never;
+        /** Take the decision about a contradiction back */
+        delete: operations["reopen"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/conflicts/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The contradictions as a file: JSON, SARIF, HTML, or a baseline for `disputatio check` */
+        get: operations["export_conflicts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/documents": {
         parameters: {
             query?: never;
@@ -1141,12 +1176,18 @@ export interface components {
         /**
          * ConflictsShape
          * @description One page of what was found, the gravest first; `total` counts all, `hidden` those of lower severity.
+         *
+         *     `decisions` has what was decided, by the id of the contradiction, which is then not `new`.
          */
         ConflictsShape: {
             /** Compared */
             compared: number;
             /** Contradictions */
             contradictions: components["schemas"]["Contradiction"][];
+            /** Decisions */
+            decisions: {
+                [key: string]: components["schemas"]["Decision"];
+            };
             /** Documents */
             documents: number;
             /** Hidden */
@@ -1249,6 +1290,38 @@ export interface components {
              */
             event: "cost";
             usage: components["schemas"]["Usage"];
+        };
+        /**
+         * Decision
+         * @description What a client decided about a contradiction: the side that holds, if one does, and why.
+         */
+        Decision: {
+            /** At */
+            at: string;
+            /**
+             * Holds
+             * @enum {string}
+             */
+            holds: "" | "first" | "second";
+            /** Why */
+            why: string;
+        };
+        /**
+         * DecisionBody
+         * @description A decision: the side that holds, or neither where the contradiction is accepted as it is; and why.
+         */
+        DecisionBody: {
+            /**
+             * Holds
+             * @default
+             * @enum {string}
+             */
+            holds: "" | "first" | "second";
+            /**
+             * Why
+             * @default
+             */
+            why: string;
         };
         /**
          * DescribeBody
@@ -2787,6 +2860,8 @@ export interface operations {
     conflicts: {
         parameters: {
             query?: {
+                /** @description only those of a document */
+                document?: string | null;
                 limit?: number;
                 offset?: number;
                 /** @description the least that is listed */
@@ -2805,6 +2880,102 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ConflictsShape"];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    decide: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecisionBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Decision"];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    reopen: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    export_conflicts: {
+        parameters: {
+            query?: {
+                format?: "json" | "sarif" | "html" | "baseline";
+                severity?: "low" | "medium" | "high";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
                 };
             };
             /** @description a typed fault */

@@ -53,3 +53,4 @@ export type ThreadRow = Schemas["ThreadRow"];
 export type ThreadTurn = Schemas["ThreadTurn"];
 export type SourceAnswer = Schemas["SourceAnswer"];
 export type RunRow = Schemas["RunRow"];
+export type Conflicts = Schemas["ConflictsShape"];

@@ -14,9 +14,10 @@ import { ThemeButton } from "./ThemeButton";
 const CompareScreen = lazy(() => import("../compare/CompareScreen"));
 const SourcesScreen = lazy(() => import("../sources/SourcesScreen"));
 const DocumentsScreen = lazy(() => import("../documents/DocumentsScreen"));
+const ConflictsScreen = lazy(() => import("../conflicts/ConflictsScreen"));
 const RunsScreen = lazy(() => import("../runs/RunsScreen"));
 
-const SCREENS = ["ask", "compare", "sources", "documents", "runs"] as const;
+const SCREENS = ["ask", "compare", "sources", "documents", "conflicts", "runs"] as const;
 type Screen = (typeof SCREENS)[number];
 
 function screenOf(name: string): Screen {
@@ -67,6 +68,7 @@ export function App() {
           {screen === "compare" && <CompareScreen />}
           {screen === "sources" && <SourcesScreen />}
           {screen === "documents" && <DocumentsScreen />}
+          {screen === "conflicts" && <ConflictsScreen />}
           {screen === "runs" && <RunsScreen />}
         </Suspense>
       </main>

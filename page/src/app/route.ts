@@ -29,6 +29,11 @@ export function href(screen: string, name = "", query?: URLSearchParams): string
   return `#/${screen}${name ? `/${encodeURIComponent(name)}` : ""}${text ? `?${text}` : ""}`;
 }
 
+/** The address of a place in a document, which can be kept and shared. */
+export function placeHref(document: string, start: number, end: number): string {
+  return href("documents", document, new URLSearchParams({ start: String(start), end: String(end) }));
+}
+
 export function go(to: string, { replace = false } = {}): void {
   if (replace) {
     window.history.replaceState(null, "", to);

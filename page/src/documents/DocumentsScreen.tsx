@@ -1,104 +1,130 @@
-/** What is in the index; files dropped here are read into it, where writing is allowed. */
+/** The documents of the index: a list that is searched, sorted and filtered; files to add; one document, opened. */
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { DropZone, FileTrigger, Button, type DropZoneProps } from "react-aria-components";
 
+import { allDocuments, MOST_DOCUMENTS } from "../api/pages";
 import { Fault, get, send } from "../api/client";
-import { useJob } from "../api/jobs";
-import type { Documents, Job } from "../api/types";
+import type { components } from "../api/schema";
+import { go, href, useRoute } from "../app/route";
 import { useServer } from "../app/server";
+import { named } from "../model/text";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
-import { Table, type Column } from "../ui/Table";
 import { Trouble } from "../ui/Trouble";
+import { DocumentList } from "./DocumentList";
+import { OpenDocument } from "./OpenDocument";
+import { UploadZone } from "./Upload";
 
-type Row = Documents["documents"][number];
-const STEP = 100;
-const MOST_FILES = 100;
-
-const COLUMNS: readonly Column<Row>[] = [
-  { id: "title", name: t.documents.columns.title, by: (row) => row.title || row.file, cell: (row) => <Doc text={row.title || row.file || row.id} most={120} /> },
-  { id: "source", name: t.documents.columns.source, by: (row) => row.source, cell: (row) => <Doc text={row.source} most={80} /> },
-  { id: "owner", name: t.sources.columns.owner, by: (row) => row.owner, cell: (row) => <Doc text={row.owner} most={60} /> },
-  {
-    id: "date", name: t.documents.columns.date, by: (row) => row.date || null,
-    cell: (row) => row.date && <><Doc text={row.date} most={40} /> <span className="quiet">{row.date_origin === "file" ? t.answer.dateOrigin.file : ""}</span></>,
-  },
-  { id: "hidden", name: t.documents.hidden, number: true, by: (row) => row.hidden, cell: (row) => (row.hidden ? t.n(row.hidden) : "") },
-];
+type Change = components["schemas"]["ChangeRow"];
 
 export default function DocumentsScreen() {
+  const route = useRoute();
   const server = useServer();
   const client = useQueryClient();
-  const [limit, setLimit] = useState(STEP);
-  const [job, setJob] = useState("");
-  const [count, setCount] = useState(0);
-  const [fault, setFault] = useState<Fault | null>(null);
+  const [removed, setRemoved] = useState<Change | null>(null);
   const documents = useQuery({
-    queryKey: ["documents", limit], queryFn: ({ signal }) => get<Documents>(`/documents?limit=${limit}`, signal),
-    placeholderData: keepPreviousData,
+    queryKey: ["documents"], queryFn: ({ signal }) => allDocuments(signal), placeholderData: keepPreviousData, staleTime: 60_000,
   });
-  const { job: running } = useJob(job, () => void client.invalidateQueries());
+  const data = documents.data;
 
-  async function upload(files: File[]): Promise<void> {
-    if (!files.length) return;
-    const form = new FormData();
-    for (const file of files.slice(0, MOST_FILES)) form.append("files", file, file.name);
-    setCount(files.length);
-    setFault(null);
-    try {
-      setJob(((await (await send("/ingest", { method: "POST", body: form })).json()) as Job).id);
-    } catch (error) {
-      if (error instanceof Fault) setFault(error);
-    }
+  function onRemoved(change: Change): void {
+    setRemoved(change);
+    go(href("documents"));
+    void client.invalidateQueries();
   }
 
-  async function dropped(event: Parameters<NonNullable<DropZoneProps["onDrop"]>>[0]): Promise<void> {
-    const files = await Promise.all(event.items.flatMap((item) => (item.kind === "file" ? [item.getFile()] : [])));
-    await upload(files);
+  if (route.name) {
+    return (
+      <OpenDocument key={route.name} id={route.name} query={route.query} writing={server.writing} rows={data?.documents ?? []}
+        onRemoved={onRemoved} />
+    );
   }
-
-  const refused = documents.data?.refused ?? [];
-  const result = running?.state === "done" ? running.result : null;
   return (
     <>
       <div className="screen-head">
         <h1 className="screen-title">{t.documents.title}</h1>
-        {documents.data && <span className="quiet">{t.documents.count(documents.data.total)}</span>}
+        {data && <span className="quiet">{t.documents.count(data.total)}{data.total > MOST_DOCUMENTS && ` ${t.documents.first(MOST_DOCUMENTS)}`}</span>}
       </div>
-      {server.writing ? (
-        <DropZone className="drop" aria-label={t.documents.drop} onDrop={(event) => void dropped(event)} getDropOperation={() => "copy"}>
-          <p>{t.documents.drop}</p>
-          <FileTrigger allowsMultiple onSelect={(files) => void upload([...(files ?? [])])}>
-            <Button className="button">{t.documents.choose}</Button>
-          </FileTrigger>
-        </DropZone>
-      ) : server.state === "ready" && <p className="hint">{t.documents.notAllowed}</p>}
       <div role="status">
-        {running?.state === "running" && <p className="tools section"><span>{t.documents.uploading(count)}</span>
-          <progress max={Math.max(1, running.total)} value={running.done} aria-label={t.documents.uploading(count)} /></p>}
-        {result && <p className="section">{t.documents.result(Number(result["added"] ?? 0), Number(result["replaced"] ?? 0), Number(result["unchanged"] ?? 0))}</p>}
-        {running?.state === "failed" && <p className="section"><Doc text={String(running.error?.["message"] ?? "")} most={400} /></p>}
+        {removed && <Removed change={removed} onUndone={() => void client.invalidateQueries()} />}
       </div>
-      {fault && <Trouble fault={fault} onRetry={null} />}
-      {refused.length > 0 && (
-        <section className="section">
-          <h2 className="section-title">{t.documents.refused}</h2>
-          <ul className="refused">
-            {refused.slice(0, 200).map((each, i) => <li key={i}><b><Doc text={each.path} most={120} /></b><span><Doc text={each.reason} most={300} /></span></li>)}
-          </ul>
-        </section>
-      )}
+      {server.writing ? <UploadZone /> : server.state === "ready" && <p className="hint">{t.documents.notAllowed}</p>}
+      {data && data.refused.length > 0 && <RefusedFiles refused={data.refused} writing={server.writing} />}
       {documents.error instanceof Fault && <Trouble fault={documents.error} onRetry={() => void documents.refetch()} />}
-      {documents.data?.total === 0 && <p className="quiet section">{t.documents.none}</p>}
-      {documents.data && documents.data.total > 0 && (
-        <section className="section">
-          <Table label={t.documents.title} columns={COLUMNS} rows={documents.data.documents} idOf={(row) => row.id} />
-          {documents.data.total > documents.data.documents.length && (
-            <p><button type="button" className="button" onClick={() => setLimit((now) => Math.min(1000, now + STEP))}>{t.documents.more}</button></p>
-          )}
-        </section>
-      )}
+      {documents.isLoading && <p className="quiet section" role="status">{t.loading}</p>}
+      {data?.total === 0 && <p className="quiet section">{t.documents.none}</p>}
+      {data && data.total > 0 && <DocumentList rows={data.documents} query={route.query} />}
+      <Changes />
     </>
+  );
+}
+
+function Removed({ change, onUndone }: { change: Change; onUndone: () => void }) {
+  const [back, setBack] = useState(false);
+  return (
+    <p className="notice undo-line">
+      {back ? t.documents.putBack(named(change.title)) : t.documents.removed(named(change.title))}{" "}
+      {!back && change.undoable && (
+        <button type="button" className="plain" onClick={() => void undo(change.key).then(() => { setBack(true); onUndone(); })}>{t.documents.undo}</button>
+      )}
+    </p>
+  );
+}
+
+async function undo(key: number): Promise<void> {
+  await send(`/changes/${key}/undo`, { method: "POST" });
+}
+
+function RefusedFiles({ refused, writing }: { refused: readonly { path: string; reason: string }[]; writing: boolean }) {
+  const client = useQueryClient();
+  return (
+    <section className="section">
+      <h2 className="section-title">{t.documents.refused}</h2>
+      <ul className="refused">
+        {refused.slice(0, 200).map((each) => (
+          <li key={each.path}><b><Doc text={each.path} most={120} /></b>
+            <span><Doc text={plain(each.reason)} most={300} />{remedy(each.reason) && <span className="remedy">{remedy(each.reason)}</span>}</span></li>
+        ))}
+      </ul>
+      {writing && <p className="tools"><span className="quiet">{t.documents.refusedAgain}</span>
+        <button type="button" className="button quiet-button"
+          onClick={() => void send("/refused", { method: "DELETE" }).then(() => client.invalidateQueries({ queryKey: ["documents"] }))}>{t.documents.forget}</button></p>}
+    </section>
+  );
+}
+
+/** A reason without the options of the command line, which nobody has here. */
+function plain(reason: string): string {
+  return reason.replace(/; name the one that holds the text by --text-column.*$/, "");
+}
+
+function remedy(reason: string): string {
+  return t.documents.remedies.find(([words]) => words.test(reason))?.[1] ?? "";
+}
+
+/** What was changed by clients of this server, each deletion with its way back. */
+function Changes() {
+  const client = useQueryClient();
+  const [open, setOpen] = useState(false);
+  const changes = useQuery({
+    queryKey: ["changes"], queryFn: ({ signal }) => get<Change[]>("/changes?limit=100", signal), enabled: open,
+  });
+  return (
+    <details className="folded section" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary><h2 className="section-title">{t.documents.changes}</h2></summary>
+      <ul className="changes">
+        {(changes.data ?? []).map((each) => (
+          <li key={each.key}>
+            <time className="quiet" dateTime={each.at}>{each.at.slice(0, 16).replace("T", " ")}</time>
+            <span>{t.documents.what[each.what] ?? each.what} <Doc text={[each.title || each.document, each.detail].filter(Boolean).join(" · ")} most={200} /></span>
+            {each.undone ? <span className="quiet">{t.documents.undone}</span> : each.undoable && (
+              <button type="button" className="act" aria-label={`${t.documents.undo}: ${named(each.title)}`}
+                onClick={() => void undo(each.key).then(() => client.invalidateQueries())}>{t.documents.undo}</button>
+            )}
+          </li>
+        ))}
+        {changes.data?.length === 0 && <li className="quiet">–</li>}
+      </ul>
+    </details>
   );
 }

@@ -27,12 +27,12 @@ function stem(question: string): string {
   return words.slice(0, 8).join("-").slice(0, 60) || "answer";
 }
 
-function line(text: string): string {
+export function line(text: string): string {
   return named(text).replace(/\s+/g, " ").trim();
 }
 
 /** Text in Markdown that stays text: no link, image, heading or element. */
-function md(text: string): string {
+export function md(text: string): string {
   return line(text).replace(/[\\`*_{}[\]()#+\-.!|<>~&:@]/g, "\\$&");
 }
 
@@ -70,7 +70,7 @@ function markdown(answer: Answer): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-function tex(text: string): string {
+export function tex(text: string): string {
   const words: Record<string, string> = {
     "\\": "\\textbackslash{}", "{": "\\{", "}": "\\}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}",
   };

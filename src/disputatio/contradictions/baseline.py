@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,19 +36,30 @@ def read_baseline(path: str | Path) -> frozenset[str]:
 
 def baseline_text(contradictions: Iterable[Contradiction]) -> str:
     """Return the file that accepts some contradictions: by id, with both quotes for who reviews it."""
-    entries: list[dict[str, Any]] = [
-        {
-            "id": each.id,
-            "kind": each.kind,
-            "first": {
-                "document": each.first.path or each.first.title,
-                "quote": one_line(each.first.quote)[:_QUOTED],
-            },
-            "second": {
-                "document": each.second.path or each.second.title,
-                "quote": one_line(each.second.quote)[:_QUOTED],
-            },
-        }
-        for each in sorted(contradictions, key=lambda each: each.id)
-    ]
-    return json.dumps({"format": FORMAT, "accepted": entries}, ensure_ascii=False, indent=1) + "\n"
+    return text_of_entries(map(entry_of, contradictions))
+
+
+def entry_of(contradiction: Contradiction) -> dict[str, Any]:
+    """Return the entry of a contradiction in a baseline; other fields may stand beside these."""
+    sides = {"first": contradiction.first, "second": contradiction.second}
+    return {
+        "id": contradiction.id,
+        "kind": contradiction.kind,
+        **{
+            name: {"document": side.path or side.title, "quote": one_line(side.quote)[:_QUOTED]}
+            for name, side in sides.items()
+        },
+    }
+
+
+def text_of_entries(entries: Iterable[Mapping[str, Any]]) -> str:
+    """Return a baseline with some entries, by their ids."""
+    accepted = sorted(entries, key=lambda entry: str(entry["id"]))
+    return json.dumps({"format": FORMAT, "accepted": accepted}, ensure_ascii=False, indent=1) + "\n"
+
+
+def read_entries(path: Path) -> list[dict[str, Any]]:
+    """Return the entries of a baseline; raises `InputError` for a file that is none."""
+    read_baseline(path)
+    accepted: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["accepted"]
+    return accepted

@@ -34,7 +34,7 @@ _IN_ADDRESS = frozenset({"token", "access_token", "api_key", "apikey", "key", "a
 _LONGEST_TARGET = 8_000
 _MOST_HEADERS, _LARGEST_HEADERS = 64, 32_768
 _LEAST_RATE = 16_384  # bytes a second that a body has to come at
-_METHODS = "GET, POST, PATCH, DELETE, OPTIONS"
+_METHODS = "GET, POST, PUT, PATCH, DELETE, OPTIONS"
 _HEADERS = "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, Mcp-Protocol-Version"
 _POLICY = "; ".join((
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "font-src 'self'",

@@ -53,6 +53,11 @@ def original_of(document: Document, facts: DocumentFacts) -> Response:
         raise NotFound(
             f"the original {name[:80]!r} has changed since it was read, or is gone: ingest it again"
         )
+    return download(content, name)
+
+
+def download(content: bytes, name: str) -> Response:
+    """Return bytes as a file to save, which no browser opens or takes for markup."""
     headers = {**_HEADERS, "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
     return Response(content, media_type="application/octet-stream", headers=headers)
 

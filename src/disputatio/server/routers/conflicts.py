@@ -2,27 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel
 
+from disputatio import __version__
 from disputatio.api.checking import check
 from disputatio.api.indexing import Index
+from disputatio.contradictions.baseline import text_of_entries
+from disputatio.contradictions.check import SEVERITIES
 from disputatio.errors import InputError
+from disputatio.rendering.checks import check_page, check_sarif
+from disputatio.serialisation import json_text
+from disputatio.server.decisions import Decisions, Holds
+from disputatio.server.faults import NotFound
+from disputatio.server.originals import download
 from disputatio.server.replies import client_of, json_response
 from disputatio.server.service import Service
-from disputatio.server.shapes import FAULTS
+from disputatio.server.shapes import FAULTS, Name
+from disputatio.server.shapes import Request as Body
+from disputatio.text import one_line
 from disputatio.types import Check, Contradiction, Severity
 
 MOST_PASSAGES = 30_000  # of an index that is checked while a client waits
-_PAGE = 200
+_PAGE = 500
+_ENDINGS = {"json": "json", "sarif": "sarif", "html": "html", "baseline": "accepted.json"}
+Format = Literal["json", "sarif", "html", "baseline"]
+ConflictName = Annotated[str, Path(max_length=200)]
+
+
+class Decision(BaseModel):
+    """What a client decided about a contradiction: the side that holds, if one does, and why."""
+
+    holds: Holds
+    why: str
+    at: str
+
+
+class DecisionBody(Body):
+    """A decision: the side that holds, or neither where the contradiction is accepted as it is; and why."""
+
+    holds: Holds = ""
+    why: Name = ""
 
 
 class ConflictsShape(BaseModel):
-    """One page of what was found, the gravest first; `total` counts all, `hidden` those of lower severity."""
+    """One page of what was found, the gravest first; `total` counts all, `hidden` those of lower severity.
+
+    `decisions` has what was decided, by the id of the contradiction, which is then not `new`.
+    """
 
     contradictions: list[Contradiction]
+    decisions: dict[str, Decision]
     total: int
     hidden: int
     documents: int
@@ -35,7 +68,7 @@ class ConflictsShape(BaseModel):
 def router(service: Service) -> APIRouter:
     """Return the router over a service."""
     routes = APIRouter(prefix="/api", tags=["index"], responses=FAULTS)
-    checks = Checks()
+    checks, decisions = Checks(), Decisions(service.keeping.baseline)
 
     @routes.get(
         "/conflicts",
@@ -48,38 +81,135 @@ def router(service: Service) -> APIRouter:
         severity: Annotated[Severity, Query(description="the least that is listed")] = "medium",
         limit: Annotated[int, Query(ge=1, le=_PAGE)] = 50,
         offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+        document: Annotated[str | None, Query(max_length=500, description="only those of a document")] = None,
     ) -> Response:
         opened = service.opened_index()
-        found = await service.read(lambda: checks.of(opened, severity), client=client_of(request))
-        listed = found.contradictions[offset : offset + limit]
-        figures = {name: getattr(found, name) for name in ConflictsShape.model_fields if hasattr(found, name)}
-        values = {
-            **figures,
-            "contradictions": [each.to_dict() for each in listed],
-            "total": len(found.contradictions),
-        }
-        return json_response(values)
+
+        def read() -> Response:
+            found, decided = _decided(checks.of(opened, severity), decisions)
+            chosen = [each for each in found.contradictions if document in (None, *_documents(each))]
+            listed = chosen[offset : offset + limit]
+            figures = {
+                name: getattr(found, name) for name in ConflictsShape.model_fields if hasattr(found, name)
+            }
+            return json_response(
+                {
+                    **figures,
+                    "contradictions": [each.to_dict() for each in listed],
+                    "decisions": {each.id: decided[each.id] for each in listed if each.id in decided},
+                    "total": len(chosen),
+                }
+            )
+
+        return await service.read(read, client=client_of(request))
+
+    @routes.get(
+        "/conflicts/export",
+        operation_id="export_conflicts",
+        summary="The contradictions as a file: JSON, SARIF, HTML, or a baseline for `disputatio check`",
+        response_class=Response,
+        responses={200: {"content": {"application/octet-stream": {}}}},
+    )
+    async def export(
+        request: Request,
+        form: Annotated[Format, Query(alias="format")] = "json",
+        severity: Severity = "medium",
+    ) -> Response:
+        opened = service.opened_index()
+
+        def write() -> Response:
+            found, _ = _decided(checks.of(opened, severity), decisions)
+            if form == "html":
+                text = check_page(found)
+            elif form == "baseline":
+                text = text_of_entries(decisions.all().values())
+            else:
+                values = found.to_dict() if form == "json" else check_sarif(found, version=__version__)
+                text = json_text(values) + "\n"
+            return download(text.encode("utf-8", "backslashreplace"), f"contradictions.{_ENDINGS[form]}")
+
+        return await service.read(write, client=client_of(request))
+
+    @routes.put(
+        "/conflicts/{name}",
+        operation_id="decide",
+        summary="Accept a contradiction: which side holds, and why; it is then in the baseline",
+        response_model=Decision,
+    )
+    async def decide(request: Request, name: ConflictName, body: DecisionBody) -> Response:
+        service.check_writing()
+        opened = service.opened_index()
+
+        def put() -> Response:
+            found = checks.of(opened, "low").contradictions
+            known = next((each for each in found if each.id == name), None)
+            if known is None:
+                raise NotFound(f"there is no contradiction {one_line(name)[:80]!r}")
+            entry = decisions.put(known, holds=body.holds, why=one_line(body.why))
+            holds = {"first": known.first, "second": known.second}.get(body.holds)
+            detail = "; ".join(part for part in (holds.value if holds else "", entry["why"]) if part)
+            service.note_change(
+                "accepted", client=client_of(request), title=known.about[:200], detail=detail[:500]
+            )
+            return json_response({field: entry[field] for field in Decision.model_fields})
+
+        return await service.read(put, client=client_of(request))
+
+    @routes.delete(
+        "/conflicts/{name}",
+        operation_id="reopen",
+        summary="Take the decision about a contradiction back",
+        status_code=204,
+    )
+    async def reopen(request: Request, name: ConflictName) -> Response:
+        service.check_writing()
+
+        def drop() -> Response:
+            if not decisions.drop(name):
+                raise NotFound(f"nothing was decided about {one_line(name)[:80]!r}")
+            service.note_change("reopened", client=client_of(request), title=one_line(name)[:80])
+            return Response(status_code=204)
+
+        return await service.read(drop, client=client_of(request))
 
     return routes
+
+
+def _decided(found: Check, decisions: Decisions) -> tuple[Check, dict[str, dict[str, str]]]:
+    """Return a check in which what was decided is not new, and the decisions by id."""
+    entries = decisions.all()
+    marked = tuple(replace(each, new=each.id not in entries) for each in found.contradictions)
+    decided = {
+        name: {field: str(entry.get(field, "")) for field in Decision.model_fields}
+        for name, entry in entries.items()
+    }
+    return replace(found, contradictions=marked), decided
+
+
+def _documents(each: Contradiction) -> tuple[str, ...]:
+    return each.first.document, each.second.document
 
 
 class Checks:
     """The newest check of an index, which holds until its next commit."""
 
     def __init__(self) -> None:
-        self._known: tuple[tuple[str, int, str], Check] | None = None
+        self._known: tuple[tuple[str, int], Check] | None = None
 
     def of(self, index: Index, severity: Severity) -> Check:
         """Return the check of an index as it is now; raises `InputError` for one that is too large."""
         info = index.info()
-        key = (info.path, info.commit, severity)
-        if self._known is not None and self._known[0] == key:
-            return self._known[1]
-        if info.passages > MOST_PASSAGES:
-            raise InputError(
-                f"the index has {info.passages:,} passages, more than {MOST_PASSAGES:,}: check it by "
-                "disputatio check --index, which takes minutes"
-            )
-        found = check(index, severity=severity)
-        self._known = (key, found)
-        return found
+        key = (info.path, info.commit)
+        if self._known is None or self._known[0] != key:
+            if info.passages > MOST_PASSAGES:
+                raise InputError(
+                    f"the index has {info.passages:,} passages, more than {MOST_PASSAGES:,}: check it by "
+                    "disputatio check --index, which takes minutes"
+                )
+            self._known = key, check(index, severity="low")
+        found = self._known[1]
+        listed = SEVERITIES[SEVERITIES.index(severity) :]
+        chosen = tuple(each for each in found.contradictions if each.severity in listed)
+        return replace(
+            found, contradictions=chosen, hidden=found.hidden + len(found.contradictions) - len(chosen)
+        )
