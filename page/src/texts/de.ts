@@ -75,7 +75,7 @@ export const de: Part = {
   n, percent, chance, list, passages,
   score: (value, interval) =>
     value === null ? "" : `${percentOf(value)}${interval ? ` (${percentOf(interval[0])} bis ${percentOf(interval[1])})` : ""}`,
-  screens: { ask: "Fragen", compare: "Vergleichen", sources: "Quellen", documents: "Dokumente", runs: "Auswertungen" },
+  screens: { ask: "Fragen", compare: "Vergleichen", sources: "Quellen", documents: "Dokumente", conflicts: "Konflikte", runs: "Auswertungen" },
   skip: "Zum Inhalt springen",
   close: "Schließen",
   retry: "Noch einmal",
@@ -323,8 +323,14 @@ export const de: Part = {
     title: "Dokumente",
     notAllowed: "Dieser Server liest nur. Starten Sie ihn mit --allow-writing, um hier Dokumente hinzuzufügen.",
     none: "Der Index ist leer.",
-    columns: { title: "Dokument", source: "Quelle", date: "Datum", passages: "Textstellen" },
+    columns: {
+      title: "Dokument", type: "Art", size: "Größe", date: "Datum", source: "Quelle", owner: "Eigentümer",
+      authority: "Rang", passages: "Textstellen", read: "Gelesen", version: "Fassung", hidden: "Verborgene Zeichen",
+    },
     count: documents,
+    drop: "Dateien oder einen Ordner hier ablegen", choose: "Dateien wählen", chooseFolder: "Ordner wählen",
+    search: "Suchen", searchHint: "Titel, Datei, Quelle oder Eigentümer", back: "Alle Dokumente", edit: "Bearbeiten", save: "Speichern",
+    mute: "Stumm", unmute: "Nicht mehr stumm", replace: "Ersetzen", remove: "Löschen", undo: "Rückgängig", previous: "Zurück", next: "Weiter",
   },
   runs: {
     title: "Auswertungen",
