@@ -93,7 +93,7 @@ def test_scorers_side_by_side_find_what_they_find_in_turn(monkeypatch: pytest.Mo
     whole = searcher()
     in_turn = told(whole, {"k": 30})
     monkeypatch.setattr(candidates, "LARGE", 0)
-    monkeypatch.setattr(candidates, "_cores", lambda: 2)
+    monkeypatch.setattr("disputatio.platforms.count_cores", lambda: 2)
     assert told(whole, {"k": 30}) == in_turn
 
 
