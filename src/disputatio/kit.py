@@ -196,7 +196,7 @@ class Kit:
             if not self.deadline.passed:
                 thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
                 thread.start()
-                finished.wait(self.deadline.left)
+                self.deadline.wait(finished)
         with lock:
             ends.cancel()
         self.cancel.check()

@@ -224,6 +224,7 @@ class Contradiction(Protocol):
 
 
 _DECIDING = 1.0  # seconds at most that are kept for deciding from what was read
+_LOOK = 0.1  # seconds until a wait sees that its deadline was ended
 
 
 class Cancel:
@@ -302,3 +303,12 @@ class Deadline:
     def passed(self) -> bool:
         """Return whether no model is to be asked any more."""
         return not self.left
+
+    def end(self) -> None:
+        """Let the time pass at once, from any thread: what was read by now is all."""
+        self._ends = 0.0
+
+    def wait(self, event: threading.Event) -> None:
+        """Wait for an event, until model calls end."""
+        while not (event.is_set() or self.passed):
+            event.wait(min(self.left, _LOOK))

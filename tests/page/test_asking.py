@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from disputatio.llm.scripted import Scripted
 from disputatio.server.options import Limits
 from disputatio.types import Passage
-from tests.page.town import PASSAGES, QUESTION, town
+from tests.page.town import PASSAGES, QUESTION, says, town
 from tests.page.views import Visit, visit
 from tests.server.ferry import Served, served
 
@@ -170,3 +172,24 @@ def test_a_question_that_waits_shows_its_place(context: BrowserContext, tmp_path
         one.page.keyboard.press("Escape")
         expect(other.page.locator(".readings .tick").first).to_be_visible()
         other.page.keyboard.press("Escape")
+
+
+def test_an_answer_can_be_had_from_what_was_read_by_now(context: BrowserContext, tmp_path: Path) -> None:
+    with served(town(tmp_path, model=_stuck())) as server:
+        tab = visit(context, server.url)
+        tab.put(QUESTION)
+        tab.page.get_by_role("button", name="Answer with what was read").click()
+        expect(tab.page.locator(".verdict-answers")).to_have_text("Ingrid Vasmer")
+        answer = server.client.get(f"/api/answers/{tab.answer}").json()
+        assert answer["read"]["late"]
+
+
+def _stuck() -> Scripted:
+    """Return a model that reads all passages at once, but one passage very slowly."""
+
+    def reads(prompt: str) -> str:
+        if "napkin" in prompt.partition("<passage")[2]:
+            time.sleep(30)
+        return says(prompt)
+
+    return Scripted(reads, choices=lambda _: {"Yes": 0.9, "No": 0.1}, name="script")

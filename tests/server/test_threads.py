@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from disputatio.llm.scripted import Scripted
 from disputatio.server.answer_store import AnswerStore
 from disputatio.server.options import StorageOptions
 from disputatio.types import Answer
-from tests.server.ferry import Served, ferry, says, served
+from tests.server.ferry import Served, ferry, read_events, says, script, served
 
 FIRST = "When did the ferry first cross?"
 SECOND = "And who says so of it?"
@@ -121,3 +122,37 @@ def test_conversations_are_there_after_a_restart(tmp_path: Path) -> None:
     again = ferry(tmp_path, keeping=keeping, index=server.service.index)
     with served(again) as server:
         assert [row["id"] for row in server.client.get("/api/threads").json()] == [first]
+
+
+def test_a_question_is_answered_from_what_was_read_by_now_when_it_is_told_to(tmp_path: Path) -> None:
+    released = threading.Event()
+
+    def reads(prompt: str) -> str:
+        if "1901" in prompt.partition("<passage")[2]:
+            released.wait(60)
+        return says(prompt)
+
+    model = Scripted(reads, choices=lambda _: {"Yes": 0.9, "No": 0.1}, name="script")
+    with served(ferry(tmp_path, model=model)) as server:
+        body = {"question": FIRST, "within": 600}
+        headers = {"Accept": "text/event-stream"}
+        with server.client.stream("POST", "/api/ask", json=body, headers=headers) as response:
+            events = read_events(response)
+            name = next(data["id"] for kind, data in events if kind == "asked")
+            next(data for kind, data in events if kind == "read")
+            assert server.client.post(f"/api/ask/{name}/finish").status_code == 200
+            answer = next(data["answer"] for kind, data in events if kind == "answer")
+        released.set()
+        assert answer["answers"] == ["1887"]
+        assert answer["read"]["late"] == ["p3"]
+
+
+def test_a_question_without_a_deadline_cannot_be_finished(tmp_path: Path) -> None:
+    with served(ferry(tmp_path, model=script(0.5))) as server:
+        body = {"question": FIRST}
+        headers = {"Accept": "text/event-stream"}
+        with server.client.stream("POST", "/api/ask", json=body, headers=headers) as response:
+            name = next(data["id"] for kind, data in read_events(response) if kind == "asked")
+            refused = server.client.post(f"/api/ask/{name}/finish")
+        assert refused.status_code == 400
+        assert "within" in refused.json()["error"]["message"]

@@ -486,6 +486,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Questions that the index could answer, written in the background and kept */
+        get: operations["suggestions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/threads": {
         parameters: {
             query?: never;
@@ -787,6 +804,11 @@ export interface components {
              * @default true
              */
             verify: boolean;
+            /**
+             * Within
+             * @description seconds after which the answer is made of what was read by then
+             */
+            within?: number | null;
         };
         /**
          * Asked
@@ -902,6 +924,11 @@ export interface components {
              * @default true
              */
             verify: boolean;
+            /**
+             * Within
+             * @description seconds after which the answer is made of what was read by then
+             */
+            within?: number | null;
         };
         /**
          * Basis
@@ -1940,6 +1967,8 @@ export interface components {
             faults: number;
             /** Found */
             found: number;
+            /** Late */
+            late: string[];
             /** Read */
             read: number;
             /** Set Aside */
@@ -2466,6 +2495,16 @@ export interface components {
             include_usage: boolean;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * Suggested
+         * @description Questions that the index could answer; `writing` is true while more are being written.
+         */
+        Suggested: {
+            /** Questions */
+            questions: string[];
+            /** Writing */
+            writing: boolean;
         };
         /**
          * TableRow
@@ -3695,6 +3734,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Strategy"][];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    suggestions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Suggested"];
                 };
             };
             /** @description a typed fault */

@@ -17,6 +17,9 @@ import { QuestionBar, type Settings } from "./QuestionBar";
 import { Start } from "./Start";
 import { Streaming } from "./Streaming";
 
+const PARTIAL = "disputation"; // the strategy that can answer from a part
+const DAY = 86_400; // seconds: a time that is moved to now when the asker has waited enough
+
 /** Questions of this tab by their id: to come back to one finds it as it is. */
 const KNOWN = new Map<string, Asking>();
 
@@ -75,6 +78,7 @@ export function AskScreen() {
         { text, id: name, source, title, url, date, owner }));
       if (answer && !settings.strategy) body.strategy = answer.strategy;
     }
+    if ((body.strategy ?? defaultStrategy) === PARTIAL) body.within = DAY;
     const made = Asking.ask(body, (name) => {
       KNOWN.set(name, made);
       followed.current = name;
@@ -105,7 +109,7 @@ export function AskScreen() {
       {!asking && <Start onQuestion={(text) => { setQuestion(text); document.getElementById("question")?.focus(); }} />}
       {asking && meant !== asked && <p className="hint understood">{t.talk.understood} <Doc text={meant} most={400} /></p>}
       {progress.note && <p className="hint understood"><Doc text={progress.note} most={400} /></p>}
-      {asking && !answer && !fault && <Streaming progress={progress} />}
+      {asking && !answer && !fault && <Streaming progress={progress} onFinish={busy ? () => void asking.finish() : undefined} />}
       {fault && (
         <Trouble
           fault={gone ? new Fault({ kind: "Interrupted", message: t.progress.interrupted }, 404) : fault}

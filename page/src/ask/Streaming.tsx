@@ -18,7 +18,7 @@ interface Passage {
   answer: string | null;
 }
 
-export function Streaming({ progress }: { progress: Progress }) {
+export function Streaming({ progress, onFinish }: { progress: Progress; onFinish?: () => void }) {
   const passages = passagesOf(progress);
   const sources = new Set(passages.map((each) => each.source));
   const read = passages.filter((each) => each.answer !== null).length;
@@ -29,6 +29,7 @@ export function Streaming({ progress }: { progress: Progress }) {
         {running && <span className="pulse" aria-hidden="true" />}
         <p role="status">{statusLine(progress, read, passages.length, sources.size)}</p>
         {running && <Elapsed progress={progress} />}
+        {onFinish && read > 0 && <button type="button" className="button quiet-button" onClick={onFinish}>{t.progress.finish}</button>}
       </div>
       {passages.length > 0 && (
         <ul className="readings" aria-label={t.progress.passages}>

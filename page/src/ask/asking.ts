@@ -98,6 +98,15 @@ export class Asking {
     }
   };
 
+  /** Have it answered from what was read by now. */
+  readonly finish = async (): Promise<void> => {
+    try {
+      await send(`/ask/${encodeURIComponent(this.progress.id)}/finish`, { method: "POST" });
+    } catch {
+      // It has ended, or cannot answer from a part.
+    }
+  };
+
   /** Stop listening; other followers of the question go on. */
   readonly abandon = (): void => this.leave.abort();
 

@@ -125,6 +125,7 @@ export const de: Part = {
   },
   progress: {
     waiting: (place) => (place ? `Wartet: Platz ${n(place)} in der Schlange` : "Wartet, bis die Frage an der Reihe ist"),
+    finish: "Mit dem Gelesenen antworten",
     understanding: "Liest das Gespräch",
     elapsed: (seconds) => `${n(seconds)} s`,
     left: (seconds) => `noch etwa ${n(seconds)} s`,

@@ -124,6 +124,7 @@ export const en = {
   },
   progress: {
     waiting: (place: number) => (place ? `Waiting: place ${n(place)} in the queue` : "Waiting for a turn"),
+    finish: "Answer with what was read",
     understanding: "Reading the conversation",
     elapsed: (seconds: number) => `${n(seconds)} s`,
     left: (seconds: number) => `about ${n(seconds)} s left`,

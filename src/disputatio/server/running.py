@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from disputatio.errors import Cancelled
 from disputatio.events import Answered, Event
-from disputatio.protocols import Cancel
+from disputatio.protocols import Cancel, Deadline
 from disputatio.serialisation import json_text
 from disputatio.server.faults import fault_of
 from disputatio.types import Answer
@@ -51,6 +51,7 @@ class Running:
     asked: str = ""
     follows: str | None = None
     cancel: Cancel = field(default_factory=Cancel)
+    deadline: Deadline | None = None
     state: State = "waiting"
     answer: Answer | None = None
     error: BaseException | None = None

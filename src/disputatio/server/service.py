@@ -19,7 +19,7 @@ from disputatio.api.indexing import Index
 from disputatio.api.request import Prepared, Request, prepare
 from disputatio.api.streaming import events_of
 from disputatio.config import Settings
-from disputatio.errors import BudgetSpent, Cancelled, DisputatioError, StoreError, UnknownName
+from disputatio.errors import BudgetSpent, Cancelled, DisputatioError, InputError, StoreError, UnknownName
 from disputatio.events import Answered
 from disputatio.kit import Kit
 from disputatio.parts import build_kit
@@ -216,6 +216,7 @@ class Service:
             abandoned=self.limits.abandoned,
             asked=request.asked or request.question,
             follows=request.follows,
+            deadline=prepared.deadline,
         )
         self.suggestions.stop()
         self._write_audit("asked", running)  # a question that cannot be logged is not asked
@@ -243,6 +244,14 @@ class Service:
         """Stop a question, and end its model calls; raises `NotFound`."""
         running = self.running(name)
         running.cancel.cancel()
+        return running
+
+    def finish(self, name: str) -> Running:
+        """Have a question answered from what was read by now; raises `NotFound` and `InputError`."""
+        running = self.running(name)
+        if running.deadline is None:
+            raise InputError("this question has no deadline that could be moved: ask it with within")
+        running.deadline.end()
         return running
 
     def prepare(self, request: AskRequest) -> Prepared:

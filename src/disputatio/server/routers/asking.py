@@ -78,6 +78,16 @@ def router(service: Service) -> APIRouter:
         running = service.stop(name)
         return json_response({"id": running.id, "state": running.state})
 
+    @routes.post(
+        "/{name}/finish",
+        operation_id="finish",
+        summary="Answer a question that was asked with `within` from what was read by now",
+        response_model=Stopped,
+    )
+    async def finish(name: str) -> Response:
+        running = service.finish(name)
+        return json_response({"id": running.id, "state": running.state})
+
     return routes
 
 
