@@ -83,7 +83,7 @@ function RefusedFiles({ refused, writing }: { refused: readonly { path: string; 
       <ul className="refused">
         {refused.slice(0, 200).map((each) => (
           <li key={each.path}><b><Doc text={each.path} most={120} /></b>
-            <span><Doc text={plain(each.reason)} most={300} />{remedy(each.reason) && <span className="remedy">{remedy(each.reason)}</span>}</span></li>
+            <span><Doc text={each.reason} most={300} /></span></li>
         ))}
       </ul>
       {writing && <p className="tools"><span className="quiet">{t.documents.refusedAgain}</span>
@@ -91,15 +91,6 @@ function RefusedFiles({ refused, writing }: { refused: readonly { path: string; 
           onClick={() => void send("/refused", { method: "DELETE" }).then(() => client.invalidateQueries({ queryKey: ["documents"] }))}>{t.documents.forget}</button></p>}
     </section>
   );
-}
-
-/** A reason without the options of the command line, which nobody has here. */
-function plain(reason: string): string {
-  return reason.replace(/; name the one that holds the text by --text-column.*$/, "");
-}
-
-function remedy(reason: string): string {
-  return t.documents.remedies.find(([words]) => words.test(reason))?.[1] ?? "";
 }
 
 /** What was changed by clients of this server, each deletion with its way back. */

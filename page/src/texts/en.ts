@@ -376,18 +376,6 @@ export const en = {
     } as Record<string, string>,
     undone: "undone",
     refused: "Refused", refusedAgain: "Dropped again and read, a file leaves this list.", forget: "Clear the list",
-    remedies: [
-      [/password|encrypted/, "Save a copy without the password, and drop that."],
-      [/\(DRM\)/, "The seller's lock cannot be opened here: ask for an unlocked copy."],
-      [/scan|OCR/, "It holds pictures of pages. Run text recognition (OCR) over it, and drop the result."],
-      [/--text-column|no column/, "Rename the column that holds the text to “text”, and drop the table again."],
-      [/larger than|more than|the limit|unpacks to/, "Divide it into smaller files, and drop those."],
-      [/is empty|no text|no rows|no sheet/, "There is nothing in it to read."],
-      [/old binary file of Office/, "Save it in the newer format (.docx, .xlsx, .pptx), and drop that."],
-      [/not a readable|not a whole|cannot be (decoded|unpacked)|not proper|is not an? /, "It is damaged, or not what its name says: open it in its own program, save it anew, and drop that."],
-      [/no reader|not read here|kind that is not read/, "This kind of file is not read: save it as PDF, DOCX, HTML or text."],
-      [/changed while|took more than/, "Drop it once more."],
-    ] as readonly (readonly [RegExp, string])[],
     upload: {
       title: (k: number, all: number) => `${n(k)} of ${count(all, "file")} done`,
       states: { waiting: "waiting", sending: "sending", reading: "reading", read: "read", refused: "refused", failed: "failed" },

@@ -1,4 +1,4 @@
-"""What clients decided about contradictions, in a baseline that `disputatio check --baseline` reads, too."""
+"""Decisions of clients about contradictions, in a baseline that `disputatio check --baseline` reads, too."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ ConflictName = Annotated[str, Path(max_length=200)]
 
 
 class Decision(BaseModel):
-    """What a client decided about a contradiction: the side that holds, if one does, and why."""
+    """A decision about a contradiction: the side that holds, if one does, and why."""
 
     holds: Holds
     why: str
