@@ -188,6 +188,11 @@ def count_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def ticks_a_second() -> int:
+    """Return the unit of processor times in `/proc`, which Linux alone has."""
+    return os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+
 def release_pages(mapped: mmap.mmap) -> None:
     """Let go of the pages of a mapped file that were read; Windows does so when it needs them."""
     if hasattr(mmap, "MADV_DONTNEED"):

@@ -20,6 +20,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from disputatio import platforms
+
 _LOOK = 0.25  # seconds that the load is looked at
 _ROOT = Path("/")
 _FILE = "machine.json"
@@ -100,8 +102,7 @@ def busy_cores(allowed: Sequence[int], root: Path = _ROOT, seconds: float = _LOO
     before, own = _ticks(allowed, root), _own_ticks(root)
     time.sleep(seconds)
     busy = _ticks(allowed, root) - before - (_own_ticks(root) - own)
-    ticks = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
-    return max(0.0, busy / ticks / seconds)
+    return max(0.0, busy / platforms.ticks_a_second() / seconds)
 
 
 def _ticks(allowed: Sequence[int], root: Path) -> int:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import stat
 from hashlib import blake2b
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Literal
 from urllib.parse import quote
 
 from fastapi import Response
 
+from disputatio import platforms
 from disputatio.server.faults import NotFound
 from disputatio.store.contract import DocumentFacts
 from disputatio.store.ingesting.description import member_of
@@ -22,7 +23,6 @@ from disputatio.store.ingesting.documents import Document
 
 State = Literal["same", "member", "none", "large"]
 LARGEST = 64 << 20  # bytes of an original that is served
-_HOW = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -65,7 +65,7 @@ def download(content: bytes, name: str) -> Response:
 def _read(facts: DocumentFacts) -> bytes | None:
     """Return the bytes of a file if they have the hash on record; no link is followed, no pipe waited for."""
     try:
-        handle = os.open(facts.file, _HOW)
+        handle = platforms.open_handle(Path(facts.file), os.O_RDONLY)
         with os.fdopen(handle, "rb") as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode) or about.st_size != facts.size:
