@@ -8,7 +8,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import BinaryIO
@@ -185,6 +185,8 @@ def _stays(path: Path, inside: Path, base: Path, passed: list[IngestError]) -> b
     """Return whether a path leads to a place inside of the folder; noted in `passed` when not."""
     try:
         real = path.resolve()
+        with suppress(FileNotFoundError):
+            path.stat()  # where Python 3.13 and later resolve a circle without a word
     except (OSError, RuntimeError):  # links that go round in a circle
         passed.append(IngestError(shown(path), "is a link that leads nowhere"))
         return False
