@@ -34,7 +34,6 @@ USES = {
     "pydantic": "checks of replies, settings and requests",
     "pydantic-settings": "settings of file and environment",
     "rich": "answers and progress in a terminal",
-    "text2num": "numbers in words",
     "typer": "the command line",
     "huggingface-hub": "models of a hub",
     "openvino": "embedder, encoder, cross-encoder",

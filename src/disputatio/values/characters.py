@@ -1,7 +1,7 @@
 """The characters of a text made plain, before anything is read: one dash, ASCII digits, numbers in digits.
 
 What is neither a letter, a digit nor a mark that can tell two values apart becomes a space; marks that end a
-phrase become `STOP`. English numbers in words are turned into digits by the package `text2num`.
+phrase become `STOP`. English numbers in words are turned into digits.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable
 
 from disputatio.values import units
+from disputatio.values.number_words import LIKELY, find_numbers
 
 STOP = "|"
 SPELLED = "\x01"  # stands before digits that were words
@@ -92,36 +93,20 @@ def _joined_thousands(spaced: re.Match[str]) -> str:
     return "".join(groups) if len(groups) > 2 or groups[-1] == "000" else spaced[0]
 
 
-class _SpokenWord(str):
-    """A word in the form that `text2num` takes."""
-
-    __slots__ = ()
-
-    def text(self) -> str:
-        return str(self)
-
-    def nt_separated(self, previous: object) -> bool:
-        del previous
-        return False
-
-    def not_a_number_part(self) -> bool:
-        return False
-
-
 def _with_digits(text: str) -> str:
     """Return text with its English numbers in digits.
 
     A lone "one" stays, as it is mostly a pronoun, and so does "million" or "second" after a number, which are
     its magnitude and its unit.
     """
-    from text_to_num import find_numbers
-
+    if not LIKELY.search(text.lower()):
+        return text
     pieces = list(_PIECE.finditer(text))
-    spoken = [_SpokenWord(_spoken(text, piece)) for piece in pieces]
+    spoken = [_spoken(text, piece) for piece in pieces]
     parts: list[str] = []
     copied = 0  # characters of the text that are in `parts`
     last_end, last_digits = -1, ""  # of the number before, in pieces
-    for number in find_numbers(spoken, "en", 0):
+    for number in find_numbers(spoken):
         start, end = pieces[number.start].start(), pieces[number.end - 1].end()
         lone = spoken[number.start] if number.end - number.start == 1 else ""
         before = spoken[number.start - 1] if number.start else ""
@@ -143,7 +128,7 @@ def _with_digits(text: str) -> str:
 
 
 def _spoken(text: str, piece: re.Match[str]) -> str:
-    """Return a piece of text as `text2num` is to see it: "o", "hundreds" and parts of names are no
+    """Return a piece of text as `find_numbers` is to see it: "o", "hundreds" and parts of names are no
     numbers.
     """
     word = piece[0].lower()
