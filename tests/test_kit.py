@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from disputatio.errors import BatchFault, Malformed, MissingPart, ServerFault
+from disputatio.events import Read
 from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Scripted
 from disputatio.store.in_memory import InMemory
@@ -180,3 +181,11 @@ def test_what_a_retriever_finds_against_the_options_is_dropped() -> None:
     # What is excluded takes no place of its source.
     found = kit.search("?", per_source=2, exclude=("a",))
     assert [hit.passage.id for hit in found] == ["b", "c", "d", "e", "f"]
+
+
+def test_the_calls_of_a_batch_are_counted_apart_from_those_of_an_earlier_one() -> None:
+    kit = Kit(model=Scripted(lambda _: "yes"))
+    for size in (3, 2, 1):
+        kit.complete("reader", [chat("", str(number)) for number in range(size)])
+    done = [(event.done, event.calls) for event in kit.trace.events if isinstance(event, Read)]
+    assert done == [(1, 3), (2, 3), (3, 3), (1, 2), (2, 2), (1, 1)]

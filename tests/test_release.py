@@ -79,6 +79,7 @@ def test_the_wheel_of_the_archive_is_the_wheel_of_the_checkout_and_answers(tmp_p
     with zipfile.ZipFile(wheel) as ours, zipfile.ZipFile(second) as theirs:
         assert sorted(ours.namelist()) == sorted(theirs.namelist())
         assert "disputatio/encoder/MODEL_CARD.md" in ours.namelist()
+        assert "disputatio/llm/reader-0.5b-1.safetensors" in ours.namelist()
         assert "disputatio/examples/questions.json" in ours.namelist()
         installed = tmp_path / "installed"
         ours.extractall(installed)

@@ -13,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
@@ -59,9 +60,11 @@ Elsewhere = Callable[[str, int], Sequence[Passage]]
 """(query, how many) -> passages: a search of the user's own, the web for one."""
 _Result = TypeVar("_Result", Completion, Choice)
 LATE = "late"  # the detail of an answer that names the passages left unread at its deadline
+SMALL_READER = "small_reader"  # the role of a model that was trained to read
 NO_MODEL = "none"  # the name of the model that stands for none
 _DEFAULT_ELSEWHERE = 8  # passages from elsewhere, where no number is given
 _MOST_THREADS = 32  # calls of one question that wait in threads of their own
+_BATCHES = count()  # numbers of batches: an address may be that of an earlier one
 _EXCERPTS = 5  # passages that are shown before a model has read any
 
 
@@ -70,7 +73,8 @@ class Kit:
     """The parts that one question is answered with.
 
     `model` serves every role that `roles` does not name. `sources` has what is known of
-    the sources by name. `reader` reads passages without a language model.
+    the sources by name. `reader` reads passages without a language model, `small` is one that was trained to
+    read them and plays the role `small_reader`.
     `entailment` is None where the judge's model is to be asked, `reranker` where the model is to say how
     well a passage fits, `embedder` where passages are compared by their words.
     `elsewhere` is a second place to search, as a function of a query and how many passages are wanted;
@@ -84,6 +88,7 @@ class Kit:
     roles: Mapping[str, LLM] = field(default_factory=dict)
     retriever: Retriever | None = None
     reader: PassageReader | None = None
+    small: LLM | None = None
     entailment: Entailment | None = None
     reranker: Reranker | None = None
     embedder: Embedder | None = None
@@ -113,7 +118,8 @@ class Kit:
 
     def cast(self, role: str) -> LLM:
         """Return the model that plays a role."""
-        return self.roles.get(role, self.model)
+        default = self.small if role == SMALL_READER and self.small is not None else self.model
+        return self.roles.get(role, default)
 
     def with_trace(self, trace: Trace) -> Kit:
         """Return the same parts with another trace, for another question."""
@@ -400,6 +406,7 @@ class _Log:
     prompts: Sequence[Prompt]
     settings: Sequence[Sampling | Sequence[str]]
     passages: Sequence[Sequence[Passage]] = ()
+    batch: int = field(default_factory=lambda: next(_BATCHES))
 
     def completion(self, index: int, completion: Completion) -> None:
         """Record one completion."""
@@ -422,7 +429,7 @@ class _Log:
         trace, usage, prompt = self.kit.trace, result.usage, self.prompts[index]
         trace.spend([usage])
         shown = self.passages[index] if self.passages else ()
-        done = trace.pace.note(id(self), usage)
+        done = trace.pace.note(self.batch, usage)
         trace.keep_call(call_key(self.role, prompt, self.settings[index]), result)
         call = ModelCall(
             method=method,

@@ -11,7 +11,7 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -58,9 +58,17 @@ def build_kit(
         model=named(settings.model) if model is None else own_model(model, settings, journal),
         roles={**names, **objects},
         retriever=retriever,
+        small=_small_reader(settings, named),
         embedder=_late_embedder(settings, say, progress) if embedder is None else embedder,
         **_encoder_parts(settings),
     )
+
+
+def _small_reader(settings: Settings, named: Callable[[str], LLM]) -> LLM | None:
+    """Return the model that was trained to read, loaded at its first call; None without the engine."""
+    known = any(entry.name == catalogue.DEFAULT_READER for entry in catalogue.entries())
+    runs = settings.replay or importlib.util.find_spec("openvino_genai")
+    return named(f"local:{catalogue.DEFAULT_READER}") if known and runs else None
 
 
 def own_model(model: MinimalLLM, settings: Settings, journal: Any) -> LLM:

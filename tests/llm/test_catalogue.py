@@ -21,12 +21,16 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from huggingface_hub import constants
 
 from disputatio.errors import DownloadError, InputError, UnknownName
 from disputatio.llm import catalogue, disk, hub, models, wheels
-from disputatio.llm.models import Hub, ModelEntry, ModelFile, Wheels, chunks
+from disputatio.llm.gguf import as_q8_0, floats
+from disputatio.llm.models import Hub, Merged, ModelEntry, ModelFile, Wheels, chunks
+from tests.llm.test_adapter import adapter_of
+from tests.llm.test_gguf import file_of
 
 BODY = b"GGUF" + bytes(range(256)) * 400 + b"end"
 CHUNK = 30_000
@@ -206,6 +210,12 @@ def test_every_known_file_is_pinned_and_its_parts_make_it_up() -> None:
     assert len(names) == len(set(names))
     for file in (file for one in catalogue.entries() for file in one.files):
         assert file.size is not None
+        if isinstance(file.origins[0], Merged):
+            adapter = Path(str(models.__file__)).parent / file.origins[0].adapter
+            assert disk.hash_file(adapter) == file.origins[0].sha256
+            assert adapter.stat().st_size < 20_000_000
+            assert file.origins[0].base in names
+            continue
         assert file.sha256 is not None
         assert len(bytes.fromhex(file.sha256)) == 32
         for origin in file.origins:
@@ -233,6 +243,40 @@ def test_a_model_that_is_not_here_says_how_to_get_it(know: Callable[..., None]) 
         catalogue.path("toy")
     with pytest.raises(InputError, match="run disputatio model pull toy"):
         catalogue.verify("toy")
+
+
+def test_a_model_with_an_adapter_is_merged_once_and_a_changed_adapter_is_refused(
+    know: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
+    norm = (b"norm", (2,), 0, b"\0" * 8)
+    content = file_of([norm, (b"blk.0.ffn_up.weight", (32, 1), 8, as_q8_0(np.ones(32, np.float32)))])
+    base = ModelFile(name="b.gguf", size=len(content), sha256=hashlib.sha256(content).hexdigest(), origins=())
+    folder = tmp_path / "cache" / "models" / "base"
+    folder.mkdir(parents=True)
+    (folder / "b.gguf").write_bytes(content)
+    adapter = tmp_path / "a.safetensors"
+    ones = {
+        "blk.0.ffn_up.down": np.ones((1, 32), np.float32),
+        "blk.0.ffn_up.up": np.ones((1, 1), np.float32),
+    }
+    adapter.write_bytes(adapter_of(ones, scale="3.0"))
+    origin = Merged(base="base", adapter=str(adapter), sha256=disk.hash_file(adapter))
+    merged = ModelFile(name="m.gguf", size=len(content), origins=(origin,))
+    know(
+        ModelEntry(name="base", kind="language model", about="a toy", licence="none", files=(base,)),
+        ModelEntry(name="toy", kind="language model", about="a toy", licence="none", files=(merged,)),
+    )
+    assert not catalogue.is_present("toy")
+    path = catalogue.pull("toy")
+    assert floats(path.read_bytes()[-64:-30], 8).tolist() == pytest.approx([4.0] * 32, rel=1e-3)
+    assert catalogue.is_present("toy")
+    assert catalogue.verify("toy") == ()
+    path.write_bytes(b"GGUF")
+    assert catalogue.verify("toy") == ("m.gguf",)
+    adapter.write_bytes(adapter_of(ones, scale="9.0"))
+    with pytest.raises(DownloadError, match="not as it was released"):
+        catalogue.pull("toy")
 
 
 def test_a_file_of_the_users_own_is_a_model(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Prompts of the small reader: a language model with an adapter that was trained on these very words (`train/language`).
+"""Prompts of the small reader: a model with an adapter that was trained on these words (`train/language`).
 
 Four tasks are told apart by their instruction. A prompt has two parts with an empty line between them; the first stays the
 same for all that is asked about it.
@@ -60,13 +60,3 @@ def prompt_of(task: str, first: str, second: str) -> Prompt:
 def read_prompt(question: str, passage: Passage) -> Prompt:
     """Return the prompt of a question on a passage."""
     return prompt_of("read", shown(passage), ask_of(question))
-
-
-def support_prompt(question: str, passage: Passage, answer: str) -> Prompt:
-    """Return the prompt that asks whether a passage supports an answer."""
-    return prompt_of("support", shown(passage), judge_of(question, answer))
-
-
-def same_prompt(question: str, first: Passage, second: Passage) -> Prompt:
-    """Return the prompt that asks whether two passages are about one thing."""
-    return prompt_of("same", about_of(question, shown(first)), shown(second))

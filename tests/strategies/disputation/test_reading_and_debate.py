@@ -10,11 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disputatio.errors import BatchFault, NoLogprobs, ServerFault
-from disputatio.kit import Kit
+from disputatio.errors import BatchFault, MissingPart, NoLogprobs, ServerFault
+from disputatio.kit import SMALL_READER, Kit
 from disputatio.llm.scripted import Odds, Scripted
 from disputatio.strategies.disputation.debate import debate_scores, model_belief
-from disputatio.strategies.disputation.reading import certainty, parse_reading, read_passages
+from disputatio.strategies.disputation.reading import (
+    certainty,
+    parse_reading,
+    read,
+    read_passages,
+)
 from disputatio.strategies.disputation.sides import Side, sides_of
 from disputatio.types import Completion, Passage, Token, Usage
 from tests.strategies.disputation_agents import Agents, sure, word
@@ -70,6 +75,42 @@ def test_a_reader_sees_title_and_date_and_the_question_on_one_line() -> None:
     (prompt,) = model.prompts("reader")
     assert "Title: Quillhaven Light\nDate: 1931\nWhite." in prompt
     assert prompt.endswith("Question: Who designed the lighthouse?")
+
+
+# --- screened -----------------------------------------------------------------------------------
+MILL = Passage(id="m", text="The mill at Quillhaven has a white sail.")
+
+
+def test_the_language_model_is_not_asked_what_the_small_reader_refuses() -> None:
+    small = Scripted({}, choices={"white sail": {"unknown": 0.9}, "passage": {"unknown": 0.1}})
+    model = Agents()
+    kit = Kit(model=model, roles={SMALL_READER: small})
+    readings = read(QUESTION, [VASMER, MILL, CROLL], kit, "screened", max_tokens=80)
+    assert [one.answer for one in readings] == ["Ingrid Vasmer", "", "Barnaby Croll"]
+    assert [round(one.answered or 0.0, 2) for one in readings] == [0.9, 0.1, 0.9]
+    assert model.batches == [("reader", 2)]
+    assert {call.options for call in small.calls} == {("unknown",)}
+
+
+def test_a_passage_that_the_small_reader_doubts_a_little_is_read() -> None:
+    small = Scripted({}, choices={"passage": {"unknown": 0.7}})
+    kit = Kit(model=Agents(), roles={SMALL_READER: small})
+    assert [one.answer for one in read(QUESTION, [VASMER], kit, "screened", max_tokens=80)] == [
+        "Ingrid Vasmer"
+    ]
+
+
+def test_a_cell_that_code_finds_in_a_row_is_not_refused() -> None:
+    row = Passage(id="r", text="Model: X210; Weight: 14 kg; Colour: red.")
+    kit = Kit(model=Agents(), roles={SMALL_READER: Scripted({}, choices={"passage": {"unknown": 0.99}})})
+    assert [
+        one.answer for one in read("What does the X210 weigh?", [row], kit, "screened", max_tokens=80)
+    ] == ["14 kg"]
+
+
+def test_without_a_small_reader_the_language_model_is_not_asked_in_its_place() -> None:
+    with pytest.raises(MissingPart, match="--role small_reader=MODEL"):
+        read(QUESTION, [VASMER], Kit(model=Scripted({})), "screened", max_tokens=80)
 
 
 def test_an_answer_that_is_not_in_its_passage_is_no_answer() -> None:

@@ -121,8 +121,8 @@ def disputation(
     *,
     k: PassageCount = None,
     reader: Annotated[
-        Literal["auto", "llm", "encoder", "both"],
-        "who reads passages: the language model, a trained encoder, or both",
+        Literal["auto", "llm", "screened", "encoder", "both"],
+        "who reads passages: the language model, the same after a small one has refused some, an encoder, or both",
     ] = "auto",
     copies: Annotated[bool, "take similarity to passages with other answers for a sign of alteration"] = True,
     order: Annotated[bool, "take the better-ranked of two similar passages for the original"] = False,
@@ -145,8 +145,9 @@ def disputation(
 ) -> Answer:
     """Read every passage alone, resolve the answers in code, debate what is left open, search for what is missing.
 
-    `reader`: `llm` asks the language model, `encoder` a trained reader of the kit, `both` the language model
-    only where the encoder is not sure; `auto` is `encoder` where there is no language model, else `llm`.
+    `reader`: `llm` asks the language model, `screened` asks it where that of the role `small_reader`, which
+    was trained to refuse, does not, `encoder` a trained reader of the kit, `both` the language model only where the encoder is not
+    sure; `auto` is `encoder` where there is no language model, else `llm`.
     `copies` takes similarity to passages with other answers as a sign of alteration, `order` takes the
     better-ranked of two for the original; `standing` weighs how passages read, `certainty` how sure their
     readers were. `expect` is how many answers are right; `auto` decides from the question and passages. `belief` asks the model's

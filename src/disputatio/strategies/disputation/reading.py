@@ -7,15 +7,18 @@ its passage is dropped.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from disputatio.agents.choice import choose
 from disputatio.agents.replies import echoes, parse_object, shown, stands_in
+from disputatio.agents.small_reader import UNKNOWN, read_prompt
 from disputatio.attribution.citations import quote_span
-from disputatio.errors import ReplyError
-from disputatio.kit import Kit, chat
+from disputatio.errors import MissingPart, ReplyError, TooLate
+from disputatio.kit import LATE, SMALL_READER, Kit, chat
 from disputatio.strategies.disputation.form import asked_form
 from disputatio.strategies.disputation.rows import cell_of, is_row
 from disputatio.text import bare_words, is_unknown, one_line
@@ -61,7 +64,10 @@ _FIGURE_END = re.compile(r"(?<![-\d./:,])\d[-\d./:,]{0,40}\Z")
 _FIGURE_START = re.compile(r"(?:[-./:,]?\d{1,20}){1,8}")
 _VALUE = re.compile(r'"answer"\s*:\s*"')
 
-Reader = Literal["llm", "encoder", "both"]
+# The log-odds from which a screened passage is read: 93 % of the kept examples that answer have them.
+SCREENED = -1.1
+
+Reader = Literal["llm", "screened", "encoder", "both"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +111,8 @@ def read(
     """
     if reader == "encoder":
         return extract(question, passages, kit, turn=turn)
+    if reader == "screened":
+        return screen_and_read(question, passages, kit, turn=turn, max_tokens=max_tokens)
     if reader == "both":
         return extract_or_read(question, passages, kit, turn=turn, max_tokens=max_tokens)
     if kit.reader is None:
@@ -193,6 +201,56 @@ def grounded_subject(subject: str, passage: Passage, question: str = "") -> str:
     known_words = set(bare_words(f"{passage.title} {passage.text} {question}"))
     parts = [part.strip() for part in one_line(subject).split(",")]
     return ", ".join(part for part in parts if part and set(bare_words(part)) <= known_words)
+
+
+# --- by the language model, what a small one does not refuse ----------------------------------------
+def screen_and_read(
+    question: str, passages: Sequence[Passage], kit: Kit, *, turn: int = 1, max_tokens: int = MAX_TOKENS
+) -> list[PassageReading]:
+    """Read with the language model the passages that a small model, trained to refuse, does not refuse.
+
+    That model also says how likely each of them answers. Raises `NoLogprobs` where it gives no
+    log-probabilities, `MissingPart` where there is none.
+    """
+    if kit.cast(SMALL_READER) is kit.model:
+        raise MissingPart(
+            "reader=screened needs a model that was trained to refuse: install disputatio[local], or give "
+            f"--role {SMALL_READER}=MODEL"
+        )
+    late = set(kit.recorded.get(LATE, ()))
+    in_time = [passage for passage in passages if passage.id not in late]
+    try:
+        prompts = [read_prompt(question, passage) for passage in in_time]
+        choices = choose(SMALL_READER, prompts, (UNKNOWN,), kit)
+    except TooLate:
+        choices = []
+    odds = {
+        passage.id: _of_rest(choice.logprobs[0])
+        for passage, choice in zip(in_time, choices, strict=False)  # none after the deadline
+    }
+    kept = [
+        passage for passage in passages if odds.get(passage.id, 0.0) >= SCREENED or _cell(question, passage)
+    ]
+    by_model = {
+        one.passage.id: one for one in read_passages(question, kept, kit, turn=turn, max_tokens=max_tokens)
+    }
+    readings = []
+    for passage in passages:
+        refused = PassageReading(passage=passage, reply=Reply(passages=(passage.id,), round=turn))
+        reading = by_model.get(passage.id, refused)
+        if passage.id in odds:
+            reading = replace(reading, answered=1 / (1 + math.exp(-odds[passage.id])))
+        readings.append(reading)
+    return readings
+
+
+def _of_rest(logprob: float) -> float:
+    """Return the log-odds of everything but what has this log-probability.
+
+    >>> round(_of_rest(math.log(0.25)), 3) == round(math.log(3), 3)
+    True
+    """
+    return math.log(-math.expm1(min(logprob, -1e-6))) - logprob
 
 
 # --- by the trained encoder -----------------------------------------------------------------------

@@ -1,0 +1,158 @@
+"""Ask the same questions with two readers and with one prompt, side by side: what is right and what it costs.
+
+    python -m bench.verdict.readers --out readers.jsonl --journal FILE [--small FILE.gguf] [--minutes N] [--show]
+
+Each row is asked with `disputation` as it is by default, with `--set reader=screened`, and with `concat`, one prompt over all
+passages; rows are those that nothing is fitted or chosen on (`Corpus.to_report`), passages shuffled. Every answer is on
+disk before the next, and the same command goes on where it was stopped. The core-seconds are those of this process and of
+the engines below it, four questions in flight, over questions none of whose calls were in the journal. `--show` prints the table and asks nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from bench.documents.ask import core_seconds
+from bench.lib.asking import against, put, say, table, told
+from bench.verdict.corpora import CORPORA
+from bench.verdict.figures import outcome
+from disputatio.config import read_settings
+from disputatio.events import ModelCall
+from disputatio.kit import Kit
+from disputatio.parts import build_kit
+from disputatio.store.in_memory import InMemory
+from disputatio.types import Example
+
+ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "default": ("disputation", {}),
+    "screened": ("disputation", {"reader": "screened"}),
+    "concat": ("concat", {}),
+}
+SCORES = {"ramdocs": "em", "nq": "right"}
+AT_ONCE = 4  # questions in flight
+
+
+def run(asked: argparse.Namespace, kit: Kit) -> None:
+    """Ask what has not been asked yet, a few rows at a time with all arms, until the minutes are over."""
+    began = time.monotonic()
+    done = {(each["corpus"], each["row"], each["arm"]) for each in read(asked.out)}
+    examples = {name: CORPORA[name](asked.data).to_report()[: asked.rows] for name in asked.corpora}
+    for first in range(0, asked.rows, AT_ONCE):
+        for name, rows in examples.items():
+            turn = list(asked.arms)
+            # What two arms ask alike is in the engine's cache for the second, so they take turns to be first.
+            shift = first // AT_ONCE % len(turn)
+            for arm in turn[shift:] + turn[:shift]:
+                some = [row for row in rows[first : first + AT_ONCE] if (name, row.row, arm) not in done]
+                if asked.minutes and time.monotonic() - began > 60 * asked.minutes:
+                    return
+                if some:
+                    lines = asked_of(name, arm, some, kit)
+                    with asked.out.open("a", encoding="utf-8") as file:
+                        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+                    say(f"{name} {[line['row'] for line in lines]} {arm}: {lines[0]['core_seconds']}")
+
+
+def asked_of(corpus: str, arm: str, examples: Sequence[Example], kit: Kit) -> list[dict[str, Any]]:
+    """Return rows put to one arm at once, each with its share of the core-seconds."""
+    strategy, options = ARMS[arm]
+    cores = core_seconds()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        given = list(
+            pool.map(lambda one: put(one, kit, strategy, options, retriever=InMemory(one.passages)), examples)
+        )
+    cores = (core_seconds() - cores) / len(examples)
+    calls = [event for each in given for event in each.trace.events if isinstance(event, ModelCall)]
+    fresh = not any(call.journalled for call in calls)
+    return [
+        {
+            "corpus": corpus,
+            "arm": arm,
+            **asdict(outcome(example, each)),
+            "core_seconds": round(cores, 2) if fresh else None,
+            "answers": each.answers,
+        }
+        for example, each in zip(examples, given, strict=True)
+    ]
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return the answers so far."""
+    return (
+        [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    )
+
+
+def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the tables: of each corpus the rows that all arms have answered, and paired differences."""
+    for name, score in SCORES.items():
+        by_arm = {
+            arm: {a["row"]: a for a in answers if (a["corpus"], a["arm"]) == (name, arm)} for arm in ARMS
+        }
+        rows = sorted(set.intersection(*(set(some) for some in by_arm.values())))
+        if not rows:
+            continue
+        cells = {arm: [some[row] for row in rows] for arm, some in by_arm.items()}
+        yield f"## {name}\n"
+        yield table(
+            [
+                "",
+                "n",
+                "failed",
+                "no answer",
+                "strict EM" if score == "em" else "right",
+                "tokens",
+                "calls",
+                "core-seconds",
+            ],
+            [
+                [
+                    arm,
+                    len(some),
+                    sum(bool(cell["fault"]) for cell in some),
+                    sum(not cell["answered"] and not cell["fault"] for cell in some),
+                    told([cell[score] for cell in some]),
+                    told([cell["tokens"] for cell in some], 0),
+                    told([cell["calls"] for cell in some], 1),
+                    told([cell["core_seconds"] for cell in some if cell["core_seconds"] is not None], 1),
+                ]
+                for arm, some in cells.items()
+            ],
+        )
+        for arm in ("default", "concat"):
+            ours, theirs = ([cell[score] for cell in cells[each]] for each in ("screened", arm))
+            yield f"\n- screened − {arm}: {against(ours, theirs)}"
+        yield ""
+
+
+def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
+    """Ask, or show."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--data", type=Path, default=Path("../shared/data"))
+    options.add_argument("--journal", default="runs/readers.sqlite")
+    options.add_argument("--small", help="the model of the small reader (default: that of the settings)")
+    options.add_argument("--out", type=Path, required=True)
+    options.add_argument("--corpora", nargs="*", choices=sorted(SCORES), default=sorted(SCORES))
+    options.add_argument("--arms", nargs="*", choices=sorted(ARMS), default=list(ARMS))
+    options.add_argument("--rows", type=int, default=60, help="of each corpus at most")
+    options.add_argument("--minutes", type=float, default=0.0, help="stop after so many, to go on later")
+    options.add_argument("--show", action="store_true")
+    asked = options.parse_args(words)
+    if not asked.show:
+        roles = {"small_reader": f"local:{asked.small}"} if asked.small else {}
+        kit = kit or build_kit(read_settings(journal=asked.journal, role=roles), say=say)
+        run(asked, replace(kit, today=""))
+    print("\n".join(shown(read(asked.out))))
+
+
+if __name__ == "__main__":
+    main()
