@@ -73,6 +73,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/ask/{name}/finish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer a question that was asked with `within` from what was read by now */
+        post: operations["finish"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/calibrate": {
         parameters: {
             query?: never;
@@ -1320,7 +1337,7 @@ export interface components {
         };
         /**
          * Decision
-         * @description What a client decided about a contradiction: the side that holds, if one does, and why.
+         * @description A decision about a contradiction: the side that holds, if one does, and why.
          */
         Decision: {
             /** At */
@@ -2771,6 +2788,37 @@ export interface operations {
         };
     };
     stop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stopped"];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
+    finish: {
         parameters: {
             query?: never;
             header?: never;
