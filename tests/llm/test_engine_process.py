@@ -79,6 +79,23 @@ def test_the_engine_ends_with_a_parent_that_is_killed_in_the_midst_of_a_step() -
                 time.sleep(0.02)
 
 
+def test_what_stops_the_engine_from_loading_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[Mapping[str, Any]] = []
+
+    def fail(*_: object) -> None:
+        raise TypeError("no such setting")
+
+    monkeypatch.setattr(embedded, "Engine", fail)
+    monkeypatch.setattr(embedded, "_sender", lambda: said.append)
+    monkeypatch.setattr(embedded, "_listen", lambda *_: None)
+    monkeypatch.setattr(embedded.platforms, "end_with_parent", lambda: None)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    embedded.main("small.gguf", "cache", "1", "4096")
+    [fault] = said
+    assert (fault["id"], fault["fault"]) == (0, "LLMError")
+    assert fault["message"] == "small.gguf: the engine cannot load it: TypeError: no such setting"
+
+
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Local]:
     """The engine's client with a process that plays the engine; its requests are in the file `requests`."""

@@ -58,6 +58,9 @@ def main(model: str, cache: str, cache_gb: str, context: str) -> None:
     except DisputatioError as fault:
         send(_fault(0, fault))
         return
+    except Exception as fault:  # noqa: BLE001  (else all that the parent sees is that this process ended)
+        send(_fault(0, LLMError(f"{model}: the engine cannot load it: {type(fault).__name__}: {fault}")))
+        return
     send({"id": 0, "done": True})
     while True:
         engine.step(inbox)
