@@ -88,7 +88,7 @@ def test_what_stops_the_engine_from_loading_is_told(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(embedded, "Engine", fail)
     monkeypatch.setattr(embedded, "_sender", lambda: said.append)
     monkeypatch.setattr(embedded, "_listen", lambda *_: None)
-    monkeypatch.setattr(embedded.platforms, "end_with_parent", lambda: None)
+    monkeypatch.setattr("disputatio.platforms.end_with_parent", lambda: None)
     monkeypatch.setattr("signal.signal", lambda *_: None)
     embedded.main("small.gguf", "cache", "1", "4096")
     [fault] = said

@@ -110,7 +110,10 @@ def test_the_description_of_the_api_is_made_once_beside_other_requests(
     assert len(made) == 1
 
 
-def test_a_list_of_documents_does_not_read_them_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_of_a_large_index_does_not_read_all_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("disputatio.server.routers.documents._MOST_COMPARED", 2)
     monkeypatch.delattr(Index, "documents")
     with served(ferry(tmp_path)) as server:
         page = server.client.get("/api/documents", params={"limit": 1, "offset": 1}).json()
