@@ -156,3 +156,12 @@ def test_a_question_without_a_deadline_cannot_be_finished(tmp_path: Path) -> Non
             refused = server.client.post(f"/api/ask/{name}/finish")
         assert refused.status_code == 400
         assert "within" in refused.json()["error"]["message"]
+
+
+def test_the_same_question_again_is_asked_as_it_stands(tmp_path: Path) -> None:
+    model = _model()
+    with served(ferry(tmp_path, model=model)) as server:
+        first = _ask(server, FIRST, "")
+        again = _ask(server, FIRST, first)
+        turns = server.client.get(f"/api/threads/{again}").json()["turns"]
+        assert [turn["question"] for turn in turns] == [FIRST, FIRST]

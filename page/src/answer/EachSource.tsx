@@ -8,7 +8,7 @@ import { Table } from "../ui/Table";
 export function EachSource({ answer, onShow }: { answer: Answer; onShow: (passage: string) => void }) {
   if (!answer.each_source?.length) return null;
   return (
-    <section className="each-source" aria-label={t.each.title}>
+    <section className="each-source">
       <h2 className="section-title">{t.each.title}</h2>
       <Table label={t.each.title} rows={answer.each_source} idOf={(row) => `${row.source} ${row.answer} ${row.passage}`} columns={[
         { id: "source", name: t.each.source, by: (row) => row.source, cell: (row) => <Doc text={row.title || row.source} most={80} /> },

@@ -25,7 +25,7 @@ export function WhatIfNotice({ answer, decided, whatIf, mustAsk, busy, onChange,
   const left = passages.filter((passage) => isCounted(whatIf, passage));
   const lines = decided ? changes(answer, decided).map((each) => named(t.whatIf.change(each)).slice(0, 600)) : [];
   return (
-    <section className="what-changed" data-busy={busy} aria-label={t.whatIf.title}>
+    <section className="what-changed" data-busy={busy} aria-label={t.whatIf.effect}>
       <div className="what-changed-head">
         <ul className="settings">
           {settings(whatIf, answer).map(({ kind, name, without }, i) => (

@@ -46,7 +46,7 @@ export function AskScreen() {
   useEffect(() => {
     if (followed.current === id) return;
     followed.current = id;
-    if (!id) { setAsking(null); return; }
+    if (!id) { setAsking(null); setQuestion(""); return; }
     const known = KNOWN.get(id) ?? Asking.follow(id);
     KNOWN.set(id, known);
     setAsking(known);
@@ -65,7 +65,7 @@ export function AskScreen() {
   const follows = turn?.follows ?? parent;
   const meant = progress.question || answer?.question || "";
   const asked = turn?.asked || progress.asked || meant;
-  useEffect(() => { setQuestion(id ? asked : ""); }, [asked, id]);
+  useEffect(() => { if (asked) setQuestion(asked); }, [asked]);
   useEffect(() => { document.title = asked ? `${asked.slice(0, 80)} · ${t.name}` : t.name; }, [asked]);
 
   function ask(body: AskBody, passages?: Passage[]): void {

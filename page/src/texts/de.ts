@@ -265,6 +265,7 @@ export const de: Part = {
       muted: "Ohne", owners: "Ohne Eigentümer", pinned: "Nur", documents: "Ohne Dokument", passages: "Ohne eine Textstelle aus",
       after: "Datiert ab", before: "Datiert bis",
     },
+    effect: "Was weggelassen ist und was das ändert",
     undo: (name) => `Zurücknehmen: ${name}`,
     more: (k) => `${n(k)} weitere`,
     silent: (k) => `${count(k, "andere Quelle gab", "andere Quellen gaben")} keine Antwort.`,

@@ -274,6 +274,7 @@ export const en = {
       muted: "Without", owners: "Without owner", pinned: "Only", documents: "Without document", passages: "Without a passage of",
       after: "Dated from", before: "Dated to",
     },
+    effect: "What is left out, and what that changes",
     undo: (name: string) => `Take back: ${name}`,
     more: (k: number) => `${n(k)} more`,
     silent: (k: number) => `${count(k, "other source")} gave no answer.`,

@@ -99,14 +99,16 @@ async def _standing_alone(service: Service, request: AskRequest, follows: str, c
         answers = [service.answers.answer(turn.id) for turn in kept]
         return tuple(
             turn
-            for kept_turn, answer in zip(kept, answers, strict=True)
+            for answer in answers
             for turn in (
-                Turn(role="user", text=kept_turn.asked),
+                Turn(role="user", text=answer.question),
                 Turn(role="assistant", text=answer.text or "; ".join(answer.answers) or "no answer"),
             )
         )
 
     conversation = Conversation(question=request.question, earlier=await service.read(said, client=client))
+    if any(turn.role == "user" and turn.text == request.question for turn in conversation.earlier):
+        return request  # the same again, such as source by source: it was understood before
     alone = await standalone(conversation, service, model=request.model, client=client)
     return replace(request, question=alone.question, note=alone.note)
 
