@@ -173,7 +173,7 @@ def test_a_folder_is_put_in_with_each_file_told_of(
     page.locator("input[webkitdirectory]").set_input_files(folder)
     expect(page.get_by_role("status").filter(has_text="2 files read, 1 refused")).to_be_visible()
     expect(page.locator(".upload-files li")).to_have_count(3)
-    expect(page.locator(".refused")).to_contain_text("save it anew")
+    expect(page.locator(".refused")).to_contain_text("is not a readable PDF file")
     texts = [hit["passage"]["text"] for hit in server.client.get("/api/search?q=quay+nine+berths").json()]
     assert {"The north quay has nine berths.", "The south quay has nine berths."} <= set(texts)
     page.reload()
