@@ -180,7 +180,7 @@ KNOWN: tuple[ModelEntry, ...] = (
     ModelEntry(
         name="reader-0.5b",
         kind="language model",
-        about="the 0.5B with an adapter of this package: reads passages and refuses those that do not answer",
+        about="the 0.5B with our adapter: refuses passages that do not answer",
         licence="Apache-2.0",
         files=(
             ModelFile(

@@ -122,7 +122,7 @@ def disputation(
     k: PassageCount = None,
     reader: Annotated[
         Literal["auto", "llm", "screened", "encoder", "both"],
-        "who reads passages: the language model, the same after a small one has refused some, an encoder, or both",
+        "who reads passages: the language model (screened: after a small one), an encoder, or both",
     ] = "auto",
     copies: Annotated[bool, "take similarity to passages with other answers for a sign of alteration"] = True,
     order: Annotated[bool, "take the better-ranked of two similar passages for the original"] = False,
