@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -175,6 +177,33 @@ def test_half_a_file_left_by_a_cut_is_not_believed(source: FolderIndex, tmp_path
     left.write_bytes(b"half")
     sync(source.path, copy)
     assert found(copy) == names(0, 30)
+
+
+def test_a_sync_without_room_harms_nothing_that_one_cut_short_put_in_force(
+    source: FolderIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "copy"
+    sync(source.path, copy)
+    fill(source, 30, 40)
+
+    def stop(*_: object) -> None:
+        raise Cut
+
+    def half(source: IO[bytes], out: IO[bytes], _: int = 0) -> None:
+        out.write(source.read()[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched, pytest.raises(Cut):
+        patched.setattr(places.Folder, "switch", stop)  # the record is in its place, the manifest not yet
+        sync(source.path, copy)
+    assert found(copy) == names(0, 40)
+    with monkeypatch.context() as patched, pytest.raises(StoreError, match="the disk is full"):
+        patched.setattr(places.shutil, "copyfileobj", half)
+        sync(source.path, copy)
+    assert found(copy) == names(0, 40)
+    sync(source.path, copy)
+    assert found(copy) == names(0, 40)
+    assert not list(copy.rglob("*.part"))
 
 
 def test_a_damaged_file_is_not_passed_on(source: FolderIndex, tmp_path: Path) -> None:

@@ -81,12 +81,15 @@ class Folder:
         file = self._path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         hashed = _Hashed(source)
-        with file.open("wb") as out:
+        # Beside its place first: what a sync that was cut short put in force may name the file.
+        part = file.with_name(f"{file.name}.part")
+        with part.open("wb") as out:
             shutil.copyfileobj(hashed, out, _BLOCK)
             out.flush()
             os.fsync(out.fileno())
             size = out.tell()
         hashed.check(name, digest)
+        platforms.replace(part, file)
         for folder in (file.parent, file.parent.parent):
             platforms.sync_folder(folder)
         return size
