@@ -198,7 +198,7 @@ def test_a_sync_without_room_harms_nothing_that_one_cut_short_put_in_force(
         sync(source.path, copy)
     assert found(copy) == names(0, 40)
     with monkeypatch.context() as patched, pytest.raises(StoreError, match="the disk is full"):
-        patched.setattr(places.shutil, "copyfileobj", half)
+        patched.setattr("shutil.copyfileobj", half)
         sync(source.path, copy)
     assert found(copy) == names(0, 40)
     sync(source.path, copy)
