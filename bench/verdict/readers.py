@@ -43,7 +43,8 @@ def run(asked: argparse.Namespace, kit: Kit) -> None:
     """Ask what has not been asked yet, a few rows at a time with all arms, until the minutes are over."""
     began = time.monotonic()
     done = {(each["corpus"], each["row"], each["arm"]) for each in read(asked.out)}
-    examples = {name: CORPORA[name](asked.data).to_report()[: asked.rows] for name in asked.corpora}
+    kept = slice(asked.skip, asked.skip + asked.rows)
+    examples = {name: CORPORA[name](asked.data).to_report()[kept] for name in asked.corpora}
     for first in range(0, asked.rows, AT_ONCE):
         for name, rows in examples.items():
             turn = list(asked.arms)
@@ -144,6 +145,7 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     options.add_argument("--corpora", nargs="*", choices=sorted(SCORES), default=sorted(SCORES))
     options.add_argument("--arms", nargs="*", choices=sorted(ARMS), default=list(ARMS))
     options.add_argument("--rows", type=int, default=60, help="of each corpus at most")
+    options.add_argument("--skip", type=int, default=0, help="the first rows of each corpus, seen before")
     options.add_argument("--minutes", type=float, default=0.0, help="stop after so many, to go on later")
     options.add_argument("--show", action="store_true")
     asked = options.parse_args(words)
