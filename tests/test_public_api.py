@@ -24,8 +24,8 @@ PUBLIC = (
     "Passage",
     "PassageReader", "Position",
     "Prompt", "Read", "Reranker", "Results", "Retriever", "Round", "Sampling", "Search",
-    "SideFormed", "Source", "Started", "Statement", "Stream", "Trace", "Usage", "__version__", "aask", "ask",
-    "ask_many", "astream", "calibrate", "check", "evaluate", "strategies", "stream", "without",
+    "SideFormed", "Sides", "Source", "Started", "Statement", "Stream", "Trace", "Usage", "__version__",
+    "aask", "ask", "ask_many", "astream", "calibrate", "check", "evaluate", "strategies", "stream", "without",
 )  # fmt: skip
 FUNCTIONS = ("aask", "ask", "ask_many", "astream", "calibrate", "check", "evaluate", "stream", "without")
 ASK = (

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         Read,
         Round,
         SideFormed,
+        Sides,
         Started,
     )
     from disputatio.kit import Kit
@@ -97,7 +98,8 @@ _MODULES = {
     "disputatio.eval.results": ("Results",),
     "disputatio.spending": ("Budget",),
     "disputatio.events": (
-        "Answered", "Claimed", "Cost", "Event", "Evidence", "Found", "Read", "Round", "SideFormed", "Started",
+        "Answered", "Claimed", "Cost", "Event", "Evidence", "Found", "Read", "Round", "SideFormed", "Sides",
+        "Started",
     ),
     "disputatio.kit": ("Kit",),
     "disputatio.llm.own_model": ("FunctionModel",),
@@ -161,6 +163,7 @@ __all__ = [
     "Sampling",
     "Search",
     "SideFormed",
+    "Sides",
     "Source",
     "Started",
     "Statement",

@@ -12,6 +12,7 @@ Events with a `kind` are public: `disputatio.stream`, `ask --stream` and the ser
 | `Found` | `found` | a search has come back |
 | `Evidence` | `evidence` | the best passages, before a model reads; again when the encoder has read them |
 | `Read` | `read` | one model call has finished, whatever its role |
+| `Sides` | `sides` | a passage has been read: the answers so far, and their votes |
 | `SideFormed` | `side` | an answer that passages give has formed, or its verdict or log-odds have changed |
 | `Round` | `round` | a round of a debate or of a vote is over |
 | `Claimed` | `claim` | a claim of the answer is cited and checked |
@@ -181,6 +182,45 @@ class Read(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SideSoFar(Serialisable):
+    """An answer that some passages (by their ids) give; those of one source or copied text have one vote."""
+
+    answer: str
+    votes: int
+    passages: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides(Event):
+    """The answers after a passage has been read, the one with most votes first, before they are weighed.
+
+    `read` passages have been read, and `silent` of them give no answer.
+    """
+
+    kind: ClassVar[str] = "sides"
+    logged_as: ClassVar[str] = "sides"
+    sides: tuple[SideSoFar, ...]
+    read: int
+    silent: int
+
+    def line(self) -> str:
+        """Return one line: the answers with their votes, and how many of what was read give none.
+
+        >>> first = SideSoFar(answer="1887", votes=2, passages=("p1", "p2"), sources=("a", "b"))
+        >>> second = SideSoFar(answer="1901", votes=1, passages=("p3",), sources=("c",))
+        >>> Sides(sides=(first, second), read=5, silent=2).line()
+        '1887 (2 votes), 1901 (1 vote), no answer in 2 of 5'
+        """
+        votes = [
+            f"{' '.join(side.answer.split())} ({side.votes} vote{'' if side.votes == 1 else 's'})"
+            for side in self.sides
+        ]
+        none = [f"no answer in {self.silent} of {self.read}"] if self.silent else []
+        return ", ".join([*votes, *none])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SideFormed(Event):
     """An answer that passages give, with its verdict so far.
 
@@ -238,7 +278,7 @@ class Cost(Event):
     usage: Usage
 
 
-PUBLIC = (Started, Found, Evidence, Read, SideFormed, Round, Claimed, Answered, Cost)
+PUBLIC = (Started, Found, Evidence, Read, Sides, SideFormed, Round, Claimed, Answered, Cost)
 
 
 def events_of_answer(answer: Answer) -> Iterator[Event]:

@@ -144,16 +144,25 @@ class Kit:
         return self._whole(self._complete(role, prompts, sampling or Sampling(), passages))
 
     def complete_in_time(
-        self, role: str, prompts: Sequence[Prompt], sampling: Sampling, passages: Sequence[Passage]
+        self,
+        role: str,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        passages: Sequence[Passage],
+        on_done: Callable[[Passage, Completion], None] = lambda *_: None,
     ) -> list[Completion | None]:
         """Return one completion a prompt on a passage, None for those that the deadline has ended.
 
-        Raises `LLMError`, `Cancelled`.
+        `on_done` is called with each passage and its completion as they come. Raises `LLMError`, `Cancelled`.
         """
         late = set(self.recorded.get(LATE, ()))
         asked = [number for number, passage in enumerate(passages) if passage.id not in late]
         shown = [[passages[number]] for number in asked]
-        made = self._complete(role, [prompts[number] for number in asked], sampling, shown)
+
+        def tell(index: int, completion: Completion) -> None:
+            on_done(passages[asked[index]], completion)
+
+        made = self._complete(role, [prompts[number] for number in asked], sampling, shown, tell)
         completions = dict(zip(asked, made, strict=True))
         results = [completions.get(number) for number in range(len(prompts))]
         unread = [passage.id for passage, each in zip(passages, results, strict=True) if each is None]
@@ -162,14 +171,24 @@ class Kit:
         return results
 
     def _complete(
-        self, role: str, prompts: Sequence[Prompt], sampling: Sampling, passages: Sequence[Sequence[Passage]]
+        self,
+        role: str,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        passages: Sequence[Sequence[Passage]],
+        on_done: Callable[[int, Completion], None] = lambda *_: None,
     ) -> Sequence[Completion | None]:
         if not prompts:
             return []
         settings = [sampling] * len(prompts)
         log = _Log(kit=self, role=role, prompts=prompts, settings=settings, passages=passages)
         call = partial(calling.complete, self.cast(role), prompts, sampling)
-        return self._in_time(call, log.completion, len(prompts))
+
+        def done(index: int, completion: Completion) -> None:
+            log.completion(index, completion)
+            on_done(index, completion)
+
+        return self._in_time(call, done, len(prompts))
 
     def _in_time(
         self, call: Callable[..., Sequence[_Result]], log: Callable[[int, _Result], None], size: int

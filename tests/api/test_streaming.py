@@ -9,6 +9,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -46,7 +47,7 @@ def kinds(stream: Iterator[d.Event]) -> list[str]:
 def test_a_question_streams_from_its_start_to_its_cost(model: Scripted) -> None:
     seen = list(d.stream(QUESTION, passages=PASSAGES, model=model))
     order = list(dict.fromkeys(event.kind for event in seen))
-    assert order == ["started", "found", "evidence", "read", "side", "claim", "answer", "cost"]
+    assert order == ["started", "found", "evidence", "read", "sides", "side", "claim", "answer", "cost"]
     first, found = seen[:2]
     assert isinstance(first, d.Started)
     assert (first.question, first.strategy, first.model) == (QUESTION, "disputation", "script")
@@ -64,6 +65,26 @@ def test_a_question_streams_from_its_start_to_its_cost(model: Scripted) -> None:
     assert isinstance(cost, d.Cost)
     assert answered.answer.answers == ("1887",)
     assert cost.usage == answered.answer.usage
+
+
+def test_answers_are_counted_after_each_reading(model: Scripted) -> None:
+    seen = list(d.stream(QUESTION, passages=PASSAGES, model=model, verify=False))
+    counts = [event for event in seen if isinstance(event, d.Sides)]
+    votes = [[(side.answer, side.votes) for side in event.sides] for event in counts]
+    assert votes == [[("1887", 1)], [("1887", 2)], [("1887", 2), ("1901", 1)]]
+    assert [(event.read, event.silent) for event in counts] == [(1, 0), (2, 0), (3, 0)]
+    assert counts[-1].sides[1].sources == ("buzz.example",)
+    order = [event.kind for event in seen if isinstance(event, d.Read | d.Sides)]
+    assert order[:6] == ["read", "sides"] * 3
+
+
+def test_passages_of_one_source_have_one_vote_and_those_without_an_answer_none(model: Scripted) -> None:
+    again = replace(PASSAGES[0], id="p4", text=PASSAGES[0].text + " So says the museum.")
+    quiet = d.Passage(id="p5", text="Nobody knows it.", source="farm.example")
+    seen = list(d.stream(QUESTION, passages=[*PASSAGES[:1], again, quiet], model=model, verify=False))
+    last = [event for event in seen if isinstance(event, d.Sides)][-1]
+    assert [(side.votes, side.passages) for side in last.sides] == [(1, ("p1", "p4"))]
+    assert last.line() == "1887 (1 vote), no answer in 1 of 3"
 
 
 def test_sides_are_told_when_they_form_and_last_as_the_positions_of_the_answer(model: Scripted) -> None:
@@ -113,8 +134,7 @@ def test_every_call_is_told_when_it_finishes_not_with_its_batch() -> None:
     seen = [next(stream), next(stream), next(stream)]
     for number, turn in enumerate(turns):  # the next call cannot finish before this event was seen
         turn.set()
-        event = next(stream)
-        assert isinstance(event, d.Read)
+        event = next(each for each in stream if isinstance(each, d.Read))
         assert (event.call, event.done) == (number + 1, number + 1)
         seen.append(event)
     assert [event.kind for event in seen] == ["started", "found", "evidence", "read", "read", "read"]
@@ -174,7 +194,7 @@ def test_every_event_is_written_as_json_with_its_kind(model: Scripted) -> None:
 
 
 def test_every_kind_of_event_is_in_the_table_of_their_module() -> None:
-    for kind in (d.Started, d.Found, d.Read, d.SideFormed, d.Round, d.Claimed, d.Answered, d.Cost):
+    for kind in (d.Started, d.Found, d.Read, d.Sides, d.SideFormed, d.Round, d.Claimed, d.Answered, d.Cost):
         assert f"| `{kind.__name__}` | `{kind.kind}` |" in (events.__doc__ or "")
 
 

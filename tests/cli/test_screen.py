@@ -11,7 +11,7 @@ import pytest
 from disputatio.causes import Cause, Rival, Support
 from disputatio.cli import screen
 from disputatio.cli.screen import Waiting, show_answer
-from disputatio.events import Evidence, Excerpt, Found, Read, Stale, Started, Unestimated
+from disputatio.events import Evidence, Excerpt, Found, Read, Sides, SideSoFar, Stale, Started, Unestimated
 from disputatio.types import Answer, Certificate, Citation, CitationVerdict, Claim, Conflict, Position
 from tests.rendering.answers import FERRY
 
@@ -164,6 +164,9 @@ def test_progress_is_a_line_from_time_to_time_where_there_is_no_terminal(
             waiting.follow(Evidence(query="Who?", by="words", excerpts=(excerpt,)))
             read = Read(role="reader", model="m", call=2, calls=4, done=1, titles=("Quays",), tokens=900)
             waiting.follow(read)
+            side = SideSoFar(answer="1887", votes=1, passages=("p",), sources=())
+            waiting.follow(Sides(sides=(side,), read=1, silent=0))
             time.sleep(0.2)
         said = capsys.readouterr().err
-        assert ("reader Quays: 1 of 4, 900 tokens, 0 s so far\n" in said) is not quiet
+        line = "reader Quays: 1 of 4, 900 tokens, 0 s so far; so far: 1887 (1 vote)\n"
+        assert (line in said) is not quiet

@@ -89,6 +89,8 @@ def test_the_default_strategy_shows_its_sides(capsys: Capture) -> None:
     }
     write_script(Path("script.json"), script)
     done = run(capsys, *WORDS, "--strategy", "disputation")
+    votes = r"^so far +1887 \(2 votes\), 1901 \(1 vote\)"
+    assert re.search(votes, done.out, re.MULTILINE)
     assert re.search(
         r"^side +1887 — The ferry \(2 passages of museum.example, almanac.example", done.out, re.MULTILINE
     )

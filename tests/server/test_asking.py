@@ -27,7 +27,18 @@ def test_a_question_is_answered_in_the_form_of_the_command_line(server: Served) 
 def test_the_events_are_those_of_the_library_after_one_that_names_the_question(server: Served) -> None:
     events = server.events()
     order = list(dict.fromkeys(name for name, _ in events))
-    assert order == ["asked", "started", "found", "evidence", "read", "side", "claim", "answer", "cost"]
+    assert order == [
+        "asked",
+        "started",
+        "found",
+        "evidence",
+        "read",
+        "sides",
+        "side",
+        "claim",
+        "answer",
+        "cost",
+    ]
     assert all(data["event"] == name for name, data in events)
 
 

@@ -1477,7 +1477,7 @@ export interface components {
             nearest?: string | null;
         };
         /** Event */
-        Event: components["schemas"]["Asked"] | components["schemas"]["Queued"] | components["schemas"]["Started"] | components["schemas"]["Found"] | components["schemas"]["Evidence"] | components["schemas"]["Read"] | components["schemas"]["SideFormed"] | components["schemas"]["Round"] | components["schemas"]["Claimed"] | components["schemas"]["Answered"] | components["schemas"]["Cost"] | components["schemas"]["Unkept"] | components["schemas"]["FaultTold"];
+        Event: components["schemas"]["Asked"] | components["schemas"]["Queued"] | components["schemas"]["Started"] | components["schemas"]["Found"] | components["schemas"]["Evidence"] | components["schemas"]["Read"] | components["schemas"]["Sides"] | components["schemas"]["SideFormed"] | components["schemas"]["Round"] | components["schemas"]["Claimed"] | components["schemas"]["Answered"] | components["schemas"]["Cost"] | components["schemas"]["Unkept"] | components["schemas"]["FaultTold"];
         /**
          * Evidence
          * @description The best passages found, with their best sentences: what there is to see before a model has read.
@@ -2203,6 +2203,37 @@ export interface components {
              * @enum {string}
              */
             verdict: "accepted" | "rejected" | "unresolved";
+        };
+        /**
+         * Sides
+         * @description The answers after a passage has been read, the one with most votes first, before they are weighed.
+         */
+        Sides: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "sides";
+            /** Read */
+            read: number;
+            /** Sides */
+            sides: components["schemas"]["SideSoFar"][];
+            /** Silent */
+            silent: number;
+        };
+        /**
+         * SideSoFar
+         * @description An answer that some passages (by their ids) give; those of one source or copied text have one vote.
+         */
+        SideSoFar: {
+            /** Answer */
+            answer: string;
+            /** Passages */
+            passages: string[];
+            /** Sources */
+            sources: string[];
+            /** Votes */
+            votes: number;
         };
         /**
          * Source

@@ -33,6 +33,10 @@ export type Event =
       journalled: boolean; reply: string;
     }
   | {
+      event: "sides"; read: number; silent: number;
+      sides: { answer: string; votes: number; passages: string[]; sources: string[] }[];
+    }
+  | {
       event: "side"; answer: string; verdict: Verdict; subject: string; passages: string[]; sources: string[];
       log_odds: number | null; final: boolean;
     }

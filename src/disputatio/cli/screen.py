@@ -32,6 +32,7 @@ from disputatio.events import (
     IndexUnsearched,
     Read,
     Round,
+    Sides,
     Stale,
     Started,
     Unchecked,
@@ -225,7 +226,7 @@ class Waiting:
     def __init__(self, *, quiet: bool = False) -> None:
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._quiet = quiet
-        self._doing, self._best = "", ""
+        self._doing, self._best, self._sides = "", "", ""
         self._over: threading.Event | None = None
         self._status = self._console.status("preparing") if sys.stderr.isatty() else None
         self._calls = 0
@@ -280,6 +281,8 @@ class Waiting:
             self._doing = f"reading {count(len(event.passages), 'passage')}"
         elif isinstance(event, Evidence):
             self._best = "".join(f"\n  {_shortened(each.line())}" for each in event.excerpts[:_SENTENCES])
+        elif isinstance(event, Sides):
+            self._sides = event.line()
         elif isinstance(event, Round):
             self._doing = f"round {event.number} is over, {count(self._calls, 'call')} so far"
         elif isinstance(event, Read):
@@ -288,12 +291,14 @@ class Waiting:
         else:
             return
         if self._status:
-            self._status.update(plain(self._doing + self._best))
+            sides = f"\n  so far: {_shortened(self._sides)}" if self._sides else ""
+            self._status.update(plain(self._doing + sides + self._best))
 
     def _tell(self, over: threading.Event) -> None:
         """Print a line of progress every ten seconds."""
         while not over.wait(_EVERY):
-            self.say(self._doing or "searching")
+            sides = f"; so far: {self._sides}" if self._sides else ""
+            self.say((self._doing or "searching") + sides)
 
     def _notice(self, event: Event) -> str | None:
         """Return the notice for the user on an event; None for most events."""

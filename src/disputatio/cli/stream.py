@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from disputatio.api.request import Prepared
 from disputatio.api.streaming import Stream
 from disputatio.cli.screen import Waiting, write_json, write_row
-from disputatio.events import Event, Evidence, Found, Read, Round, SideFormed, Started
+from disputatio.events import Event, Evidence, Found, Read, Round, SideFormed, Sides, SideSoFar, Started
 from disputatio.rendering.wording import count
 from disputatio.text import is_unknown, one_line
 from disputatio.trace import Trace
@@ -45,6 +45,7 @@ class _Lines:
 
     def __init__(self) -> None:
         self._sources: dict[str, str] = {}
+        self._sides: tuple[SideSoFar, ...] = ()
 
     def show(self, event: Event) -> bool:
         """Print the line of an event; False if the reader has closed the pipe."""
@@ -63,6 +64,9 @@ class _Lines:
             return "found", elsewhere + _passages(event.passages, event.sources)
         if isinstance(event, Read):
             return self._call(event)
+        if isinstance(event, Sides) and event.sides != self._sides:
+            self._sides = event.sides
+            return "so far", event.line()
         if isinstance(event, SideFormed) and not event.final:
             subject = f" — {event.subject}" if event.subject else ""
             weight = "" if event.log_odds is None else f", log-odds {event.log_odds:+.1f}"

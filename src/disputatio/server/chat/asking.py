@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from disputatio.events import Event, Evidence, Found, Read, Round
+from disputatio.events import Event, Evidence, Found, Read, Round, Sides
 from disputatio.rendering.wording import count
 from disputatio.server.chat.requests import AskOptions, Conversation, Standalone, standalone
 from disputatio.server.chat.wording import Wording, beside, inert, inert_quote, word_answer
@@ -150,6 +150,8 @@ def progress(event: Event) -> str:
         return f"Read {event.done} of {event.calls}{of} ({event.so_far()})."
     if isinstance(event, Read) and event.done == event.calls:
         return f"{inert_quote(event.role, 40)}: {count(event.calls, 'call')} done ({event.so_far()})."
+    if isinstance(event, Sides) and event.sides:
+        return f"So far: {inert_quote(event.line(), 400)}."
     if isinstance(event, Round):
         return f"Round {event.number} is over."
     return ""

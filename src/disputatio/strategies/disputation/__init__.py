@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from typing import Annotated, Any, Literal
 
@@ -58,7 +59,7 @@ from disputatio.strategies.disputation.resolve import (
     set_later,
     subject_of,
 )
-from disputatio.strategies.disputation.sides import Side, weigh
+from disputatio.strategies.disputation.sides import Side, sides_so_far, weigh
 from disputatio.text import one_line
 from disputatio.types import Answer, Basis, Passage, Sampling
 from disputatio.values import same_answer
@@ -215,9 +216,17 @@ def _has_days(passage: Passage) -> bool:
 
 def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Options) -> PartResult:
     """Read, weigh and resolve one part of a question, search further, and ask on where it is open."""
-    readings = read(question, passages, kit, plan.reader, max_tokens=plan.max_tokens)
+    told: list[PassageReading] = []
+
+    def tell(reading: PassageReading) -> None:
+        told.append(reading)
+        if kit.trace.is_followed:
+            kit.emit(sides_so_far(told))
+
+    read_more = partial(read, question, kit=kit, reader=plan.reader, max_tokens=plan.max_tokens, tell=tell)
+    readings = read_more(passages)
     if other_versions := find_versions(question, readings, kit):
-        readings += read(question, other_versions, kit, plan.reader, max_tokens=plan.max_tokens)
+        readings += read_more(other_versions)
     resolved = _weigh_and_resolve(question, readings, kit, plan)
     turn = 1
     while turn <= plan.complete and not kit.is_late and all(each.verdict == "rejected" for each in resolved):
@@ -228,7 +237,7 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         if not more:
             break
         turn += 1
-        readings += read(question, more, kit, plan.reader, turn=turn, max_tokens=plan.max_tokens)
+        readings += read_more(more, turn=turn)
         resolved = _weigh_and_resolve(question, readings, kit, plan)
     looked = None
     if plan.wider and not kit.is_late and (disputed := find_disputed(resolved)):
@@ -236,7 +245,7 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         looked = WiderSearch(searches=searches, read=len(more), answered=0)
         if more:
             turn += 1
-            added = read(question, more, kit, plan.reader, turn=turn, max_tokens=plan.max_tokens)
+            added = read_more(more, turn=turn)
             readings += added
             before, resolved = _accepted(resolved), _weigh_and_resolve(question, readings, kit, plan)
             looked = replace(

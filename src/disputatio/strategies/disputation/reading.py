@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -101,10 +101,20 @@ class PassageReading:
         return self.reply.certainty
 
 
+Tell = Callable[[PassageReading], None]
+
+
 def read(
-    question: str, passages: Sequence[Passage], kit: Kit, reader: Reader, *, turn: int = 1, max_tokens: int
+    question: str,
+    passages: Sequence[Passage],
+    kit: Kit,
+    reader: Reader,
+    *,
+    turn: int = 1,
+    max_tokens: int,
+    tell: Tell = lambda _: None,
 ) -> list[PassageReading]:
-    """Read each passage alone with the chosen reader.
+    """Read each passage alone with the chosen reader, and tell each reading of the language model as it comes.
 
     An encoder beside the language model also judges how likely each passage answers at all. Raises
     `MissingPart` if the encoder is to read and there is none.
@@ -112,13 +122,13 @@ def read(
     if reader == "encoder":
         return extract(question, passages, kit, turn=turn)
     if reader == "screened":
-        return screen_and_read(question, passages, kit, turn=turn, max_tokens=max_tokens)
+        return screen_and_read(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     if reader == "both":
-        return extract_or_read(question, passages, kit, turn=turn, max_tokens=max_tokens)
+        return extract_or_read(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     if kit.reader is None:
-        return read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens)
+        return read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     extractions = kit.extract(question, passages)  # first, as it takes a second and is shown at once
-    readings = read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens)
+    readings = read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     return [
         replace(_from_extraction(question, reading.passage, extraction, turn=turn), late=True)
         if reading.late
@@ -134,12 +144,22 @@ def reader_prompt(question: str, passage: Passage) -> Prompt:
 
 
 def read_passages(
-    question: str, passages: Sequence[Passage], kit: Kit, *, turn: int = 1, max_tokens: int = MAX_TOKENS
+    question: str,
+    passages: Sequence[Passage],
+    kit: Kit,
+    *,
+    turn: int = 1,
+    max_tokens: int = MAX_TOKENS,
+    tell: Tell = lambda _: None,
 ) -> list[PassageReading]:
     """Ask the language model for the answer of each passage, in one batch; an unusable reply is a fault."""
     prompts = [reader_prompt(question, passage) for passage in passages]
     sampling = Sampling(max_tokens=max_tokens, schema=SCHEMA)
-    completions = kit.complete_in_time("reader", prompts, sampling, passages)
+
+    def done(passage: Passage, completion: Completion) -> None:
+        tell(parse_reading(question, passage, completion, turn=turn))
+
+    completions = kit.complete_in_time("reader", prompts, sampling, passages, done)
     return [
         _unread(passage, turn)
         if completion is None
@@ -205,7 +225,13 @@ def grounded_subject(subject: str, passage: Passage, question: str = "") -> str:
 
 # --- by the language model, what a small one does not refuse ----------------------------------------
 def screen_and_read(
-    question: str, passages: Sequence[Passage], kit: Kit, *, turn: int = 1, max_tokens: int = MAX_TOKENS
+    question: str,
+    passages: Sequence[Passage],
+    kit: Kit,
+    *,
+    turn: int = 1,
+    max_tokens: int = MAX_TOKENS,
+    tell: Tell = lambda _: None,
 ) -> list[PassageReading]:
     """Read with the language model the passages that a small model, trained to refuse, does not refuse.
 
@@ -231,9 +257,8 @@ def screen_and_read(
     kept = [
         passage for passage in passages if odds.get(passage.id, 0.0) >= SCREENED or _cell(question, passage)
     ]
-    by_model = {
-        one.passage.id: one for one in read_passages(question, kept, kit, turn=turn, max_tokens=max_tokens)
-    }
+    read_kept = read_passages(question, kept, kit, turn=turn, max_tokens=max_tokens, tell=tell)
+    by_model = {reading.passage.id: reading for reading in read_kept}
     readings = []
     for passage in passages:
         refused = PassageReading(passage=passage, reply=Reply(passages=(passage.id,), round=turn))
@@ -264,7 +289,13 @@ def extract(question: str, passages: Sequence[Passage], kit: Kit, *, turn: int =
 
 
 def extract_or_read(
-    question: str, passages: Sequence[Passage], kit: Kit, *, turn: int, max_tokens: int
+    question: str,
+    passages: Sequence[Passage],
+    kit: Kit,
+    *,
+    turn: int,
+    max_tokens: int,
+    tell: Tell = lambda _: None,
 ) -> list[PassageReading]:
     """Read with the encoder, and with the language model the passages that the encoder is not sure of.
 
@@ -275,7 +306,7 @@ def extract_or_read(
         number for number, extraction in enumerate(extractions) if HOPELESS <= extraction.probability < SURE
     ]
     read_again = read_passages(
-        question, [passages[number] for number in unsure], kit, turn=turn, max_tokens=max_tokens
+        question, [passages[number] for number in unsure], kit, turn=turn, max_tokens=max_tokens, tell=tell
     )
     by_model = dict(zip(unsure, read_again, strict=True))
     readings = []

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from disputatio.authority import is_retracted
+from disputatio.events import Sides, SideSoFar
 from disputatio.reliability.similarity import (
     content_similarity,
     content_stems,
@@ -204,6 +205,22 @@ def sides_of(readings: Sequence[PassageReading]) -> list[Side]:
         for numbers in sorted(map(sorted, members.values()))
         for chosen in [[readings[n] for n in numbers]]
     ]
+
+
+def sides_so_far(readings: Sequence[PassageReading]) -> Sides:
+    """Return how many independent votes each answer has; nothing is weighed."""
+    sides = [
+        SideSoFar(
+            answer=side.answer,
+            votes=len(independent(side.passages)),
+            passages=tuple(passage.id for passage in side.passages),
+            sources=tuple(dict.fromkeys(passage.source for passage in side.passages if passage.source)),
+        )
+        for side in sides_of(readings)
+    ]
+    silent = sum(not reading.answer for reading in readings)
+    ranked = sorted(sides, key=lambda side: -side.votes)
+    return Sides(sides=tuple(ranked), read=len(readings), silent=silent)
 
 
 def _wording(answer: str) -> tuple[int, str]:
