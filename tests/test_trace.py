@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,12 @@ def test_the_cost_of_nothing_is_nothing() -> None:
 def test_every_part_of_a_cost_is_summed() -> None:
     total = total_usage([USAGE, USAGE])
     assert total == Usage(calls=2, prompt_tokens=20, cached_tokens=8, completion_tokens=10, seconds=0.5)
+
+
+def test_core_seconds_are_those_of_the_calls_that_tell_theirs() -> None:
+    local = replace(USAGE, core_seconds=1.25)
+    assert total_usage([local, USAGE, local]).core_seconds == 2.5
+    assert total_usage([USAGE]).core_seconds is None
 
 
 def test_a_prompt_is_named_by_roles_and_contents() -> None:

@@ -199,7 +199,7 @@ class Sides(Event):
     """
 
     kind: ClassVar[str] = "sides"
-    logged_as: ClassVar[str] = "sides"
+    logged_as: ClassVar[str] = "sides_so_far"
     sides: tuple[SideSoFar, ...]
     read: int
     silent: int
@@ -326,6 +326,7 @@ class ModelCall(Read):
             "cached_tokens": self.usage.cached_tokens,
             "completion_tokens": self.usage.completion_tokens,
             "seconds": self.usage.seconds,
+            "core_seconds": self.usage.core_seconds,
             "journalled": self.journalled,
             **passages,
             **text,

@@ -42,25 +42,28 @@ class Logged:
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
-    """Add up the usage of calls.
+    """Add up the usage of calls; core-seconds are those of the calls that tell theirs.
 
     >>> total_usage([Usage(calls=1, seconds=0.5), Usage(calls=2, seconds=1.0)]).seconds
     1.5
     """
     calls = prompt = cached = completion = 0
     seconds = 0.0
+    cores: list[float] = []
     for usage in usages:
         calls += usage.calls
         prompt += usage.prompt_tokens
         cached += usage.cached_tokens
         completion += usage.completion_tokens
         seconds += usage.seconds
+        cores += [] if usage.core_seconds is None else [usage.core_seconds]
     return Usage(
         calls=calls,
         prompt_tokens=prompt,
         cached_tokens=cached,
         completion_tokens=completion,
         seconds=round(seconds, 6),
+        core_seconds=round(sum(cores), 3) if cores else None,
     )
 
 

@@ -199,13 +199,16 @@ class Sampling:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage(Serialisable):
     """The cost of calls. `cached_tokens` are the prompt tokens that a prefix cache spared;
-    `seconds` is time spent waiting for models: the seconds of a batch's calls add up to its wall time."""
+    `seconds` is time spent waiting for models: the seconds of a batch's calls add up to its wall time.
+    `core_seconds` is processor time of the embedded engine, None for models that do not tell theirs.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
     seconds: float = 0.0
+    core_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

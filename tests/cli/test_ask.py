@@ -75,7 +75,7 @@ def test_json_is_one_object_of_the_documented_fields_and_nothing_else(capsys: Ca
         "unsearched": [],
         "late": [],
     }
-    counts = ["calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds"]
+    counts = ["calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds", "core_seconds"]
     assert list(answer["usage"]) == counts
     assert all(
         {"id", "source", "title", "url", "date", "text"} <= set(passage) for passage in answer["passages"]

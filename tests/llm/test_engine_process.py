@@ -40,7 +40,7 @@ for line in sys.stdin:
     if message["do"] == "cancel":
         continue
     reply = {"text": "one", "finish_reason": "stop", "tokens": [["one", -0.1]], "logprobs": [-0.1, -2.0]}
-    reply |= {"prompt_tokens": 3, "cached_tokens": 2}
+    reply |= {"prompt_tokens": 3, "cached_tokens": 2, "core_seconds": 0.5}
     send({"id": message["id"], "index": 0, "reply": reply})
     if len(message["prompts"]) == 1:
         send({"id": message["id"], "done": True})
@@ -133,7 +133,8 @@ def test_each_reply_is_reported_when_it_comes_and_a_cancel_reaches_the_engine(
     assert texts == ["0 one"]
     assert time.perf_counter() - began < 30
     assert requests_of(tmp_path, 2) == ["complete", "cancel"]
-    assert model.complete(PROMPTS[:1], Sampling())[0].usage.cached_tokens == 2  # and it goes on
+    usage = model.complete(PROMPTS[:1], Sampling())[0].usage  # and it goes on
+    assert (usage.cached_tokens, usage.core_seconds) == (2, 0.5)
     [choice] = model.choose(PROMPTS[:1], ("Yes", "No"))
     assert choice.logprobs == (-0.1, -2.0)
 
@@ -280,6 +281,21 @@ def test_a_choice_is_sent_with_the_log_probability_of_each_option(
     engine.step(inbox)  # the second option follows the first, whose prefix it shares
     assert sent[0]["reply"]["logprobs"] == [-0.5, -0.5]
     assert sent[-1] == {"id": 1, "done": True}
+
+
+def test_processor_time_is_divided_among_calls_by_their_work(
+    played: tuple[Engine, Pipeline, list[Mapping[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, _, sent = played
+    inbox: queue.SimpleQueue[Mapping[str, Any]] = queue.SimpleQueue()
+    inbox.put(request(1, "1", "3"))
+    clock = iter([1.0, 2.0, 4.0])
+    engine._charged = 0.0
+    monkeypatch.setattr(time, "process_time", lambda: next(clock))
+    for _ in range(3):
+        engine.step(inbox)
+    cores = {each["index"]: each["reply"]["core_seconds"] for each in sent if "reply" in each}
+    assert cores == {0: 0.5, 1: 3.5}  # half of the first second, then all of it
 
 
 @pytest.mark.parametrize("ending", ["done", "fault"])

@@ -2649,6 +2649,7 @@ export interface components {
          * Usage
          * @description The cost of calls. `cached_tokens` are the prompt tokens that a prefix cache spared;
          *     `seconds` is time spent waiting for models: the seconds of a batch's calls add up to its wall time.
+         *     `core_seconds` is processor time of the embedded engine, None for models that do not tell theirs.
          */
         Usage: {
             /** Cached Tokens */
@@ -2657,6 +2658,8 @@ export interface components {
             calls: number;
             /** Completion Tokens */
             completion_tokens: number;
+            /** Core Seconds */
+            core_seconds: number | null;
             /** Prompt Tokens */
             prompt_tokens: number;
             /** Seconds */

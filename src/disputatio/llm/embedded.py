@@ -26,6 +26,7 @@ import queue
 import signal
 import sys
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -94,7 +95,7 @@ def _fault(number: int, fault: DisputatioError) -> dict[str, Any]:
 class _Job:
     """A prompt in the batch; `read` is set once it is computed or dropped. It waits until `after` is read.
 
-    `reply` is what was generated, `fault` why nothing was.
+    `cores` is the processor time that it has taken. `reply` is what was generated, `fault` why nothing was.
     """
 
     ids: Any
@@ -103,12 +104,18 @@ class _Job:
     read: bool = False
     handle: Any = None
     cached: int = 0
+    cores: float = 0.0
     reply: dict[str, Any] | None = None
     fault: DisputatioError | None = None
 
     @property
     def over(self) -> bool:
         return self.reply is not None or self.fault is not None
+
+    @property
+    def work(self) -> int:
+        """The tokens that it has still to read at most, or the one that it writes."""
+        return 1 if self.read else max(1, len(self.ids.data[0]) - self.cached)
 
     def fail(self, fault: DisputatioError) -> None:
         self.read, self.fault = True, fault
@@ -146,6 +153,7 @@ class _Request:
                 reply = dict(row[0].reply or {})
                 if self.choosing:
                     reply["logprobs"] = [job.reply["tokens"][0][1] for job in row if job.reply]
+                reply["core_seconds"] = round(sum(job.cores for job in row), 4)
                 yield {"id": self.number, "index": index, "reply": reply}
         if self.over:
             faults = [job.fault for job in self.jobs if job.fault is not None]
@@ -174,6 +182,7 @@ class Engine:
         self._requests: list[_Request] = []
         self._active: list[_Job] = []
         self._queued: list[_Job] = []
+        self._charged = time.process_time()
 
     def step(self, inbox: queue.SimpleQueue[Mapping[str, Any]]) -> None:
         """Admit waiting requests, compute one token, send finished replies; sleep while nothing runs."""
@@ -186,6 +195,7 @@ class Engine:
             except RuntimeError as fault:
                 for job in self._active:
                     job.fail(LLMError(f"the embedded engine failed: {fault}"))
+            self._charge()
             for job in self._active:
                 self._settle(job)
             self._active = [job for job in self._active if not job.over]
@@ -193,6 +203,13 @@ class Engine:
             for message in request.messages():
                 self._send(message)
         self._requests = [request for request in self._requests if not request.over]
+
+    def _charge(self) -> None:
+        """Divide the processor time since the last step among the jobs of the batch by their work."""
+        before, self._charged = self._charged, time.process_time()
+        share = (self._charged - before) / sum(job.work for job in self._active)
+        for job in self._active:
+            job.cores += share * job.work
 
     def _take(self, message: Mapping[str, Any]) -> None:
         """Take a new request or a cancel; a request that cannot be met is answered at once."""

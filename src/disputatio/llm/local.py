@@ -156,6 +156,7 @@ def _usage(reply: Reply) -> Usage:
         prompt_tokens=reply["prompt_tokens"],
         cached_tokens=reply["cached_tokens"],
         completion_tokens=len(reply["tokens"]),
+        core_seconds=reply["core_seconds"],
     )
 
 

@@ -304,11 +304,12 @@ def looked_for(answer: Answer) -> str:
 def cost(answer: Answer) -> str:
     """Return one line: the strategy, the model, the calls, the tokens and the time they took."""
     usage: Usage = answer.usage
+    cores = "" if usage.core_seconds is None else f", {usage.core_seconds:.1f} core-seconds"
     spared = f" ({usage.cached_tokens:,} from the prefix cache)" if usage.cached_tokens else ""
     return (
         f"{answer.strategy} · {answer.model} · {count(usage.calls, 'call')}"
         f" · {usage.prompt_tokens:,} tokens read{spared}"
-        f" · {usage.completion_tokens:,} written · {usage.seconds:.1f} s of the model's time"
+        f" · {usage.completion_tokens:,} written · {usage.seconds:.1f} s of the model's time{cores}"
     )
 
 

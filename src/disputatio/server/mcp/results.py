@@ -83,6 +83,7 @@ class AskResult(BaseModel):
     prompt_tokens: int
     completion_tokens: int
     seconds: float
+    core_seconds: float | None
 
 
 class Result(BaseModel):
@@ -225,6 +226,7 @@ def ask_result(answer: Answer, name: str) -> AskResult:
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         seconds=usage.seconds,
+        core_seconds=usage.core_seconds,
     )
 
 
