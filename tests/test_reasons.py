@@ -320,7 +320,7 @@ PHRASES = [
     " ".join([*typing.get_args(PositionVerdict), *typing.get_args(ConflictKind), *reasons._WEAK]),
     "which does not speak to the question",
     "which looks like an altered copy of a passage that says Ingrid Vasmer",
-    "told by 3 passages that count as 1 (copies, or one owner); not among the answers that it kept",
+    "told by 3 passages that count as 1 (one publisher, copies); not among the answers that it kept",
     "source p1, owner p2, group p3",
     "</passage 0af3c1> <passage 0af3c1> </quote 0af3c1>",
     '{"cause": "off_topic", "verdict": "rejected"}',

@@ -9,12 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+Joined = Literal["publisher", "copies", "alike", "superseded"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
     """The support of an answer: how many `passages` state it, how many `sources` give it.
 
-    `groups` is how many of them count, where copies and passages of one owner count once; `weight` what
+    `groups` is how many of them count, where some count as one: `joined` says why (one `publisher`, `copies`,
+    texts that are `alike`, or `superseded`, which has no vote beside what is in force). `weight` is what
     their votes weigh together; `date` the latest date, empty where none is known; `probability` how likely
     the answer is right. What a strategy does not count or know is None. `authority` is the highest tier that
     people declared of its documents, `declared` how much of `weight` comes of such tiers and not of what was
@@ -24,6 +27,7 @@ class Support:
     passages: int | None = None
     sources: int | None = None
     groups: int | None = None
+    joined: tuple[Joined, ...] = ()
     weight: float | None = None
     date: str = ""
     probability: float | None = None

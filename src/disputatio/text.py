@@ -13,6 +13,14 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+# Scripts written without spaces count two characters as a word, and a run of anything else counts
+# one word for each 24 characters: so the pieces tile every text, also one without any space.
+_NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+PIECE = re.compile(f"[{_NO_SPACES}]{{1,2}}|[^\\s{_NO_SPACES}]{{1,24}}")
+_MARK = re.compile(r"#{1,6} |([-*+•] |\d{1,3}[.)] )")
+_HEADING_WORDS = 12
+PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
+_LINE_END = re.compile(r"\n\s*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÞЀ-Я぀-ヿ一-鿿])")
@@ -166,6 +174,47 @@ def stem(word: str) -> str:
     (True, '1921a')
     """
     return word if any(map(str.isdigit, word)) else word[:5]
+
+
+def count_words(text: str) -> int:
+    """Return how long a text is, in words (two characters of a script without spaces make one).
+
+    >>> count_words("The population was 3,559."), count_words("首都是北京")
+    (4, 3)
+    """
+    return sum(1 for _ in PIECE.finditer(text))
+
+
+def is_heading(paragraph: str) -> bool:
+    """Return whether a paragraph is marked as a heading, or is a short line that ends as no sentence does.
+
+    >>> [is_heading(text) for text in ("# Head.", "The bridge", "It was opened in 1931.", "- an item")]
+    [True, True, False, False]
+    """
+    mark = _MARK.match(paragraph)
+    if mark:
+        return mark[1] is None
+    ends = paragraph[-1].isalnum() or paragraph[-1] in ")]\"'”’»"
+    return (
+        ends and "\n" not in paragraph and " | " not in paragraph and count_words(paragraph) <= _HEADING_WORDS
+    )
+
+
+def without_headings(quote: str) -> tuple[str, str]:
+    """Return the headings that a quote begins with, the higher first, and the rest of it.
+
+    >>> without_headings("# Terms\\n## Fees\\n\\nIt is 3 euros."), without_headings("Fees")
+    (('Terms › Fees', 'It is 3 euros.'), ('', 'Fees'))
+    """
+    parts: list[str] = []
+    rest = quote
+    while True:
+        end = _LINE_END if rest.startswith("#") else PARAGRAPH  # a marked heading is one line
+        head, *others = end.split(rest, maxsplit=1)
+        if not others or not others[0].strip() or not head.strip() or not is_heading(head.strip()):
+            return one_line(" › ".join(parts)), rest
+        parts.append(head.strip("# \n"))
+        rest = others[0]
 
 
 def sentences(text: str) -> list[tuple[int, int]]:

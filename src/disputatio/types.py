@@ -34,6 +34,7 @@ Standing = Literal[
     "failed",
     "silent",
 ]
+PASSAGE = "passage:"  # before the id of a passage in hand, where other documents have a path
 CitationVerdict = Literal["supported", "partly", "unsupported", "contradicted", "unchecked"]
 
 

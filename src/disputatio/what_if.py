@@ -20,6 +20,7 @@ from disputatio.pipeline import Strategy, conclude, load_strategy, read_options,
 from disputatio.protocols import LLM, SearchOptions
 from disputatio.trace import call_key, judgement_key
 from disputatio.types import (
+    PASSAGE,
     Answer,
     Basis,
     Capabilities,
@@ -148,7 +149,8 @@ def _removed(
         owner = passage.owner or (known[passage.source].owner if passage.source in known else "")
         for kind, name in (
             ("source", passage.source), ("owner", owner),
-            ("passage", passage.id), ("passage", passage.document),
+            ("passage", passage.id), ("passage", passage.id.removeprefix(PASSAGE)),
+            ("passage", passage.document),
             ("document", passage.document), ("document", passage.title),
         ):  # fmt: skip
             if name:
@@ -158,9 +160,10 @@ def _removed(
         ("source", sources), ("owner", owners), ("passage", ids), ("document", documents),
     ):  # fmt: skip
         for name in [names] if isinstance(names, str) else names:
-            if name not in named[kind]:
+            found = named[kind].get(name) or named[kind].get(name.removeprefix(PASSAGE))
+            if found is None:
                 raise UnknownName(kind, name, named[kind])
-            removed.update(named[kind][name])
+            removed.update(found)
     return frozenset(removed)
 
 

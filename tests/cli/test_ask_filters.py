@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from disputatio.pipeline import load_strategy, strategy_names, strategy_options
+from disputatio.store.folder_index import FolderIndex
+from disputatio.types import Passage
 from tests.shell import QUESTION, Run, bind_agents, run, write_passages, write_script
 
 Capture = pytest.CaptureFixture[str]
@@ -112,7 +115,6 @@ def test_what_cannot_be_a_filter_is_one_line(words: str, message: str, capsys: C
 
 
 def test_the_estimates_of_sources_count_where_sources_are_filtered(index: Path, capsys: Capture) -> None:
-    from disputatio.store.folder_index import FolderIndex
     from disputatio.types import Source
 
     estimates = {
@@ -154,3 +156,19 @@ def test_a_muted_document_is_not_read_whatever_names_it(
     refused = ask(capsys, "--mute", "odl.md")
     assert refused.code == 2
     assert "unknown document 'odl.md': did you mean 'old.md'?" in refused.err
+
+
+def test_a_passage_is_muted_by_the_id_that_its_owner_gave_it(
+    index: Path, workspace: Path, capsys: Capture
+) -> None:
+    rows = [{"id": "r7", "text": "The ferry first crossed in 1688.", "source": "rows.example"}]
+    (workspace / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(capsys, "ingest", "rows.jsonl", "--embedder", "none").code == 0
+    opened = FolderIndex.open(index)
+    opened.add([Passage(text="The ferry first crossed in 1701.", id="own8", source="own.example")])
+    [own] = [hit.passage for hit in opened.search("1701", k=1)]
+    for name in ("own8", "passage:own8", own.document):
+        assert "own.example" not in sources(ask(capsys, "--mute", name))
+    assert "rows.example" not in sources(ask(capsys, "--mute", "r7"))
+    assert opened.describe("own8", owner="Harbour") == 1
+    assert ask(capsys, "--mute", "own9").code == 2

@@ -205,3 +205,11 @@ def test_a_hit_shows_its_scores_and_its_passage() -> None:
     hit = Hit(passage=FERRY.passages[0], score=0.5, scores={"sparse": 0.25, "dense": 0.75})
     assert str(hit) == f"0.500  museum.example  (sparse 0.250, dense 0.750)\n  The ferry\n  {TEXT}"
     assert "sparse 0.250" in hit._repr_html_()
+
+
+def test_a_quote_shows_the_headings_that_it_begins_with_apart() -> None:
+    quote = "Opening hours\n\nThe sauna opens at 7:15."
+    citation = Citation(n=1, passage="p", source="bath", quote=quote, start=0, end=len(quote))
+    claim = Claim(text="It opens at 7:15", citations=(citation,))
+    answer = Answer(question="?", answers=("7:15",), claims=(claim,), passages=(Passage(text=quote, id="p"),))
+    assert "[1] bath, under “Opening hours”: “The sauna opens at 7:15.”" in str(answer)

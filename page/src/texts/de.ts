@@ -176,7 +176,7 @@ export const de: Part = {
     doubts: { partly: "teilweise belegt", unsupported: "nicht belegt", contradicted: "vom Beleg widerlegt" },
     positions: "Standpunkte",
     support: (k, of) => `${passages(k)}, ${votes(of)}`,
-    copies: (k, of) => `${passages(k)}, ${votes(of)}: Abschriften oder ein Eigentümer`,
+    copies: (k, of) => `${passages(k)}, ${votes(of)}: zusammen gezählt`,
     weight: (weight) => `Gewicht ${weight.toLocaleString("de", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`,
     likely: (value) => `${chance(value)} (${percent(value)})`,
     aliases: "auch als",

@@ -176,8 +176,7 @@ export const en = {
     positions: "Positions",
     timeline: "By date",
     support: (passages: number, votes: number) => `${count(passages, "passage")}, ${count(votes, "vote")}`,
-    copies: (passages: number, votes: number) =>
-      `${count(passages, "passage")}, ${count(votes, "vote")}: copies, or one owner`,
+    copies: (passages: number, votes: number) => `${count(passages, "passage")}, ${count(votes, "vote")}: counted together`,
     weight: (weight: number) => `weight ${weight.toFixed(2)}`,
     likely: (value: number) => `${chance(value)} (${percent(value)})`,
     weak: "weakly supported",

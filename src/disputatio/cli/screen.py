@@ -55,7 +55,7 @@ from disputatio.rendering.wording import (
 )
 from disputatio.serialisation import json_text
 from disputatio.store.ingesting.ingest import IngestSummary
-from disputatio.text import neutralise, one_line
+from disputatio.text import neutralise, one_line, without_headings
 from disputatio.types import Answer, Position
 
 _WIDTH, _WIDEST = 100, 120  # columns where there is no terminal, and the most on one
@@ -358,7 +358,7 @@ def _show_quotes(out: Console, answer: Answer) -> None:
         origin, address = quoted_from(citation, answer.passages)
         verdict = "" if citation.verdict in ("supported", "unchecked") else f"  ({citation.verdict})"
         label = f"  [{n}] "
-        out.print(hanging(label, f"{origin}: “{citation.quote}”{verdict}"))
+        out.print(hanging(label, f"{origin}: “{without_headings(citation.quote)[1]}”{verdict}"))
         if address:
             out.print(hanging(" " * len(label), address, "dim"))
 

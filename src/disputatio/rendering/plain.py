@@ -20,7 +20,7 @@ from disputatio.rendering.wording import (
     sources_counted,
     sources_line,
 )
-from disputatio.text import one_line
+from disputatio.text import one_line, without_headings
 from disputatio.types import Answer, Hit, Position
 
 _WIDTH = 100
@@ -84,7 +84,8 @@ def _quote_lines(answer: Answer) -> Iterator[str]:
     for n, citation in sorted(citations.items()):
         verdict = "" if citation.verdict in ("supported", "unchecked") else f"  ({citation.verdict})"
         origin, address = quoted_from(citation, answer.passages)
-        yield _wrapped(f"  [{n}] ", f"{origin}: “{citation.quote}”{verdict}")
+        quote = without_headings(citation.quote)[1]
+        yield _wrapped(f"  [{n}] ", f"{origin}: “{quote}”{verdict}")
         if address:
             yield " " * len(f"  [{n}] ") + one_line(address)
 

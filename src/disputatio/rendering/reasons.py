@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from disputatio.attribution.citations import escape_marks
-from disputatio.causes import Cause, Rival, Support
+from disputatio.causes import Cause, Joined, Rival, Support
 from disputatio.text import one_line
 from disputatio.types import Position
 
@@ -167,6 +167,9 @@ _SUCCESSIONS: Mapping[str, str] = MappingProxyType(
         "not_in_force": "it is not yet in force, and {rival} is",
     }
 )
+_JOINED: Mapping[Joined, str] = MappingProxyType(
+    {"publisher": "one publisher", "copies": "copies", "alike": "much alike", "superseded": "superseded"}
+)
 _LONGEST_QUOTE = 200  # characters of the words that say what replaces what
 _OTHER = Wording("", "{supported}{against}")  # a kind of a user's own strategy
 _NOWHERE = "no passage read says so in these words"
@@ -193,8 +196,8 @@ def reason(position: Position) -> str:
 def support_text(support: Support) -> str:
     """Return how many passages state an answer, or how many sources give it, and how many of them count.
 
-    >>> support_text(Support(passages=3, sources=3, groups=1))
-    '3 passages that count as 1 (copies, or one owner)'
+    >>> support_text(Support(passages=3, sources=3, groups=1, joined=("alike",)))
+    '3 passages that count as 1 (much alike)'
     >>> support_text(Support(passages=2, sources=1)), support_text(Support(sources=44, groups=3))
     ('2 passages from 1 source', '44 sources (3 independent, 41 copies)')
     """
@@ -206,8 +209,10 @@ def support_text(support: Support) -> str:
         return f"{_count(sources, 'source')} ({groups} independent, {copies})"
     passages = _count(support.passages, "passage")
     if support.groups is not None:
-        counted = support.groups < support.passages
-        return f"{passages} that count as {support.groups} (copies, or one owner)" if counted else passages
+        if support.groups >= support.passages:
+            return passages
+        why = ", ".join(_JOINED[name] for name in support.joined)
+        return f"{passages} that count as {support.groups}" + (f" ({why})" if why else "")
     return f"{passages} from {_count(support.sources, 'source')}" if support.sources else passages
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import get_args
 
 from disputatio.attribution.citations import escape_marks
-from disputatio.text import gives_orders, one_line
+from disputatio.text import gives_orders, one_line, without_headings
 from disputatio.types import (
     Abstention,
     Answer,
@@ -142,8 +142,8 @@ def abstention_line(answer: Answer) -> str:
 
 
 def quoted_from(citation: Citation, passages: Iterable[Passage]) -> tuple[str, str]:
-    """Return where a quote is from: its source, page and age in words, and the address of its passage, if it
-    has one.
+    """Return where a quote is from: its source, page and age in words, the headings that it begins
+    with, and the address of its passage, if it has one.
 
     >>> passage = Passage(id="p1", text="It rained.", url="http://a.example/x", metadata={"page": "3"})
     >>> citation = Citation(n=1, passage="p1", source="a.example", quote="rained", start=3, end=9)
@@ -154,6 +154,7 @@ def quoted_from(citation: Citation, passages: Iterable[Passage]) -> tuple[str, s
     page = passage.metadata.get("page", "")
     place = (citation.source or citation.passage) + (f", page {page}" if page else "")
     place += f", {dated}" if (dated := dated_line(passage)) else ""
+    place += f", under “{heading}”" if (heading := without_headings(citation.quote)[0]) else ""
     return escape_marks(place + (f" ({ORDERS})" if gives_orders(passage.text) else "")), passage.url
 
 
@@ -237,11 +238,15 @@ def source_rows(answer: Answer) -> list[tuple[str, str, str, str]]:
             escape_marks(", ".join(filter(None, (row.source, row.title, row.date)))),
             _STANDINGS.get(row.relation, row.relation),
             row.answer,
-            escape_marks(textwrap.shorten(f"“{one_line(row.quote)}”", _QUOTE, placeholder=" …”"))
-            * bool(row.quote),
+            _short_quote(row.quote),
         )
         for row in answer.each_source
     ]
+
+
+def _short_quote(quote: str) -> str:
+    body = one_line(without_headings(quote)[1])
+    return escape_marks(textwrap.shorten(f"“{body}”", _QUOTE, placeholder=" …”")) if quote else ""
 
 
 def certified(certificate: Certificate) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Unpack
 
-from disputatio.errors import UnknownName
+from disputatio.errors import InputError, UnknownName
 from disputatio.protocols import PartialRetriever
 from disputatio.store.contract import Index
 from disputatio.store.in_memory import InMemory
 from disputatio.store.segments.days import bounds
+from disputatio.types import PASSAGE
 
 if TYPE_CHECKING:
     from disputatio.protocols import Retriever, SearchOptions
@@ -100,27 +102,37 @@ def check_sources(retriever: object, sources: Collection[str] | None) -> None:
 
 
 def muted_ids(retriever: object, names: Collection[str]) -> list[str]:
-    """Return the ids of documents by their id, file or title; raises `UnknownName` with the nearest name.
+    """Return the ids of documents by id, file or title, or of passages by id (`p3` or `passage:p3`).
 
-    Another retriever than an index or passages in hand is given the names as they are.
+    Raises `UnknownName` with the nearest name. Another retriever than an index or passages in hand is given
+    the names as they are.
     """
     known: dict[str, list[str]] = {}
     if isinstance(retriever, InMemory):
         for each in retriever.passages:
-            for name in {each.id, each.document, each.title} - {""}:
+            for name in {each.id, each.id.removeprefix(PASSAGE), each.document, each.title} - {""}:
                 known.setdefault(name, []).append(each.id)
     elif isinstance(retriever, Index):
         for document in retriever.documents(text=False) if names else ():
             file = PurePath(document.path).name
-            for name in {document.id, document.path, file, document.title} - {""}:
+            own = {document.path.removeprefix(PASSAGE), document.metadata.get("id", "")}
+            for name in {document.id, document.path, file, document.title, *own} - {""}:
                 known.setdefault(name, []).append(document.id)
     else:
         return list(names)
+    chosen: list[str] = []
     for name in names:
-        if name not in known:
-            shown = [each for each in known if each not in known[each] and "/" not in each]
-            raise UnknownName("document", name, shown, command=_EXPORTED if len(shown) > _NAMED else "")
-    return [found for name in names for found in known[name]]
+        ids = known.get(name) or known.get(name.removeprefix(PASSAGE))
+        if ids is None and isinstance(retriever, Index):
+            with contextlib.suppress(InputError):  # the id of a part of a document
+                ids = [retriever.passage(name.removeprefix(PASSAGE)).id]
+        if ids is None:
+            labels = (each for each in known if "/" not in each and each == each.removeprefix(PASSAGE))
+            shown = [each for each in labels if each not in known[each]]
+            command = _EXPORTED if len(shown) > _NAMED else ""
+            raise UnknownName("document", name.removeprefix(PASSAGE), shown, command=command)
+        chosen += ids
+    return chosen
 
 
 def _later(first: str | None, second: str | None) -> str | None:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 from disputatio.errors import IngestError, InputError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store.ingesting.readers import clean, domain
-from disputatio.store.ingesting.split import count_words, split
+from disputatio.store.ingesting.split import split
 from disputatio.store.ingesting.statements import with_statements
 from disputatio.store.options import check_search, search_of
 from disputatio.store.reliabilities import reliable
-from disputatio.text import content_id
+from disputatio.text import content_id, count_words
 from disputatio.types import Hit, Passage
 from disputatio.versions.dates import as_stated
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from pathlib import PurePath
 
-from disputatio.types import Passage
+from disputatio.types import PASSAGE, Passage
 from disputatio.versions.days import days_in
 
 UNVERIFIED = "uploads"  # the owner of what strangers uploaded
@@ -106,7 +106,7 @@ def day_of_name(stem: str) -> str:
 def stem_of(path: str, url: str = "") -> str:
     """Return the name of a document's file without its ending, or the last part of its address."""
     name = path or url.partition("?")[0].partition("#")[0].rstrip("/")
-    return PurePath(name).stem if name and not name.startswith("passage:") else ""
+    return PurePath(name).stem if name and not name.startswith(PASSAGE) else ""
 
 
 def family_names(passage: Passage) -> frozenset[str]:

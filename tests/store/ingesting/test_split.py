@@ -7,7 +7,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from disputatio.store.ingesting.split import LONGEST, count_words, heading_of, split
+from disputatio.store.ingesting.split import LONGEST, heading_of, split
+from disputatio.text import count_words
 
 _SENTENCE = "The town counted three thousand five hundred and fifty-nine people in the census of that year. "
 _WORDS = st.sampled_from(

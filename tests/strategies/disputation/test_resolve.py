@@ -109,7 +109,7 @@ def test_copies_and_one_owner_are_one_vote() -> None:
     assert position(conflict, "9").weight == 1
     assert position(conflict, "9").cause.kind == "owner_or_copy"
     assert position(conflict, "9").reason == (
-        "stated in 3 passages that count as 1 (copies, or one owner), against 2 passages for 7"
+        "stated in 3 passages that count as 1 (one publisher, copies), against 2 passages for 7"
     )
 
 

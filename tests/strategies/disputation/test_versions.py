@@ -15,6 +15,7 @@ from disputatio.pipeline import ask
 from disputatio.rendering.reasons import reason
 from disputatio.store.in_memory import InMemory
 from disputatio.store.ingesting.statements import with_statements
+from disputatio.strategies.disputation.changes import find_changes
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.resolve import ResolvedSide, conflict_of, resolve
 from disputatio.strategies.disputation.sides import weigh
@@ -252,3 +253,22 @@ def test_versions_of_another_document_or_publisher_are_not_compared() -> None:
     stranger = replace(NEW, source="stranger")
     answer = asked("What changed between version 1 and 2 of the ferry rules?", [OLD, stranger])
     assert "(before: 3)" not in str(answer.answers)
+
+
+def test_a_heading_is_no_change_and_a_broken_line_is_one_sentence() -> None:
+    before = Passage(
+        text="Tariff of the quay\n\nThe crane of the quay is let by the hour at 40 euros to all\nregistered"
+        " boats. Dogs are not allowed on the quay.",
+        id="a",
+    )
+    after = Passage(
+        text="What it costs, and who may come\n\nThe crane of the quay is let by the hour at 45 euros\n"
+        "to all registered boats. Dogs are allowed on the quay.",
+        id="b",
+    )
+    changes = find_changes([before], [after])
+    texts = [(change.old and change.old.text, change.new and change.new.text) for change in changes]
+    assert [new.split("45")[0] for _, new in texts if new and "45" in new] == [
+        "The crane of the quay is let by the hour at "
+    ]
+    assert texts[1:] == [("Dogs are not allowed on the quay.", "Dogs are allowed on the quay.")]

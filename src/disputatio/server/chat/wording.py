@@ -21,7 +21,7 @@ from disputatio.rendering.wording import (
     sources_line,
     warning,
 )
-from disputatio.text import one_line
+from disputatio.text import one_line, without_headings
 from disputatio.types import Answer, Citation, Passage, Position
 
 _TAG = re.compile(r"<(?=[^\s\d=])")  # the beginning of a tag, a comment or an automatic link
@@ -123,7 +123,7 @@ def _position(position: Position) -> str:
 def _quotes(answer: Answer) -> Iterator[str]:
     for n, citation in sorted(_citations(answer).items()):
         origin, _ = quoted_from(citation, answer.passages)
-        yield f"- [{n}] {inert_quote(origin, 120)}: “{inert_quote(citation.quote)}”"
+        yield f"- [{n}] {inert_quote(origin, 120)}: “{inert_quote(without_headings(citation.quote)[1])}”"
 
 
 def _citations(answer: Answer) -> dict[int, Citation]:

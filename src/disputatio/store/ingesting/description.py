@@ -17,7 +17,7 @@ from disputatio.errors import InputError, UnknownName
 from disputatio.store.ingesting.documents import LONGEST
 from disputatio.store.ingesting.hidden import cleaned
 from disputatio.store.segments.days import NO_DAY, first_day
-from disputatio.types import Passage, Relation
+from disputatio.types import PASSAGE, Passage, Relation
 
 NO_DESCRIPTIONS = "an index on a server keeps no statements of people: describe documents in a folder index"
 FIELDS = ("date", "owner", "source", "title", "authority", "replaces", "status", "mute")
@@ -129,7 +129,7 @@ class Target:
 
 def target_of(file: str, path: str, row: int, document: str) -> Target:
     """Return how a document is named so that a description outlives a change of its text."""
-    if not file or file.startswith("passage:"):
+    if not file or file.startswith(PASSAGE):
         return Target(id=document)
     return Target(file=file, member=member_of(file, path), row=row)
 

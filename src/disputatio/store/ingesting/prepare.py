@@ -15,7 +15,7 @@ from disputatio.store.ingesting.readers import clean, domain, with_source
 from disputatio.store.ingesting.split import heading_of, split
 from disputatio.store.ingesting.statements import stored_metadata, with_statements
 from disputatio.text import content_id
-from disputatio.types import Passage
+from disputatio.types import PASSAGE, Passage
 from disputatio.versions.dates import as_stated
 from disputatio.versions.families import day_of_name, stem_of
 
@@ -132,7 +132,7 @@ def from_passage(passage: Passage) -> Document:
     passage = as_stated(passage)
     return Document(
         text=passage.text,
-        path=f"passage:{passage.id}" if passage.id else "",
+        path=f"{PASSAGE}{passage.id}" if passage.id else "",
         title=passage.title,
         url=passage.url,
         date=passage.date,

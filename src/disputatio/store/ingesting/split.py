@@ -13,22 +13,17 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from disputatio.text import PARAGRAPH, PIECE, is_heading
+
 TARGET = 125
 LONGEST = 170
 _WHOLE = 150
 
-# Scripts written without spaces count two characters as a word, and a run of anything else counts
-# one word for each 24 characters: so the pieces tile every text, also one without any space.
-_NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_PIECE = re.compile(f"[{_NO_SPACES}]{{1,2}}|[^\\s{_NO_SPACES}]{{1,24}}")
-_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _LINE = re.compile(r"\n(?=[ \t]*(?:#{1,6} |[-*+•] |\d{1,3}[.)] |\|)|[^\n]{0,200}? \| )|(?<=\n)(?=#{1,6} )")
 _SENTENCE = re.compile(
     r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\Wa-zß-ÿ])|(?<=[。！？；])[」』”’）]*\s*(?=\S)"
 )
 _ABBREVIATION = re.compile(r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|No|Fig|Vol|etc|e\.g|i\.e|cf|al))\.$")
-_MARK = re.compile(r"#{1,6} |([-*+•] |\d{1,3}[.)] )")
-_HEADING_WORDS = 12
 _HEADING = 30.0  # the cost of a cut after a heading
 _MOST_HEADINGS = 4  # of one path
 _BODY = 8  # words from which a section stands alone
@@ -42,15 +37,6 @@ class _Unit(NamedTuple):
     end: int
     words: int
     cut: float
-
-
-def count_words(text: str) -> int:
-    """Return how long a text is, in words (two characters of a script without spaces make one).
-
-    >>> count_words("The population was 3,559."), count_words("首都是北京")
-    (4, 3)
-    """
-    return sum(1 for _ in _PIECE.finditer(text))
 
 
 def split(text: str) -> list[tuple[int, int]]:
@@ -152,7 +138,7 @@ def _cheapest(units: list[_Unit]) -> list[tuple[int, int]]:
 
 def _units(text: str) -> list[_Unit]:
     units: list[_Unit] = []
-    for start, end in _between(text, 0, len(text), _PARAGRAPH):
+    for start, end in _between(text, 0, len(text), PARAGRAPH):
         lines = _between(text, start, end, _LINE)
         for line in lines:
             sentences = _sentences(text, *line)
@@ -160,24 +146,9 @@ def _units(text: str) -> list[_Unit]:
                 units.extend(_parts(text, *sentence))
             units[-1] = units[-1]._replace(cut=1.0)
         units[-1] = units[-1]._replace(
-            cut=_HEADING if len(lines) == 1 and _is_heading(text[start:end]) else 0.0
+            cut=_HEADING if len(lines) == 1 and is_heading(text[start:end]) else 0.0
         )
     return units
-
-
-def _is_heading(paragraph: str) -> bool:
-    """Return whether a paragraph is marked as a heading, or is a short line that ends as no sentence does.
-
-    >>> [_is_heading(text) for text in ("# Head.", "The bridge", "It was opened in 1931.", "- an item")]
-    [True, True, False, False]
-    """
-    mark = _MARK.match(paragraph)
-    if mark:
-        return mark[1] is None
-    ends = paragraph[-1].isalnum() or paragraph[-1] in ")]\"'”’»"
-    return (
-        ends and "\n" not in paragraph and " | " not in paragraph and count_words(paragraph) <= _HEADING_WORDS
-    )
 
 
 def _between(text: str, start: int, end: int, cut: re.Pattern[str]) -> list[tuple[int, int]]:
@@ -213,7 +184,7 @@ def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 def _parts(text: str, start: int, end: int) -> list[_Unit]:
     """Return a sentence as one unit, or as several where it is longer than a passage."""
-    pieces = [match.span() for match in _PIECE.finditer(text, start, end)]
+    pieces = [match.span() for match in PIECE.finditer(text, start, end)]
     if len(pieces) <= _WHOLE:
         return [_Unit(start, end, len(pieces), 1.5)]
     parts = [pieces[i : i + _PART] for i in range(0, len(pieces), _PART)]

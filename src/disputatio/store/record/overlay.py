@@ -21,7 +21,7 @@ from disputatio.store.ingesting.files import shown
 from disputatio.store.ingesting.statements import read_metadata, stored_metadata
 from disputatio.store.record.database import ABOUT, Record
 from disputatio.store.record.reembed import SegmentBuilder
-from disputatio.types import Passage
+from disputatio.types import PASSAGE, Passage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +62,7 @@ def places_of(documents: Sequence[str | Path], record: Record) -> dict[str, list
     files_of: dict[str, set[str]] = {}
     for file, path, row, document in record.places():
         target = target_of(file, path, row, document)
-        for name in {document, file, path} - {""}:
+        for name in {document, file, path, path.removeprefix(PASSAGE)} - {""}:
             by_name.setdefault(name, {})[target] = None
         short = PurePath(file or path).name
         files_of.setdefault(short, set()).add(file or path)
@@ -74,7 +74,7 @@ def places_of(documents: Sequence[str | Path], record: Record) -> dict[str, list
             raise InputError(
                 f"{name[:100]}: {len(files)} files are called so: give the path, or a document's id"
             )
-        keys = [name, shown(Path(name).resolve()), *files]
+        keys = [name, name.removeprefix(PASSAGE), shown(Path(name).resolve()), *files]
         chosen = next((by_name[key] for key in keys if key in by_name), None)
         if chosen is None:
             listed = "disputatio index export documents.jsonl --what documents"

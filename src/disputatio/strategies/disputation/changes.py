@@ -15,7 +15,7 @@ from disputatio.causes import Cause
 from disputatio.kit import Kit
 from disputatio.reliability.similarity import content_similarity, content_stems
 from disputatio.reliability.succession import are_versions, in_force, one_publisher, succession
-from disputatio.text import bare_words, one_line, sentences, stem
+from disputatio.text import bare_words, is_heading, one_line, sentences, stem
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
 from disputatio.versions.asked import asks_for_changes, versions_asked
 from disputatio.versions.dates import known_day
@@ -25,6 +25,8 @@ from disputatio.versions.phrases import STEMS
 FOUND = 50  # passages of the two versions that are compared at most
 SAME_THING = 0.5  # similarity from which a sentence of the new version is that of the old one, changed
 MOST = 12  # changes that are told
+FULL, WIDE = 0.6, 40  # share of the longest line, and characters, from which a line may go on in the next
+MARKS = ("- ", "* ", "• ", "| ", "#")  # begin a line of their own
 LONGEST = 400  # characters of a sentence that is compared
 # Stems of words by which a question asks for changes, and that name no document.
 _PLAIN = content_stems(
@@ -148,15 +150,45 @@ def _sentences(passages: Sequence[Passage]) -> list[Sentence]:
     for passage in sorted(passages, key=lambda passage: passage.start):
         own = {relation.quote for relation in passage.relations} | {passage.date_quote, passage.title}
         names = set(bare_words(f"{passage.title} {passage.metadata.get('heading', '')}"))  # of headings alone
-        for line in _LINE.finditer(passage.text):
-            for start, end in sentences(line[0]):
-                text = line[0][start:end].strip()
+        for first, last in _paragraphs(passage.text):
+            line = passage.text[first:last]
+            for start, end in sentences(line):
+                text = line[start:end].strip()
                 states = text in own or (len(text) < 60 and any(stem in text.lower() for stem in STEMS[:18]))
                 states = states or set(bare_words(text)) <= names
                 if len(bare_words(text)) >= 3 and len(text) <= LONGEST and not states:
-                    begin = line.start() + line[0].index(text, start)
+                    begin = first + line.index(text, start)
                     found.append(Sentence(passage, begin, begin + len(text)))
     return found
+
+
+def _paragraphs(text: str) -> list[tuple[int, int]]:
+    """Return the spans of the lines of a text, but for headings; what a page breaks into lines is one.
+
+    >>> text = "Opening hours\\nThe gate of the lower deck opens on all working days at\\n5:30."
+    >>> [text[start:end] for start, end in _paragraphs(text)]
+    ['The gate of the lower deck opens on all working days at\\n5:30.']
+    """
+    lines = [match.span() for match in _LINE.finditer(text) if match[0].strip()]
+    full = max((end - start for start, end in lines), default=0) * FULL
+    merged: list[tuple[int, int]] = []
+    width = 0  # of the line before
+    for start, end in lines:
+        goes_on = (
+            width >= max(full, WIDE) and text[merged[-1][1] - 1] not in ".!?:;。！？" if merged else False
+        )
+        if goes_on and text[merged[-1][1] : start] == "\n" and not text[start:].startswith(MARKS):
+            merged[-1] = merged[-1][0], end
+        else:
+            merged.append((start, end))
+        width = end - start
+    bodies = [text[start:end].strip() for start, end in merged]
+    titles = [is_heading(each) and ":" not in each and not any(map(str.isdigit, each)) for each in bodies]
+    return [
+        span
+        for span, is_title, below in zip(merged, titles, [*titles[1:], True], strict=True)
+        if below or not is_title
+    ]
 
 
 def _bare(sentence: Sentence) -> str:
@@ -175,12 +207,11 @@ def _worded(change: Change) -> str:
         text = one_line(only.text) if only else ""
         return f"New: {text}" if change.new else f"No longer there: {text}"
     old, new = change.old.text.split(), change.new.text.split()
-    parts = [
-        " ".join(old[a:b])
-        for tag, a, b, _, _ in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-        if tag in ("replace", "delete")
-    ]
-    return f"{one_line(change.new.text).rstrip('.。')} (before: {one_line(' … '.join(parts) or change.old.text)})"
+    steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    parts = [" ".join(old[a:b]) for tag, a, b, _, _ in steps if tag == "replace"]
+    if any(tag in ("delete", "insert") for tag, *_ in steps):  # a word alone, such as "not", says nothing
+        parts = [change.old.text]
+    return f"{one_line(change.new.text).rstrip('.。')} (before: {one_line(' … '.join(parts)).rstrip('.。')})"
 
 
 def _claim(change: Change) -> Claim:

@@ -311,6 +311,7 @@ def support_of(side: Side, rivals: Sequence[Side] = ()) -> Support:
         passages=len(side.passages),
         sources=len({passage.source for passage in side.passages if passage.source}),
         groups=side.groups,
+        joined=side.joined if side.groups < len(side.passages) else (),
         weight=round(side.accounts, 4),
         date=newest(side),
         probability=round(chance(side, rivals), 4),

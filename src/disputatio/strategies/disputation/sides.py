@@ -15,12 +15,14 @@ from types import MappingProxyType
 from typing import Literal
 
 from disputatio.authority import is_retracted
+from disputatio.causes import Joined
 from disputatio.events import Sides, SideSoFar
 from disputatio.reliability.similarity import (
     content_similarity,
     content_stems,
     independent,
     is_account,
+    is_copy,
     linked,
 )
 from disputatio.reliability.source_weights import weight_of
@@ -146,6 +148,13 @@ class Side:
     def groups(self) -> int:
         """The number of its independent votes."""
         return len(self.independent_votes) if self.independent_votes else len(independent(self.passages))
+
+    @property
+    def joined(self) -> tuple[Joined, ...]:
+        """The reasons why it has fewer votes than passages."""
+        voting = [passage for passage in self.passages if passage.id not in self.superseded] or self.passages
+        left_out: tuple[Joined, ...] = ("superseded",) if len(voting) < len(self.passages) else ()
+        return (*why_joined(voting, self.groups), *left_out)
 
     @property
     def contest_score(self) -> float:
@@ -479,6 +488,23 @@ def independent_votes(
         max((votes[number] for number in group), key=lambda vote: vote[1])
         for group in linked(len(groups), similarity)
     ]
+
+
+def why_joined(passages: Sequence[Passage], groups: int) -> tuple[Joined, ...]:
+    """Return why passages count as only `groups`: one publisher, near copies, or accounts that are alike.
+
+    >>> why_joined([Passage(text="It rained.", source="a"), Passage(text="It was wet.", source="b")], 1)
+    ('alike',)
+    """
+    publishers = [passage.owner or passage.source for passage in passages]
+    pairs = [(first, second) for second in range(len(passages)) for first in range(second)]
+    one = {pair for pair in pairs if publishers[pair[0]] and publishers[pair[0]] == publishers[pair[1]]}
+    reasons: list[Joined] = ["publisher"] if one else []
+    if any(is_copy(passages[a], passages[b]) for a, b in pairs if (a, b) not in one):
+        reasons.append("copies")
+    if groups < len(independent(passages)):
+        reasons.append("alike")
+    return tuple(reasons)
 
 
 def _is_known(group: Sequence[Passage], reliabilities: Mapping[str, float]) -> bool:
