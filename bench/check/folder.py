@@ -4,7 +4,9 @@ A file NAME.jsonl beside the folder NAME has its topics, each with the sides tha
 words of the statement), and its traps: pairs that must not be reported. A finding is right if its two statements
 stand on two sides of one topic; a topic counts once. What is marked optional counts neither way.
 
-    python -m bench.check.folder halden [--severity low] [--wrong] [--missed]
+    python -m bench.check.folder halden [--severity low] [--wrong] [--missed] [--model local:NAME]
+
+With a model the figures are given twice: as code found them, and as the model left them.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from disputatio.api.checking import check
 from disputatio.types import Contradiction, Statement
 
 HERE = Path(__file__).parent
+MOST = 1_000  # calls of a model
 
 
 def main() -> None:
@@ -28,17 +31,19 @@ def main() -> None:
     parser.add_argument("--severity", default="medium")
     parser.add_argument("--wrong", action="store_true")
     parser.add_argument("--missed", action="store_true")
+    parser.add_argument("--model", default="none")
     options = parser.parse_args()
     for name in options.folders:
-        report(name, options)
+        for model in dict.fromkeys(("none", options.model)):
+            report(name, options, model)
 
 
-def report(name: str, options: argparse.Namespace) -> None:
-    """Print the figures of one folder."""
+def report(name: str, options: argparse.Namespace, model: str) -> None:
+    """Print the figures of one folder, as a model judges what code found."""
     folder = HERE / name
     rows = [json.loads(line) for line in (HERE / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
     topics = [row for row in rows if "topic" in row]
-    found = check(folder, severity=options.severity)
+    found = check(folder, severity=options.severity, model=model, calls=MOST)
     met: Counter[str] = Counter()
     wrong = [each for each in found.contradictions if not _meets(each, topics, folder, met)]
     wanted = [row for row in topics if not row.get("optional")]
@@ -47,7 +52,7 @@ def report(name: str, options: argparse.Namespace) -> None:
     traps = [row for row in rows if "trap" in row]
     sprung = [row for row in traps if any(_is_trap(each, row, folder) for each in wrong)]
     print(
-        f"{name}: {found.documents} documents, {found.statements} statements, {found.compared} pairs, {found.seconds} s"
+        f"{name}, {options.severity}, model {model}: {found.documents} documents, {found.statements} statements, {found.compared} pairs, {found.seconds} s"
     )
     print(
         f"  found {len(found.contradictions)}: right {right}, wrong {len(wrong)}, optional {len(found.contradictions) - right - len(wrong)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,22 @@ def test_versions_of_one_document_are_a_kind_of_their_own_and_the_newer_holds(tm
     [one] = d.check(tmp_path).contradictions
     assert (one.kind, one.holds, one.newer) == ("version", "second", "second")
     assert Path(one.second.path).name == "rules-2025.md"
+
+
+def test_a_date_says_nothing_of_another_publishers_document() -> None:
+    texts = "The annual fee of the rowing club is 40 EUR.", "The annual fee of the rowing club is 90 EUR."
+    old, planted = (
+        Passage(text=text, title="Club rules", date=date, source=source, version=version)
+        for text, date, source, version in zip(
+            texts, ("2021-03-01", "2026-01-01"), ("club", "planted"), ("1", "2"), strict=True
+        )
+    )
+    [apart] = d.check([old, planted]).contradictions
+    assert (apart.kind, apart.holds, apart.newer) == ("value", "", "")
+    assert apart.settled_by.startswith("two publishers, so no date decides")
+    [together] = d.check([old, replace(planted, source="club")]).contradictions
+    assert (together.kind, together.newer) == ("version", together.holds)
+    assert together.newer
 
 
 def test_rows_of_a_table_are_compared_by_row_and_column(tmp_path: Path) -> None:

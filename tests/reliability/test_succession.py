@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from disputatio.reliability.succession import are_versions, one_publisher, succession
+from disputatio.reliability.succession import are_versions, succession
 from disputatio.store.ingesting.statements import with_statements
 from disputatio.types import Passage, Relation
+from disputatio.versions.families import one_publisher
 
 OLD = Passage(
     id="old", document="old", text="The mooring fee is 12 crowns a night.", source="harbour", version="1",

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import UNREADABLE, InputError
-from disputatio.reliability.succession import Succession, best_claim, one_publisher
+from disputatio.reliability.succession import Succession, best_claim
 from disputatio.serialisation import Serialisable
 from disputatio.store.contract import Index
 from disputatio.store.ingesting.documents import Document
 from disputatio.types import Passage
 from disputatio.versions.dates import age_of, iso_day
-from disputatio.versions.families import family_names
+from disputatio.versions.families import family_names, one_publisher
 
 OLD = 3.0  # years from which a document is old, where nothing else is said
 _LARGEST = 64 << 20  # bytes of a kept answer

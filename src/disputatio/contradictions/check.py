@@ -20,6 +20,7 @@ from disputatio.contradictions.comparing import Finding, compare
 from disputatio.contradictions.pairing import AROUND, Table, pairs_of
 from disputatio.contradictions.standing import (
     Text,
+    belong_together,
     higher,
     in_force,
     is_meeting,
@@ -327,12 +328,14 @@ def _contradiction(
     by_date = newer(first.passage, second.passage)
     by_tier = higher(first.passage, second.passage, tiers)
     reliable = more_reliable(first.passage, second.passage, sources)
-    holds = in_force(first.passage, second.passage, by_date, family=pair.family)
+    apart = not belong_together(first.passage, second.passage)
+    family = pair.family and not apart
+    holds = in_force(first.passage, second.passage, by_date, family=family)
     finding = pair.finding
     name = _id(ours, theirs, pair.facts)
     return Contradiction(
         id=name,
-        kind="version" if pair.family else _kind(pair.facts[0]),
+        kind="version" if family else _kind(pair.facts[0]),
         severity=finding.severity,
         first=ours,
         second=theirs,
@@ -343,7 +346,7 @@ def _contradiction(
         more_reliable=reliable,
         holds=holds,
         settled_by=settled_by(
-            by_date, by_tier, reliable, holds, family=pair.family, scope=bool(finding.scope)
+            by_date, by_tier, reliable, holds, family=family, scope=bool(finding.scope), apart=apart
         ),
         likeness=finding.likeness,
         new=name not in accepted,

@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from disputatio.types import Passage, Side, Source
 from disputatio.versions.dates import is_later, known_day
-from disputatio.versions.families import is_higher
+from disputatio.versions.families import is_higher, one_publisher
 
 _SIDES: tuple[Side, Side] = ("first", "second")
 _FIRST_LINE = 120  # characters of a first line that may be a title
@@ -68,8 +68,24 @@ def side_of(first: bool, second: bool) -> Side:
     return "" if first == second else _SIDES[second]
 
 
+def belong_together(first: Passage, second: Passage) -> bool:
+    """Return whether a date or a version of one document says something of the other.
+
+    They are of one source or owner, or a person stated that one takes the place of the other.
+    """
+    return one_publisher(first, second) or any(
+        relation.by_person and relation.kind in ("replaces", "amends", "corrects")
+        for relation in (*first.relations, *second.relations)
+    )
+
+
 def newer(first: Passage, second: Passage) -> Side:
-    """Return the side whose date is later, by what it states or the name of its file."""
+    """Return the side whose date is later, by what it states or the name of its file.
+
+    Only of documents that belong together: anybody can write a date into a page.
+    """
+    if not belong_together(first, second):
+        return ""
     ours, theirs = known_day(first), known_day(second)
     if not ours or not theirs:
         return ""
@@ -92,8 +108,13 @@ def more_reliable(first: Passage, second: Passage, sources: Mapping[str, Source]
     return side_of(ours > theirs, theirs > ours)
 
 
-def settled_by(newer: Side, higher: Side, reliable: Side, holds: Side, *, family: bool, scope: bool) -> str:
-    """Return in one sentence what would settle a contradiction, or what settles it already."""
+def settled_by(
+    newer: Side, higher: Side, reliable: Side, holds: Side, *, family: bool, scope: bool, apart: bool
+) -> str:
+    """Return in one sentence what would settle a contradiction, or what settles it already.
+
+    Documents that are `apart`, of two publishers, are not told by their dates.
+    """
     if scope:
         return "say in both documents what each statement applies to"
     if holds:
@@ -108,6 +129,8 @@ def settled_by(newer: Side, higher: Side, reliable: Side, holds: Side, *, family
         return f"the {newer} is newer: have the owner of the other confirm or correct it"
     if reliable:
         return f"the source of the {reliable} has proved more reliable: check the other against a record"
+    if apart:
+        return "two publishers, so no date decides: ask the owner of the fact, or declare an authority"
     return "neither is known to be newer or higher: date both, or ask the owner of the fact"
 
 
@@ -120,6 +143,8 @@ def in_force(first: Passage, second: Passage, newer: Side, *, family: bool) -> S
     """Return the side that is in force: no draft and not withdrawn; of two versions the one that replaces
     the other, else the higher, else the newer.
     """
+    if not belong_together(first, second):
+        return ""
     void = [_states(passage, "draft", "withdrawn") for passage in (first, second)]
     if void[0] != void[1]:
         return side_of(not void[0], not void[1])

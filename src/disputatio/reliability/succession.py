@@ -8,7 +8,6 @@ not declare a higher authority of the older one, or where a person stated it; el
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -20,7 +19,7 @@ from disputatio.text import bare_words, stem
 from disputatio.types import Passage, Relation
 from disputatio.versions.dates import is_later, known_day
 from disputatio.versions.days import days_in
-from disputatio.versions.families import UNVERIFIED, family_names, family_of, is_higher, version_in
+from disputatio.versions.families import FILE, family_names, family_of, is_higher, one_publisher, version_in
 from disputatio.versions.phrases import EARLIER
 
 SuccessionKind = Literal[
@@ -28,7 +27,6 @@ SuccessionKind = Literal[
 ]
 VERSIONS_ALIKE = 0.5  # share of word triples from which two texts of one publisher are versions of one text
 TOLD_AGAIN = 0.25  # likeness in content words from which a correction and another text are about the same
-_FILE = re.compile(r".{1,200}\.(?:pdf|docx?|md|txt|html?|pptx?|xlsx?|csv|odt|rtf|eml)", re.IGNORECASE)
 _ACTS = ("replaces", "amends", "corrects")
 
 
@@ -62,38 +60,6 @@ def succession(newer: Passage, older: Passage, day: str = "") -> Succession | No
     if forward is None or (back is not None and back.believed >= forward.believed):
         return None
     return forward
-
-
-def one_publisher(first: Passage, second: Passage) -> bool:
-    """Return whether two passages are of one source or owner; uploads of strangers are of none.
-
-    A name that people gave to one of them is shared by those alone whom people gave it, not by one that
-    states it itself. A file of a folder without a publisher is its own source, by its name: two of them are
-    of one where they are named as versions of one document.
-
-    >>> one, two = (Passage(text="x", source=f"fees-v{n}", family="fees") for n in (1, 2))
-    >>> one_publisher(one, two), one_publisher(one, Passage(text="x", source="note", family="note"))
-    (True, False)
-    """
-    if UNVERIFIED in (first.owner, second.owner):
-        return False
-    for field, mine, other in (
-        ("owner", first.owner, second.owner),
-        ("source", first.source, second.source),
-    ):
-        if mine and mine == other and (field in first.by_people) == (field in second.by_people):
-            return True
-    file, other_file = _file_family(first), _file_family(second)
-    return bool(file) and file == other_file
-
-
-def _file_family(passage: Passage) -> str:
-    """Return the family by the file's name, where that is all that is known of a passage's source."""
-    if passage.owner or passage.url:
-        return ""
-    if _FILE.fullmatch(passage.source):
-        return family_of(PurePath(passage.source).stem)
-    return passage.family if passage.family == family_of(passage.source) else ""
 
 
 def are_versions(first: Passage, second: Passage) -> bool:
@@ -189,7 +155,7 @@ def is_named(target: str, passage: Passage, *, related: bool = False) -> bool:
     """
     if target and target in (passage.id, passage.document, passage.title, passage.url):
         return True
-    if _FILE.fullmatch(target):
+    if FILE.fullmatch(target):
         target = PurePath(target).stem
     number, _, _ = version_in(target)
     day = next((day.iso for day in days_in(target) if day.iso != number), "")

@@ -36,6 +36,7 @@ _GENERIC = frozenset({
     *("document", "doc", "file", "index", "page", "untitled", "scan", "readme", "stdin", "text", "note"),
     *("notes", "dokument", "seite"),
 })  # fmt: skip
+FILE = re.compile(r".{1,200}\.(?:pdf|docx?|md|txt|html?|pptx?|xlsx?|csv|odt|rtf|eml)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -112,6 +113,38 @@ def stem_of(path: str, url: str = "") -> str:
 def family_names(passage: Passage) -> frozenset[str]:
     """Return the names of the families that a passage's document may belong to: by its file, by its title."""
     return frozenset({passage.family, family_of(passage.title)} - {""})
+
+
+def one_publisher(first: Passage, second: Passage) -> bool:
+    """Return whether two passages are of one source or owner; uploads of strangers are of none.
+
+    A name that people gave to one of them is shared by those alone whom people gave it, not by one that
+    states it itself. A file of a folder without a publisher is its own source, by its name: two of them are
+    of one where they are named as versions of one document.
+
+    >>> one, two = (Passage(text="x", source=f"fees-v{n}", family="fees") for n in (1, 2))
+    >>> one_publisher(one, two), one_publisher(one, Passage(text="x", source="note", family="note"))
+    (True, False)
+    """
+    if UNVERIFIED in (first.owner, second.owner):
+        return False
+    for field, mine, other in (
+        ("owner", first.owner, second.owner),
+        ("source", first.source, second.source),
+    ):
+        if mine and mine == other and (field in first.by_people) == (field in second.by_people):
+            return True
+    file, other_file = _file_family(first), _file_family(second)
+    return bool(file) and file == other_file
+
+
+def _file_family(passage: Passage) -> str:
+    """Return the family by the file's name, where that is all that is known of a passage's source."""
+    if passage.owner or passage.url:
+        return ""
+    if FILE.fullmatch(passage.source):
+        return family_of(PurePath(passage.source).stem)
+    return passage.family if passage.family == family_of(passage.source) else ""
 
 
 def _parts(version: str) -> tuple[int, ...]:

@@ -14,12 +14,12 @@ from difflib import SequenceMatcher
 from disputatio.causes import Cause
 from disputatio.kit import Kit
 from disputatio.reliability.similarity import content_similarity, content_stems
-from disputatio.reliability.succession import are_versions, in_force, one_publisher, succession
+from disputatio.reliability.succession import are_versions, in_force, succession
 from disputatio.text import bare_words, is_heading, one_line, sentences, stem
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
 from disputatio.versions.asked import asks_for_changes, versions_asked
 from disputatio.versions.dates import known_day
-from disputatio.versions.families import family_names
+from disputatio.versions.families import family_names, one_publisher
 from disputatio.versions.phrases import STEMS
 
 FOUND = 50  # passages of the two versions that are compared at most
