@@ -36,7 +36,7 @@ for line in sys.stdin:
     for index, _ in enumerate(message["prompts"]):
         text = json.dumps({"explanation": "", "answers": ["1887"]})
         reply = {"text": text, "finish_reason": "stop", "tokens": [["one", -0.1]], "logprobs": [-0.1, -2.0]}
-        reply |= {"prompt_tokens": 3, "cached_tokens": 2}
+        reply |= {"prompt_tokens": 3, "cached_tokens": 2, "core_seconds": 0.5}
         send({"id": message["id"], "index": index, "reply": reply})
     send({"id": message["id"], "done": True})
 """
