@@ -2,7 +2,7 @@
 
     python -m bench.documents.build DIR [--metadata found|stated] [--part PART]
 
-The texts are in bench/documents/sources, those of the part `aside2` in sources2. A name that ends in `.docx.md`, `.pdf.md`, `.epub.md` or `.pptx.md` becomes a
+The texts are in bench/documents/sources, those of the parts `aside2` and `aside3` in sources2 and sources3. A name that ends in `.docx.md`, `.pdf.md`, `.epub.md` or `.pptx.md` becomes a
 file of that format, `.xlsx.csv` and `.ods.csv` a workbook; any other file is copied. With `--metadata stated` the
 folder also has the file `disputatio.yaml`, in which its owner states dates, sources and authority.
 """
@@ -322,7 +322,12 @@ MADE: Mapping[str, Callable[[str], bytes]] = {
 # --- the folder -----------------------------------------------------------------------------------
 def sources_of(part: Part) -> Path:
     """Return the folder of the sources of a part's documents."""
-    return HERE / ("sources2" if part == "aside2" else "sources")
+    return HERE / f"sources{_number_of(part)}"
+
+
+def _number_of(part: Part) -> str:
+    """Return what the names of a part's sources and sidecar end in: the first two parts share a folder."""
+    return part.removeprefix("aside") if part.startswith("aside") else ""
 
 
 def documents(metadata: Metadata = "found", part: Part = "development") -> Iterator[tuple[str, bytes]]:
@@ -335,7 +340,7 @@ def documents(metadata: Metadata = "found", part: Part = "development") -> Itera
             name, data = name.removesuffix(Path(ending).suffix), MADE[ending](data.decode())
         yield name, data
     if metadata == "stated":
-        yield SIDECAR, (HERE / ("stated2.yaml" if part == "aside2" else "stated.yaml")).read_bytes()
+        yield SIDECAR, (HERE / f"stated{_number_of(part)}.yaml").read_bytes()
 
 
 def build(folder: Path, metadata: Metadata = "found", part: Part = "development") -> str:

@@ -1,7 +1,7 @@
 """The questions about the folder: what is accepted, what is wrong, why; written before any of them was asked.
 
 A third of each kind is set aside, drawn once by a seed, and asked when everything else is done. The part `aside2` is of
-other organisations in a folder of its own, written after the answers were improved on the first, and asked once.
+other organisations in a folder of its own, written after the answers were improved on the first, and asked once. The part `aside3` is a third folder of the same kinds.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Literal
 
 HERE = Path(__file__).parent
-Part = Literal["development", "aside", "aside2"]
+Part = Literal["development", "aside", "aside2", "aside3"]
 SHA256 = {
     "development": "b904458717c9bca3084dda6f562c2227d1514d2f524095c8c6a8fcc8e4c99fb8",
     "aside": "d20d87e8cfb586ca58634ab3149381686400b21d1519c85805fc445a42964745",
     "aside2": "886afbcc79c8a3c206bee76e6fe3f443436275b61e959a407f2b22bc98d8a3cf",
+    "aside3": "2d145191cb97e0c3cdf88f2860c00bfab3bbe29e8f2fdd0b1271e0ce3f91e649",
 }
 """The digests of the parts as they were before the first run."""
 

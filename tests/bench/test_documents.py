@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import io
 import zipfile
 from pathlib import Path
@@ -36,6 +37,15 @@ def question(*names: str, wrong: tuple[str, ...] = (), yes_no: bool = False) -> 
 def test_the_folder_has_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert build(tmp_path / "one") == build(tmp_path / "two")
     assert len([path for path in (tmp_path / "one").rglob("*") if path.is_file()]) >= 80
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_folder_of_each_part_is_built_and_its_sidecar_names_files_of_it(part: Part) -> None:
+    names = list(dict(documents("stated", part)))
+    stated = dict(documents("stated", part))[SIDECAR].decode()
+    for line in stated.splitlines():
+        if line.startswith('"'):
+            assert fnmatch.filter(names, line.strip('":')), line
 
 
 def test_packages_tell_nothing_of_the_day_they_were_made(folder: Path) -> None:
@@ -86,7 +96,7 @@ def test_a_source_has_properties_headings_items_and_tables() -> None:
 @pytest.mark.parametrize("part", PARTS)
 def test_questions_are_those_that_were_written_and_agree_with_their_own_grades(part: Part) -> None:
     asked = read_questions(part)
-    assert len(asked) == {"development": 80, "aside": 40, "aside2": 49}[part]
+    assert len(asked) == {"development": 80, "aside": 40, "aside2": 49, "aside3": 60}[part]
     for each in asked:
         assert each.reason
         for value in each.wrong if each.accept else ():
