@@ -69,7 +69,7 @@ def test_a_subject_is_read_from_a_table_without_a_head_and_a_folder_of_them_has_
     (folder / "anatomy_test.csv").write_text(row, encoding="utf-8")
     (folder / "virology_test.csv").write_text(row + row.replace("B\n", "D\n"), encoding="utf-8")
     (example,) = load(f"mmlu:{folder / 'anatomy_test.csv'}")
-    assert example.question.startswith("Which bone, of all, is longest?\nA. Ulna")
+    assert example.question.startswith("Which bone, of all, is longest? (one option is right)\nA. Ulna")
     assert example.gold == ("B. Femur",)
     every = load(f"mmlu:{tmp_path}")
     assert [(e.row, e.metadata["part"]) for e in every] == [(0, "anatomy"), (1, "virology"), (2, "virology")]
@@ -105,7 +105,9 @@ def _task(folder: Path, *, prompt: str = "") -> Path:
 
 def test_a_task_of_law_is_asked_as_its_prompt_asks_and_its_answers_are_the_options(tmp_path: Path) -> None:
     first, second = load(f"legalbench:{_task(tmp_path / 'marks', prompt='What kind is it? {{text}}')}")
-    assert first.question.startswith('What kind is it? The mark "Ivory"\nfor tusks.\nA. fanciful\nB. generic')
+    assert first.question.startswith(
+        'What kind is it? The mark "Ivory"\nfor tusks. (one option is right)\nA. fanciful\nB. generic'
+    )
     assert (first.gold, second.gold) == (("B. generic",), ("A. fanciful",))
     assert score_answer(["generic"], first, ("accuracy",)) == {"accuracy": 1.0}
     assert score_answer(["A"], first, ("accuracy",)) == {"accuracy": 0.0}
@@ -161,7 +163,7 @@ def test_example_rows_of_law_are_asked_with_their_task_and_belong_to_a_kind(tmp_
     path.write_text(json.dumps({"task": "marks", "fields": {"text": "Aswelly."}, "answer": "A"}))
     (tmp_path / "tasks.jsonl").write_text(json.dumps({"task": "marks", "instruction": lettered}) + "\n")
     (only,) = load(f"legalbench_examples:{path}")
-    assert only.question == "Question: How invented?\nAswelly.\nA. fully\nB. not at all"
+    assert only.question == "Question: How invented?\nAswelly. (one option is right)\nA. fully\nB. not at all"
     assert only.gold == ("A. fully",)
 
 

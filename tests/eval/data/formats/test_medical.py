@@ -17,7 +17,10 @@ from tests.eval.data.formats.rows import ABSTRACT, BENCHMARK, file_of
 
 def test_lettered_options_stand_below_the_question_where_the_menu_is_read(tmp_path: Path) -> None:
     bones, hard = load(f"mirage:{file_of(tmp_path, BENCHMARK)}")
-    assert bones.question == "Which bone is longest?\nA. Ulna\nB. Femur\nC. None of the above"
+    assert (
+        bones.question
+        == "Which bone is longest? (one option is right)\nA. Ulna\nB. Femur\nC. None of the above"
+    )
     assert bones.gold == ("B. Femur",)
     assert bones.wrong == ("A. Ulna", "C. None of the above")
     menu = read_menu(bones.question)

@@ -1,8 +1,9 @@
 """Questions that name their options: how they are asked, and which option is right.
 
-Lettered options stand below the question, one a line; where they are yes and no, or yes, no and maybe,
-they stand behind it. The gold answer is the right option with its letter, the wrong answers are the
-others: the metric `choice` reads the letter or the words.
+Lettered options stand below the question, one a line, and the question says that one is right, so that no
+strategy lists several. Where they are yes and no, or yes, no and maybe, they stand behind it. The gold answer
+is the right option with its letter, the wrong answers are the others: the metric `choice` reads the letter or
+the words.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from disputatio.text import one_line
 
 DECISIONS = ("yes", "no", "maybe")
 LETTERS = "ABCDEFGHIJ"
+ONE_RIGHT = "(one option is right)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,7 @@ def menu(question: str, texts: Sequence[str], right: int | None) -> Menu:
         worded = in_words(question, named)
     else:
         named = [f"{letter}. {text}" for letter, text in zip(LETTERS, plain, strict=False)]
-        worded = "\n".join([question.rstrip(), *named])
+        worded = "\n".join([f"{question.rstrip()} {ONE_RIGHT}", *named])
     return Menu(
         question=worded,
         gold=() if right is None else (named[right],),
