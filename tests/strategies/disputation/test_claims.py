@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from disputatio.strategies.disputation.answering import value_sentence
 from disputatio.strategies.disputation.reading import _repeats
+from disputatio.strategies.disputation.sentences import value_sentence
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,49 @@ from disputatio.strategies.disputation.reading import _repeats
 )
 def test_a_question_for_a_value_becomes_a_sentence(question: str, answer: str, sentence: str | None) -> None:
     assert value_sentence(question, answer) == sentence
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "quote", "sentence"),
+    [
+        ("When does the lock open?", "6:45", "The lock opens at 6:45.", "The lock opens at 6:45."),
+        ("When did the mill close?", "1911", "The mill closed in 1911.", "The mill closed in 1911."),
+        ("When was the quay repaired?", "4 May 2024", "", "The quay was repaired on 4 May 2024."),
+        ("How many guests may a member bring?", "3", "A member may bring 3.", "A member may bring 3 guests."),
+        ("How many people live in Corle?", "812", "", "812 people live in Corle."),
+        (
+            "How many days of leave do tutors get?",
+            "9 days",
+            "Tutors get 9 days.",
+            "Tutors get 9 days of leave.",
+        ),
+        (
+            "How long is the pass valid?",
+            "2 years",
+            "A pass is valid for 2 years.",
+            "The pass is valid for 2 years.",
+        ),
+        ("How high is the mast?", "18 m", "", "The mast is 18 m high."),
+        (
+            "Are tents allowed on the meadow?",
+            "no",
+            "Tents are not allowed.",
+            "Tents are not allowed on the meadow.",
+        ),
+        ("Does the bus carry bikes?", "no", "The bus does not carry bikes.", "The bus does not carry bikes."),
+        (
+            "When must fees be paid?",
+            "within 9 days",
+            "Fees must be paid.",
+            "Fees must be paid within 9 days.",
+        ),
+        ("When does the lock open?", "6:45", "Opening: 6:45", None),
+    ],
+)
+def test_times_counts_and_yes_or_no_become_sentences(
+    question: str, answer: str, quote: str, sentence: str | None
+) -> None:
+    assert value_sentence(question, answer, quote) == sentence
 
 
 def test_a_question_that_a_text_repeats_is_told() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,17 +19,11 @@ from disputatio.strategies.disputation.resolve import (
     joined_conflict,
     subject_of,
 )
+from disputatio.strategies.disputation.sentences import value_sentence
 from disputatio.strategies.disputation.sides import Side, votes_by_owner
-from disputatio.text import one_line
+from disputatio.text import one_line, without_headings
 from disputatio.types import Answer, Certificate, Claim
-from disputatio.values import canonical, states
-
-_WHAT = re.compile(
-    r"[Ww]hat (?P<verb>is|are|was|were) (?P<what>(?:the|its|their|our) [^?]{1,200}[^?\s])\s?\??"
-)
-_HOW_MUCH = re.compile(
-    r"[Hh]ow much (?P<does>does|do) (?P<what>[^?]{1,200}) (?P<verb>cost|weigh|pay|earn)\s?\??"
-)
+from disputatio.values import states
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,31 +136,16 @@ def _claim(question: str, side: Side, *, alone: bool) -> Claim:
     """Return a side as a cited claim that names its subject."""
     replies = {reading.passage.id: reading.reply for reading in side.readings}
     subject = subject_of(side)
-    text = (value_sentence(question, side.answer) or turned(question, side.answer)) if alone else None
+    citations = tuple(cite(side.answer, side.passages, replies))
+    quote = without_headings(citations[0].quote)[1] if citations else ""
+    text = value_sentence(question, side.answer, quote) if alone or subject else None
+    if text is None and alone:
+        text = turned(question, side.answer)
     if text is None:
         text = f"{subject}: {side.answer}" if subject else statement(question, side.answer)
     elif subject and not states(f"{question} {text}", subject):
         text = f"{text.removesuffix('.')} ({subject})."
-    return Claim(text=one_line(text), citations=tuple(cite(side.answer, side.passages, replies)))
-
-
-def value_sentence(question: str, answer: str) -> str | None:
-    """Return a question for a value with the value filled in; None for questions of another form.
-
-    >>> value_sentence("What is the minimum order?", "40 units")
-    'The minimum order is 40 units.'
-    >>> value_sentence("How much does the small crane weigh?", "2 t"), value_sentence("Who is it?", "40")
-    ('The small crane weighs 2 t.', None)
-    """
-    value = one_line(answer).rstrip(".")
-    if not canonical(value).values:
-        return None
-    if match := _WHAT.fullmatch(one_line(question)):
-        return f"{match['what'][0].upper()}{match['what'][1:]} {match['verb']} {value}."
-    if match := _HOW_MUCH.fullmatch(one_line(question)):
-        verb = match["verb"] + ("s" if match["does"] == "does" else "")
-        return f"{match['what'][0].upper()}{match['what'][1:]} {verb} {value}."
-    return None
+    return Claim(text=one_line(text), citations=citations)
 
 
 def _claim_of_today(question: str, side: Side) -> Claim:

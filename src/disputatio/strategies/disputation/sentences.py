@@ -1,0 +1,266 @@
+"""A question with its answer filled in, as a sentence with subject, value and unit; no model is asked.
+
+Where the subject of a question ends and its verb begins ("does the ferry to Holm leave") is read from the quote
+that gives the answer: it has the verb as a sentence has it ("leaves").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from disputatio.text import bare_words, one_line
+from disputatio.values import canonical, is_yes_or_no, same_answer
+
+LONGEST = 300  # characters of a question that is turned
+_WHAT = re.compile(r"what (?P<aux>is|are|was|were) (?P<rest>(?:the|its|their|our) .+)", re.IGNORECASE)
+_HOW_MUCH = re.compile(r"how much (?P<aux>does|do) (?P<rest>.+) (?P<verb>cost|weigh|pay|earn)", re.IGNORECASE)
+_HOW_MANY = re.compile(r"how (?:many|much) (?P<what>.+)", re.IGNORECASE)
+_WHEN = re.compile(
+    r"(?:when|at what time|on what (?:day|date)|in what year) (?P<aux>\w+) (?P<rest>.+)", re.IGNORECASE
+)
+_HOW_LONG = re.compile(r"(?:how long|for how long) (?P<aux>\w+) (?P<rest>.+)", re.IGNORECASE)
+_HOW_SIZED = re.compile(
+    r"how (?P<size>high|tall|wide|deep|old|long) (?P<aux>is|are|was|were) (?P<rest>.+)", re.IGNORECASE
+)
+_YES_OR_NO = re.compile(r"(?P<aux>\w+) (?P<rest>.+)", re.IGNORECASE)
+_DO = frozenset({"do", "does", "did"})
+_BE = frozenset({"is", "are", "was", "were"})
+_MODAL = frozenset(
+    {"can", "could", "may", "might", "must", "shall", "should", "will", "would", "has", "have", "had"}
+)
+_BARE = frozenset(
+    {"cost", "have", "last", "need", "take", "weigh"}
+)  # verbs that need no other word after them
+_FOR = frozenset({"last", "take"})  # verbs of a duration without "for"
+_IRREGULAR = {"have": "has", "do": "does", "go": "goes"}
+_LEADS = re.compile(
+    r"(?:at|on|in|from|until|till|by|before|after|since|within|every|each|daily|for|up to|about)\b",
+    re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"\d{1,2}[:.]\d{2}\b|\d{1,2}\s?(?:am|pm|a\.m\.|p\.m\.|o'clock|uhr)\b|noon|midnight", re.IGNORECASE
+)
+_YEAR = re.compile(r"(?:[a-z]+ )?\d{4}", re.IGNORECASE)
+
+
+def value_sentence(question: str, answer: str, quote: str = "") -> str | None:
+    """Return a question for a value, a time or yes and no with its answer filled in; None for another form.
+
+    >>> value_sentence("What is the minimum order?", "40 units")
+    'The minimum order is 40 units.'
+    >>> value_sentence("When does the ferry to Holm leave?", "9:15", "The ferry to Holm leaves at 9:15.")
+    'The ferry to Holm leaves at 9:15.'
+    >>> value_sentence("How many beds does the hostel have?", "36"), value_sentence("Who is it?", "40")
+    ('The hostel has 36 beds.', None)
+    >>> value_sentence("Are dogs allowed on deck?", "no", "Dogs are not allowed on deck.")
+    'Dogs are not allowed on deck.'
+    """
+    asked = one_line(question).rstrip(" ?")
+    value = one_line(answer).rstrip(".")
+    if len(asked) > LONGEST or not value:
+        return None
+    if is_yes_or_no(value):
+        sentence = _affirmed(asked, same_answer(value, "yes"), quote)
+    elif not canonical(value).values and not any(map(str.isdigit, value)):
+        return None
+    else:
+        forms = (_what, _how_much, _how_many, _how_sized, _how_long, _when)
+        sentence = next((found for form in forms if (found := form(asked, value, quote))), None)
+    return f"{sentence[0].upper()}{sentence[1:]}." if sentence else None
+
+
+def _what(asked: str, value: str, _: str) -> str | None:
+    match = _WHAT.fullmatch(asked)
+    return f"{match['rest']} {match['aux'].lower()} {value}" if match else None
+
+
+def _how_much(asked: str, value: str, _: str) -> str | None:
+    if (match := _HOW_MUCH.fullmatch(asked)) is None:
+        return None
+    return f"{match['rest']} {_inflected(match['verb'], match['aux'].lower())} {value}"
+
+
+def _how_many(asked: str, value: str, quote: str) -> str | None:
+    """Return what there are how many of: "How many people live here", "How many beds does it have"."""
+    if (match := _HOW_MANY.fullmatch(asked)) is None:
+        return None
+    words = match["what"].split()
+    if words[0].casefold() in _BE:
+        return f"{' '.join(words[1:])} {words[0].casefold()} {value}"
+    if words[0].casefold() in _DO | _MODAL:
+        return _placed(words[1:], words[0].casefold(), value, quote)
+    at = next((n for n, word in enumerate(words) if word.casefold() in _DO | _BE | _MODAL), 0)
+    number = _counted(value, words[:at] or words[:1])
+    if not at:  # "How many people live here": the noun is the subject
+        is_plain = number == value or not any(map(str.isalpha, value))
+        return f"{number} {' '.join(words[1:])}" if len(words) > 1 and is_plain else None
+    aux, rest = words[at].casefold(), words[at + 1 :]
+    if rest[:1] == ["there"]:
+        return " ".join(["there", aux, number, *rest[1:]])
+    if aux in _BE:  # "How many boats are moored here": the noun is the subject
+        return (
+            " ".join([number, aux, *rest]) if rest and rest[0].casefold() not in ("the", "a", "an") else None
+        )
+    return _placed(rest, aux, number, quote)
+
+
+def _how_sized(asked: str, value: str, _: str) -> str | None:
+    """Return how high, wide, deep or old something is; how long only where a length answers."""
+    match = _HOW_SIZED.fullmatch(asked)
+    if match is None or (
+        match["size"].lower() == "long" and not re.search(r"\d\s?(?:m|km|cm|mm|metres?|meters?)\b", value)
+    ):
+        return None
+    return f"{match['rest']} {match['aux'].lower()} {value} {match['size'].lower()}"
+
+
+def _how_long(asked: str, value: str, quote: str) -> str | None:
+    """Return how long something lasts, is valid or may be done."""
+    if (match := _HOW_LONG.fullmatch(asked)) is None:
+        return None
+    aux, rest = match["aux"].casefold(), match["rest"].split()
+    if aux in _BE:
+        parts = _split_at_predicate(rest, aux, quote)
+        if parts is not None:
+            return f"{parts[0]} {aux} {parts[1]} for {value}"
+        return f"{match['rest']} {aux} {value}" if rest[0].casefold() in ("the", "a", "an", "our") else None
+    lasting = "" if rest[-1].casefold() in _FOR or _LEADS.match(value) else "for "
+    return _placed(rest, aux, f"{lasting}{value}", quote)
+
+
+def _when(asked: str, value: str, quote: str) -> str | None:
+    """Return when something is, was or is done."""
+    if (match := _WHEN.fullmatch(asked)) is None:
+        return None
+    aux, rest = match["aux"].casefold(), match["rest"].split()
+    if aux in _BE:
+        parts = _split_at_predicate(rest, aux, quote)
+        if parts is None and len(rest) > 2 and rest[-1].endswith("ed"):
+            parts = " ".join(rest[:-1]), rest[-1]
+        if parts is not None:
+            return f"{parts[0]} {aux} {parts[1]} {_dated(value)}"
+        return (
+            f"{match['rest']} {aux} {_dated(value)}"
+            if len(rest) <= 6 and not rest[-1].endswith("ed")
+            else None
+        )
+    return _placed(rest, aux, _dated(value), quote)
+
+
+def _affirmed(asked: str, yes: bool, quote: str) -> str | None:
+    """Return what a question asks to affirm or deny."""
+    if (match := _YES_OR_NO.fullmatch(asked)) is None:
+        return None
+    aux, rest = match["aux"].casefold(), match["rest"].split()
+    if aux in _BE:
+        parts = _split_at_predicate(rest, aux, quote)
+        return f"{parts[0]} {aux} {'' if yes else 'not '}{parts[1]}" if parts else None
+    if aux not in _DO | _MODAL or (at := _verb_at(rest, aux, quote)) is None:
+        return None
+    subject, verb, after = " ".join(rest[:at]), rest[at], rest[at + 1 :]
+    if aux in _DO and yes:
+        return " ".join([subject, _inflected(verb, aux, quote), *after])
+    return " ".join([subject, aux, *([] if yes else ["not"]), verb, *after])
+
+
+def _placed(rest: Sequence[str], aux: str, value: str, quote: str) -> str | None:
+    """Return subject, verb, value and what is left; None where it is not known which word is the verb."""
+    at = _verb_at(rest, aux, quote)
+    if at is None:
+        return None
+    verb, after = [_inflected(rest[at], aux, quote)] if aux in _DO else [aux, rest[at]], rest[at + 1 :]
+    if rest[at] == "be":  # "must be claimed"
+        verb, after = [*verb, *after[:1]], after[1:]
+    return " ".join([*rest[:at], *verb, value, *after])
+
+
+def _verb_at(rest: Sequence[str], aux: str, quote: str) -> int | None:
+    """Return which word after a subject is the verb: the one that the quote has as a sentence has it."""
+    if not quote and len(rest) > 1 and rest[-1].casefold() in _BARE:
+        return len(rest) - 1
+    told = bare_words(quote)
+    first = 2 if rest and rest[0].casefold() in ("the", "a", "an") else 1
+    places = [
+        at
+        for at in range(first, len(rest))
+        for word in [rest[at].casefold()]
+        if any(form in told for form in _forms(word, aux)) or (aux in _DO and ("not", word) in pairwise(told))
+    ]
+    if aux not in _DO:  # a word after the auxiliary: "may park"
+        places = [at for at in places if _follows(told, aux, rest[at].casefold())][:1]
+    if len(places) == 1:
+        return places[0]
+    return len(rest) - 1 if len(rest) > 1 and rest[-1].casefold() in _BARE else None
+
+
+def _follows(told: Sequence[str], aux: str, verb: str) -> bool:
+    """Return whether a verb stands after its auxiliary, with one word between them at most."""
+    return any(word == aux and verb in told[at + 1 : at + 3] for at, word in enumerate(told))
+
+
+def _forms(verb: str, aux: str) -> Iterator[str]:
+    """Yield the forms of a verb that a sentence may have where a question has it after an auxiliary."""
+    if aux == "does":
+        yield _inflected(verb, "does")
+    elif aux == "did":
+        yield from (f"{verb}ed", f"{verb}d", f"{verb[:-1]}ied", f"{verb}{verb[-1:]}ed")
+    else:
+        yield verb
+
+
+def _inflected(verb: str, aux: str, quote: str = "") -> str:
+    """Return a verb as a sentence has it where the question has it after "does", "do" or "did".
+
+    >>> _inflected("cost", "does"), _inflected("pass", "does"), _inflected("carry", "does"), _inflected("pay", "do")
+    ('costs', 'passes', 'carries', 'pay')
+    """
+    if aux == "did":
+        told = bare_words(quote)
+        return next((form for form in _forms(verb.casefold(), aux) if form in told), f"did {verb}")
+    if aux != "does":
+        return verb
+    if verb in _IRREGULAR:
+        return _IRREGULAR[verb]
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ies"
+    return f"{verb}es" if verb.endswith(("s", "x", "z", "ch", "sh", "o")) else f"{verb}s"
+
+
+def _split_at_predicate(rest: Sequence[str], aux: str, quote: str) -> tuple[str, str] | None:
+    """Return subject and predicate, where the quote has the auxiliary before the predicate's first word."""
+    told = bare_words(quote)
+    for at in range(1, len(rest)):
+        word = rest[at].casefold()
+        if any(
+            other == aux
+            and word in (told[n + 1 : n + 2] if told[n + 1 : n + 2] != ["not"] else told[n + 2 : n + 3])
+            for n, other in enumerate(told)
+        ):
+            return " ".join(rest[:at]), " ".join(rest[at:])
+    return None
+
+
+def _counted(value: str, noun: Sequence[str]) -> str:
+    """Return a number with what is counted, which it may name itself.
+
+    >>> _counted("30 days", ["days", "of", "leave"]), _counted("36", ["beds"]), _counted("36 beds", ["beds"])
+    ('30 days of leave', '36 beds', '36 beds')
+    """
+    named = [word.casefold()[:4] for word in re.findall(r"[^\W\d_]+", value)]
+    at = next((n + 1 for n, word in enumerate(noun) if word.casefold()[:4] in named), 0)
+    return " ".join([value, *noun[at:]])
+
+
+def _dated(value: str) -> str:
+    """Return a time or a date with its preposition.
+
+    >>> _dated("9:15"), _dated("3 May 2026"), _dated("March 2025"), _dated("from 7:00")
+    ('at 9:15', 'on 3 May 2026', 'in March 2025', 'from 7:00')
+    """
+    if _LEADS.match(value):
+        return value
+    if _TIME.match(value):
+        return f"at {value}"
+    return f"in {value}" if _YEAR.fullmatch(value) else f"on {value}"
