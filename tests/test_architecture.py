@@ -193,13 +193,13 @@ def reports_its_use(tree: ast.AST, module: str) -> list[str]:
     """Return whether a module imports OpenVINO and leaves its usage statistics on, in one sentence.
 
     Importing it starts a process that reports the import to the vendor, unless the package that does
-    so cannot be imported: `sys.modules.setdefault("openvino_telemetry", None)` before the import.
+    so cannot be imported: `platforms.block_usage_reports()` before the import.
     """
     engine = [name for name in imported(tree, module) if name.split(".")[0].startswith("openvino")]
-    blocked = any(isinstance(n, ast.Constant) and n.value == "openvino_telemetry" for n in nodes_of(tree))
+    blocked = any(isinstance(n, ast.Name) and n.id == "block_usage_reports" for n in nodes_of(tree))
     if blocked or not engine:
         return []
-    return [f"{module} imports {engine[0]} without blocking openvino_telemetry."]
+    return [f"{module} imports {engine[0]} without block_usage_reports()."]
 
 
 @functools.cache
@@ -343,7 +343,7 @@ def test_a_heavy_import_is_named_unless_it_waits_for_its_use() -> None:
 
 def test_loading_the_engine_with_its_statistics_is_named() -> None:
     load = "def f():\n    import openvino_genai"
-    block = "import sys\nsys.modules.setdefault('openvino_telemetry', None)\n"
+    block = "block_usage_reports()\n"
     assert len(reports_its_use(ast.parse(load), "m")) == 1
     assert reports_its_use(ast.parse(block + load), "m") == []
 

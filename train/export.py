@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from disputatio.encoder.judge import CONTRADICTS, SUPPORTS, against_rest
 from disputatio.encoder.model import ABOUT, FILES, GRAPH, TOKENIZER, EncoderModel, tokenizer_of
 from disputatio.encoder.reader import EncoderReader
+from disputatio.platforms import block_usage_reports
 from disputatio.types import Passage
 from train.examples import Example
 from train.features import features_of, padded
@@ -62,7 +62,7 @@ def quantise(model: Any, tokenizer: Any, examples: Sequence[Example], *, activat
     Activations in 8 bits are fast where a processor has instructions for them (AVX512-VNNI, AMX), and cost
     some of the reading; their ranges are taken from a few of the examples.
     """
-    cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
+    block_usage_reports()
     import nncf
 
     if activations:

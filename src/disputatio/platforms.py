@@ -17,6 +17,7 @@ import select
 import signal
 import socket
 import stat
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -29,6 +30,12 @@ def _module(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         return None
+
+
+def block_usage_reports() -> None:
+    """Keep OpenVINO from reporting to its vendor that it was imported; call this before the import."""
+    modules: Any = sys.modules  # None in it says that a module cannot be imported, which its type leaves out
+    modules.setdefault("openvino_telemetry", None)
 
 
 _fcntl, _msvcrt, _resource = _module("fcntl"), _module("msvcrt"), _module("resource")

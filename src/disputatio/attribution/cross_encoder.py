@@ -8,12 +8,12 @@ contradictions. OpenVINO runs the model.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from disputatio.errors import InputError, MissingDependency
+from disputatio.platforms import block_usage_reports
 
 _MOST_TOKENS = 512
 
@@ -27,9 +27,7 @@ class CrossEncoder:
             if not (folder / name).is_file():
                 raise InputError(f"{folder}: a cross-encoder needs {name} there")
         try:
-            cast("dict[str, Any]", sys.modules).setdefault(
-                "openvino_telemetry", None
-            )  # else it reports usage
+            block_usage_reports()
             import openvino
             from tokenizers import Tokenizer
         except ImportError as absent:

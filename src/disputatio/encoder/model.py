@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import threading
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from disputatio.errors import InputError, MissingDependency
+from disputatio.platforms import block_usage_reports
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -109,8 +109,7 @@ class EncoderModel:
         """Return the compiled model and the tokenizer."""
         if self._loaded is None:
             try:
-                # Else it reports usage.
-                cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)
+                block_usage_reports()
                 import openvino
             except ImportError as absent:
                 raise MissingDependency(absent.name or "openvino", "local") from absent

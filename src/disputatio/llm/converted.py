@@ -7,18 +7,18 @@ to the cache and renames it into place when it is whole.
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from disputatio.errors import InputError, LLMError
 from disputatio.llm import gguf
 from disputatio.llm.cores import settings_of
+from disputatio.platforms import block_usage_reports
 from disputatio.text import content_id
 
 ABANDONED = 86_400.0  # seconds: no conversion takes as long
@@ -53,7 +53,7 @@ def converted_folder(path: Path, cache: Path, say: Callable[[str], None]) -> Pat
 
 def open_pipeline(folder: Path, cache_gb: int, say: Callable[[str], None], threads: int) -> tuple[Any, Any]:
     """Return the pipeline over a converted folder, and its tokenizer; raises `LLMError`."""
-    cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
+    block_usage_reports()
     import openvino_genai
 
     scheduler = openvino_genai.SchedulerConfig()
@@ -74,7 +74,7 @@ def open_pipeline(folder: Path, cache_gb: int, say: Callable[[str], None], threa
 
 def _convert(path: Path, folder: Path) -> None:
     """Write the engine's own form of a GGUF file; it is visible only when it is whole."""
-    cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
+    block_usage_reports()
     import openvino_genai
 
     folder.parent.mkdir(parents=True, exist_ok=True)

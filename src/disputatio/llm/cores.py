@@ -12,15 +12,15 @@ import json
 import math
 import os
 import platform
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from disputatio import platforms
+from disputatio.platforms import block_usage_reports
 
 _LOOK = 0.25  # seconds that the load is looked at
 _ROOT = Path("/")
@@ -162,7 +162,7 @@ def keep(machine: Machine, cache: Path) -> Path:
 
 def measure(seconds: float = 5.0) -> Machine:
     """Time products of matrices with 1, 2, 4, ... threads and in each precision, in about so many seconds."""
-    cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
+    block_usage_reports()
     allowed = allowed_cores()
     most = physical_cores(allowed)
     counts = sorted({*(2**power for power in range(most.bit_length()) if 2**power <= most), most})

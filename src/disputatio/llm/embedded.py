@@ -32,13 +32,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from disputatio import platforms
 from disputatio.errors import ConfigError, ContextTooLong, DisputatioError, LLMError, Malformed
 from disputatio.llm.converted import converted_folder, open_pipeline
 from disputatio.llm.cores import threads_now
 from disputatio.llm.grammar import schema_regex
+from disputatio.platforms import block_usage_reports
 from disputatio.types import Sampling
 
 _BLOCK = 32  # tokens in a block of the engine's prefix cache on a CPU
@@ -164,7 +165,7 @@ class Engine:
     """One pipeline, its tokenizer, and the batch that is running."""
 
     def __init__(self, path: Path, cache: Path, cache_gb: int, context: int, send: Send) -> None:
-        cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
+        block_usage_reports()
         import openvino_genai
 
         def say(text: str) -> None:

@@ -8,14 +8,14 @@ batches a core or so, was never slower than one batch on all cores, and far fast
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import ConfigError, MissingDependency
+from disputatio.platforms import block_usage_reports
 from disputatio.protocols import Embedder
 from disputatio.store.model_folder import EmbedderSettings, ModelFolder, read_folder
 
@@ -128,7 +128,7 @@ class OnnxEmbedder:
             return self._loaded
 
     def _opened(self) -> _Loaded:
-        cast("dict[str, Any]", sys.modules).setdefault("openvino_telemetry", None)  # else use is reported
+        block_usage_reports()
         try:
             import openvino
         except ImportError as error:
