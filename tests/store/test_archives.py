@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import IngestError
-from disputatio.store.ingesting.parsers import Refused
+from disputatio.store.ingesting.parsers import RefusedDocument
 from disputatio.store.ingesting.parsers import archive as archives
 from disputatio.store.ingesting.readers import open_reader, read_all
 from tests.store import files
@@ -137,7 +137,7 @@ def test_counts_and_totals_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = list(archives.parse(out))
     assert [part["name"] for part in parts if "member" in part] == ["0.txt", "1.txt"]
     monkeypatch.setattr(archives, "MOST_MEMBERS", 3)
-    with pytest.raises(Refused, match="more than 3 files"):
+    with pytest.raises(RefusedDocument, match="more than 3 files"):
         list(archives.parse(out))
 
 

@@ -18,7 +18,7 @@ from disputatio.protocols import Retriever
 from disputatio.store.contract import SourceCount
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.readers import Document
-from disputatio.store.record.database import Record
+from disputatio.store.record.database import RecordFile
 from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
 
@@ -350,14 +350,14 @@ def test_a_page_of_documents_is_read_by_an_index_and_not_sorted(tmp_path: Path) 
 
 
 def test_sources_are_counted_once_for_each_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted: list[Record] = []
-    count = Record.source_counts
+    counted: list[RecordFile] = []
+    count = RecordFile.source_counts
 
-    def counting(self: Record) -> Iterator[tuple[str, str, int, int]]:
+    def counting(self: RecordFile) -> Iterator[tuple[str, str, int, int]]:
         counted.append(self)
         return count(self)
 
-    monkeypatch.setattr(Record, "source_counts", counting)
+    monkeypatch.setattr(RecordFile, "source_counts", counting)
     index = FolderIndex.open(tmp_path / "ix")
     table = tmp_path / "t.csv"
     table.write_text(

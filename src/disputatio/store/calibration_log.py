@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from disputatio.errors import StoreError
 from disputatio.text import bare_words, content_id
@@ -175,9 +175,10 @@ def estimator_named(name: object) -> Estimator:
     >>> estimator_named("paper")
     'paper'
     """
+    known: Estimator
     for known in get_args(Estimator):
         if name == known:
-            return cast("Estimator", known)
+            return known
     raise ValueError(f"estimator {name!r}: choose paper or ours")
 
 

@@ -44,7 +44,7 @@ from disputatio.store.segments.view import View
 from disputatio.types import Hit, Passage, Source, Unsearched
 
 if TYPE_CHECKING:
-    from disputatio.store.record.database import Record
+    from disputatio.store.record.database import RecordFile
     from disputatio.store.record.transaction import Transaction
 
 
@@ -341,7 +341,7 @@ class FolderIndex(Index):
                 return rows
         return []
 
-    def open_record(self) -> AbstractContextManager[Record]:
+    def open_record(self) -> AbstractContextManager[RecordFile]:
         """Open the record for reading; raises `InputError` where several folders are named."""
         require_one(self.path)
         return contextmanager(self._folders.records)()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError, StoreError
-from disputatio.store.record.database import Record, reading
+from disputatio.store.record.database import RecordFile, reading
 from disputatio.store.record.manifest import Manifest, read_note
 from disputatio.store.reliabilities import changed_at, compared, pooled, read_reliabilities
 from disputatio.store.segments.view import View, advance, open_view
@@ -92,7 +92,7 @@ class Folders:
             else:
                 return view
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[RecordFile]:
         """Yield the record of each folder, open for reading; raises `StoreError` where one is damaged.
 
         Later searches show the commit that it is read at, or a newer one.

@@ -93,7 +93,7 @@ _ISATAP = (0x00005EFE, 0x02005EFE)  # RFC 5214: the interface part that carries 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class WebAddress:
     """A web address taken apart; `host` is lower-case ASCII, an IPv6 one without its brackets.
 
     `target` is the path and query as they are sent. `literal` is the address where the host is one.
@@ -117,7 +117,7 @@ class Address:
         return f"{self.scheme}://{self.authority}{self.target}"
 
 
-def read_address(url: str, *, ports: Collection[int] = PORTS) -> Address:
+def read_address(url: str, *, ports: Collection[int] = PORTS) -> WebAddress:
     """Return a URL taken apart; hosts in odd spellings become what they stand for.
 
     Raises `IngestError` for another scheme, credentials, a port not in `ports`, characters that
@@ -151,13 +151,13 @@ def read_address(url: str, *, ports: Collection[int] = PORTS) -> Address:
     host = str(literal) if literal is not None else host
     query = "" if parts[4] is None else f"?{quote(parts[4], safe=_KEPT)}"
     target = (quote(parts[3], safe=_KEPT) or "/") + query
-    return Address(scheme=scheme, host=host, port=port, target=target, literal=literal)
+    return WebAddress(scheme=scheme, host=host, port=port, target=target, literal=literal)
 
 
 _KEPT = "%/:@!$&'()*+,;=~?[]|"
 
 
-def read_redirect(base: Address, location: str, *, ports: Collection[int] = PORTS) -> Address:
+def read_redirect(base: WebAddress, location: str, *, ports: Collection[int] = PORTS) -> WebAddress:
     """Return where a `Location` header of a page at `base` leads; judged as strictly as a first URL.
 
     Raises `IngestError` as `read_address`, and where it leaves https for http.
@@ -174,7 +174,7 @@ def read_redirect(base: Address, location: str, *, ports: Collection[int] = PORT
     return address
 
 
-def check_name(address: Address, *, allow_private: bool = False) -> None:
+def check_name(address: WebAddress, *, allow_private: bool = False) -> None:
     """Raise `IngestError` where the host's name belongs to this machine or its local network."""
     if address.literal is not None or allow_private:
         return

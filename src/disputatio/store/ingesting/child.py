@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 
 from disputatio import platforms
 from disputatio.store.ingesting.confine import confine, of_interpreter
-from disputatio.store.ingesting.parsers import ParsedPart, Refused, kind_of, largest, parser
+from disputatio.store.ingesting.parsers import ParsedPart, RefusedDocument, kind_of, largest, parser
 from disputatio.store.ingesting.rows import Unreadable
 
 _LONGEST_REQUEST = 65_536
@@ -155,7 +155,7 @@ def _answer(
         spent = True
     except BrokenPipeError:
         return True
-    except (Refused, Unreadable) as error:
+    except (RefusedDocument, Unreadable) as error:
         refusal = {"refused": str(error)}
     except Exception as error:  # noqa: BLE001  (whatever a parser raises is the file's fault)
         refusal = {"refused": _broken(kind, error)}
@@ -185,15 +185,15 @@ def _parts(
     raw.seek(0)
     limit = largest(inner)
     if not size:
-        raise Refused("is empty")
+        raise RefusedDocument("is empty")
     if limit is not None and size > limit:
-        raise Refused(f"is larger than {limit >> 20} MB, the limit")
+        raise RefusedDocument(f"is larger than {limit >> 20} MB, the limit")
     try:
         yield from parser(inner, name, columns)(raw)
-    except (Refused, Unreadable, MemoryError):
+    except (RefusedDocument, Unreadable, MemoryError):
         raise
     except Exception as error:  # whatever a parser raises is the file's fault, and told as such
-        raise Refused(_broken(inner, error)) from error
+        raise RefusedDocument(_broken(inner, error)) from error
 
 
 def _broken(kind: str, error: Exception) -> str:

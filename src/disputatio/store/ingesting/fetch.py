@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 from disputatio.errors import IngestError
 from disputatio.store.ingesting.addresses import (
     PORTS,
-    Address,
+    WebAddress,
     check_ip,
     check_name,
     is_private,
@@ -212,7 +212,7 @@ def _in_utf8(fetched: Fetched) -> bytes:
 
 
 # --- one hop ------------------------------------------------------------------------------------------
-def _checked(address: Address, private: bool, resolve: Resolve, clock: Clock) -> list[str]:
+def _checked(address: WebAddress, private: bool, resolve: Resolve, clock: Clock) -> list[str]:
     """Return the addresses of a host, resolved once; refused as a whole when one of them is not public."""
     clock.hop()
     if address.literal is not None:
@@ -231,7 +231,7 @@ def _checked(address: Address, private: bool, resolve: Resolve, clock: Clock) ->
 
 
 def _get(
-    address: Address, pinned: Sequence[str], connect: Connect, tls: ssl.SSLContext | None, clock: Clock
+    address: WebAddress, pinned: Sequence[str], connect: Connect, tls: ssl.SSLContext | None, clock: Clock
 ) -> Fetched | str:
     """Return the document at an address, or the redirect that stands there."""
     url = shown(address.url)
@@ -262,7 +262,7 @@ def _get(
         ) from error
 
 
-def _headers(address: Address) -> list[tuple[str, str]]:
+def _headers(address: WebAddress) -> list[tuple[str, str]]:
     return [
         ("Host", address.authority),
         ("User-Agent", "disputatio (ingest of one page for its user)"),
@@ -282,7 +282,7 @@ def _location(response: http.client.HTTPResponse, url: str) -> str:
         raise IngestError(url, "redirects to an address that is not UTF-8") from error
 
 
-def _taken(response: http.client.HTTPResponse, address: Address, clock: Clock) -> Fetched:
+def _taken(response: http.client.HTTPResponse, address: WebAddress, clock: Clock) -> Fetched:
     """Return the body of an answer of a known format, whole and within its limits."""
     url = shown(address.url)
     if response.status != HTTPStatus.OK:

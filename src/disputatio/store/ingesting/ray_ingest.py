@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from disputatio.store.folder_index import FolderIndex
-    from disputatio.store.ingesting.ray_worker import Row
+    from disputatio.store.ingesting.ray_worker import WorkerRow
     from disputatio.store.record.writer import Writer
 
 _FILES = 256  # files in a task of reading, or
 _BYTES = 4_000_000  # so many bytes of them
 
-RowVectors = tuple["Row", "NDArray[np.float32] | None"]
+RowVectors = tuple["WorkerRow", "NDArray[np.float32] | None"]
 """A row with the vectors of its passages, where they were embedded."""
 
 

@@ -40,7 +40,7 @@ _BLOCKS = 4  # that are read at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class WorkerRow:
     """A row as it travels: what came of the file of this number. `body` is JSON, as `kind` has it.
 
     `document` is the id of a row of that kind, which has its passages as spans.
@@ -73,21 +73,21 @@ def schema() -> pa.Schema:
     return pa.schema(fields)
 
 
-def block_of(rows: Sequence[Row]) -> pa.Table:
+def block_of(rows: Sequence[WorkerRow]) -> pa.Table:
     """Return rows as a block."""
     import pyarrow as pa
 
     return pa.Table.from_pylist([asdict(row) for row in rows], schema=schema())
 
 
-def rows_of(block: pa.Table) -> Iterator[Row]:
+def rows_of(block: pa.Table) -> Iterator[WorkerRow]:
     """Yield the rows of a block."""
-    yield from (Row(**row) for row in block.to_pylist())
+    yield from (WorkerRow(**row) for row in block.to_pylist())
 
 
-def row_of(number: int, prepared: PreparedDocument) -> Row:
+def row_of(number: int, prepared: PreparedDocument) -> WorkerRow:
     """Return a document as it travels: its passages as spans of its text."""
-    return Row(
+    return WorkerRow(
         number=number,
         kind=DOCUMENT,
         body=json.dumps(asdict(prepared.document)),
@@ -99,7 +99,7 @@ def row_of(number: int, prepared: PreparedDocument) -> Row:
     )
 
 
-def prepared_of(row: Row, file: str, vectors: NDArray[np.float32] | None = None) -> PreparedDocument:
+def prepared_of(row: WorkerRow, file: str, vectors: NDArray[np.float32] | None = None) -> PreparedDocument:
     """Return the document of a row, as `prepare` made it, with the vectors of its passages where they are
     given.
     """
@@ -122,9 +122,9 @@ def texts_of(block: pa.Table) -> list[str]:
     return texts
 
 
-def blocks_of(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def blocks_of(rows: Iterable[WorkerRow]) -> Iterator[list[WorkerRow]]:
     """Yield rows in runs of bounded size; the same rows are always divided at the same places."""
-    waiting: list[Row] = []
+    waiting: list[WorkerRow] = []
     passages = characters = 0
     for row in rows:
         waiting.append(row)
@@ -180,7 +180,7 @@ class IngestWorker:
         self._read = self._open.enter_context(open_reader(recipe.options))
         self._reading, self._embedding = threading.Lock(), threading.Lock()
         self._place = (-1, 0)
-        self._blocks: Iterator[list[Row]] = iter(())
+        self._blocks: Iterator[list[WorkerRow]] = iter(())
         self._embedder = None if recipe.make is None else recipe.make()
         if self._embedder is not None:
             if self._embedder.name != recipe.name:
@@ -216,7 +216,7 @@ class IngestWorker:
         with self._embedding:
             return embedder.embed(texts_of(block))
 
-    def _rows(self, file: Mapping[str, Any]) -> Iterator[Row]:
+    def _rows(self, file: Mapping[str, Any]) -> Iterator[WorkerRow]:
         options = self._options
         number, path, folder = file["number"], Path(os.fsdecode(file["path"])), file["folder"]
         run, seen = Run(unverified=options.unverified), look(path, settings_of(options, folder))
@@ -245,5 +245,5 @@ def fingerprint_of(fields: Mapping[str, Any], documents: int) -> Fingerprint:
     return Fingerprint(**{**fields, "documents": documents})
 
 
-def _note(number: int, kind: str, body: list[Any]) -> Row:
-    return Row(number=number, kind=kind, body=json.dumps(body), ids=[], starts=[], ends=[])
+def _note(number: int, kind: str, body: list[Any]) -> WorkerRow:
+    return WorkerRow(number=number, kind=kind, body=json.dumps(body), ids=[], starts=[], ends=[])

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from disputatio.store.ingesting.addresses import Address
+from disputatio.store.ingesting.addresses import WebAddress
 
 Resolve = Callable[[str, int], Sequence[str]]
 Connect = Callable[[str, int, float], socket.socket]
@@ -166,7 +166,7 @@ class _Answer(io.RawIOBase):
 
 
 def open_wire(
-    address: Address, pinned: Sequence[str], connect: Connect, tls: ssl.SSLContext | None, clock: Clock
+    address: WebAddress, pinned: Sequence[str], connect: Connect, tls: ssl.SSLContext | None, clock: Clock
 ) -> Wire:
     """Return a connection to the first of the judged addresses that takes one; TLS verifies the name.
 

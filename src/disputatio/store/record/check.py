@@ -27,7 +27,7 @@ from disputatio.store.record.audit import (
     find_manifest,
     sound_segments,
 )
-from disputatio.store.record.database import COLUMNS, Record, reading, replace_record
+from disputatio.store.record.database import COLUMNS, RecordFile, reading, replace_record
 from disputatio.store.record.layout import refuse_links
 from disputatio.store.record.manifest import NAME, RECORD, SEGMENTS, SegmentEntry, reported, writing
 from disputatio.store.record.reembed import SegmentBuilder
@@ -116,7 +116,7 @@ def repair_index(path: Path, findings: Findings) -> list[LostDocument]:
             lost = _renew_record(path, findings)
             _note_action(findings, RECORD, "kept in quarantine, its good rows written anew")
         else:
-            transaction = Transaction(path, findings.manifest, Record.open(path))
+            transaction = Transaction(path, findings.manifest, RecordFile.open(path))
             with contextlib.closing(transaction):
                 if findings.segments:
                     opened = sound_segments(path, findings)
@@ -152,7 +152,7 @@ def _renew_record(path: Path, findings: Findings) -> list[LostDocument]:
     old = findings.manifest
     opened = sound_segments(path, findings)
     start = replace(old, segments=(), documents=0, passages=0, files=0)
-    record = Record.make(path, start, FRESH)
+    record = RecordFile.make(path, start, FRESH)
     transaction = Transaction(path, old, record)
     with contextlib.closing(transaction):
         _copy_good_rows(path, record)
@@ -171,7 +171,7 @@ def _renew_record(path: Path, findings: Findings) -> list[LostDocument]:
     return lost
 
 
-def _copy_good_rows(path: Path, record: Record) -> None:
+def _copy_good_rows(path: Path, record: RecordFile) -> None:
     """Copy the good rows of the damaged record; a row that names a document needs a good one."""
     if not (path / RECORD).exists():
         return
@@ -191,7 +191,7 @@ def _copy_good_rows(path: Path, record: Record) -> None:
             record.insert(table, rows)
 
 
-def _complete(record: Record, opened: Sequence[Opened]) -> list[LostDocument]:
+def _complete(record: RecordFile, opened: Sequence[Opened]) -> list[LostDocument]:
     """Add the passages that only the segments hold, and take out documents that are not whole."""
     import numpy as np
 
@@ -224,7 +224,7 @@ def _complete(record: Record, opened: Sequence[Opened]) -> list[LostDocument]:
     return list(lost.values())
 
 
-def _forget_files(record: Record) -> list[LostDocument]:
+def _forget_files(record: RecordFile) -> list[LostDocument]:
     """Forget files that lack documents, so that the next ingest reads them again.
 
     A file with the same row twice seems to lack one; to read it again does no harm.

@@ -19,7 +19,7 @@ from disputatio import platforms
 from disputatio.errors import MissingDependency, StoreError
 from disputatio.store.calibration_file import NAME as CALIBRATION
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.database import ABOUT, Record, replace_record
+from disputatio.store.record.database import ABOUT, RecordFile, replace_record
 from disputatio.store.record.layout import check_manifest, read_bytes, refuse_links
 from disputatio.store.record.manifest import (
     FIRST_NOTE,
@@ -116,7 +116,7 @@ def _write(old: Path, new: Path, fields: dict[str, Any]) -> Manifest:
         language=fields["language"],
         segments=segments,
     )
-    record = Record.make(new, manifest, _FRESH)
+    record = RecordFile.make(new, manifest, _FRESH)
     with contextlib.closing(record):
         _copy_rows(old, record, fields)
         transaction = Transaction(new, manifest, record)
@@ -141,7 +141,7 @@ def _write(old: Path, new: Path, fields: dict[str, Any]) -> Manifest:
         return transaction.manifest
 
 
-def _copy_rows(old: Path, record: Record, fields: Mapping[str, Any]) -> None:
+def _copy_rows(old: Path, record: RecordFile, fields: Mapping[str, Any]) -> None:
     """Copy the rows of the three tables; raises `StoreError` for one that is not what was written."""
     keys: dict[str, int] = {}
     stated: dict[str, str] = {}

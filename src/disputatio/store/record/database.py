@@ -133,7 +133,7 @@ def _schema_of(database: sqlite3.Connection) -> frozenset[tuple[Any, ...]]:
 
 # --- opening --------------------------------------------------------------------------------------------
 def _connect(file: Path, mode: str = "rw") -> sqlite3.Connection:
-    """Open a database; `mode` is `rwc` to make it, and `immutable` for one that nobody can write to."""
+    """Open a database; `mode` is `rwc` to make it, and `immutable` for one that cannot be written to."""
     for name in (file, log_of(file), file.with_name(f"{file.name}-shm")):
         refuse_link(name)
     options = "mode=ro&immutable=1" if mode == "immutable" else f"mode={mode}"
@@ -184,7 +184,7 @@ class Batch(NamedTuple):
     vectors: NDArray[np.float32] | None
 
 
-class Record:
+class RecordFile:
     """The record, open; what its one writer writes is one transaction until `commit`.
 
     `counts` has the rows of `entries`, `passages` and `files` of a writer.
@@ -664,7 +664,7 @@ def replace_record(fresh: Path, file: Path) -> None:
 
 
 @contextmanager
-def reading(path: Path, name: str = RECORD, *, checked: bool = True) -> Iterator[Record]:
+def reading(path: Path, name: str = RECORD, *, checked: bool = True) -> Iterator[RecordFile]:
     """Open the record for reading; all that is read is of one commit.
 
     Raises `StoreError` where it is missing, damaged, or (unless not `checked`) other than ours.
@@ -674,7 +674,7 @@ def reading(path: Path, name: str = RECORD, *, checked: bool = True) -> Iterator
             raise FileNotFoundError(f"{name} is missing; copy the whole index again, or repair it with: "
                                     f"{check_command(path)}")  # fmt: skip
         database = _connect_reader(path / name)
-        record = Record(path, path / name, database)
+        record = RecordFile(path, path / name, database)
     with contextlib.closing(database):
         with reported(path, "opening the index"):
             database.execute("BEGIN")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from disputatio import platforms
 from disputatio.errors import InputError, MissingDependency, StoreError
-from disputatio.store.record.database import ABOUT, Record
+from disputatio.store.record.database import ABOUT, RecordFile
 from disputatio.store.record.manifest import check_command, reported
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def export(index: FolderIndex, file: str | Path, *, documents: bool = False, vec
     return done
 
 
-def _documents(record: Record) -> Rows:
+def _documents(record: RecordFile) -> Rows:
     batch: list[dict[str, Any]] = []
     for row in record.documents():
         batch.append({name: row[name] for name in DOCUMENT_COLUMNS})
@@ -65,7 +65,7 @@ def _documents(record: Record) -> Rows:
         yield batch
 
 
-def _passages(record: Record, vectors: bool) -> Rows:
+def _passages(record: RecordFile, vectors: bool) -> Rows:
     for passages, numbers in record.passages(_BATCH):
         rows = []
         for at, passage in enumerate(passages):

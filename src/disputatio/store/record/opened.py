@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from disputatio.store.record.database import Record
+from disputatio.store.record.database import RecordFile
 
 _AT_ONCE = 500  # ids in one statement
 _OWN = (
@@ -13,12 +13,12 @@ _OWN = (
 )
 
 
-def document_of(record: Record, document: str) -> Iterator[dict[str, Any]]:
+def document_of(record: RecordFile, document: str) -> Iterator[dict[str, Any]]:
     """Yield the entries of a document by its id, with its text."""
     yield from record.documents_of("entries", "WHERE d.id = ? ORDER BY e.path, e.row", document, text=True)
 
 
-def facts_of(record: Record, documents: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+def facts_of(record: RecordFile, documents: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     """Yield id, file, size, hash, moment of reading and number of passages of some documents."""
     counted = "(SELECT count(*) FROM passages p WHERE p.document = d.key)"
     for first in range(0, len(documents), _AT_ONCE):
@@ -31,7 +31,7 @@ def facts_of(record: Record, documents: Sequence[str]) -> Iterator[tuple[Any, ..
         )
 
 
-def siblings_of(record: Record, document: str, count: int) -> list[dict[str, Any]]:
+def siblings_of(record: RecordFile, document: str, count: int) -> list[dict[str, Any]]:
     """Return the rows of the table that a document is a row of, up to `count` on either side."""
     where = f"WHERE e.path = {_OWN.format('o.path')} AND e.row {{}} {_OWN.format('o.row')} "
     order = "ORDER BY e.row {} LIMIT ?2"

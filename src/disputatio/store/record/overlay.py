@@ -19,7 +19,7 @@ from disputatio.errors import InputError, UnknownName
 from disputatio.store.ingesting.description import Description, Target, described, in_force, target_of
 from disputatio.store.ingesting.files import shown
 from disputatio.store.ingesting.statements import read_metadata, stored_metadata
-from disputatio.store.record.database import ABOUT, Record
+from disputatio.store.record.database import ABOUT, RecordFile
 from disputatio.store.record.reembed import SegmentBuilder
 from disputatio.types import PASSAGE, Passage
 
@@ -35,7 +35,7 @@ _NAMED = 20  # files that a message names
 _DERIVED = ("date_quote", "version", "family", "authority")
 
 
-def descriptions_of(record: Record) -> list[Description]:
+def descriptions_of(record: RecordFile) -> list[Description]:
     """Return every statement of people, the oldest first, with the moment at which it was taken back."""
     rows = record.descriptions()
     undone = {int(json.loads(row[-1])["key"]): str(row[-2]) for row in rows if row[-3] == _UNDO}
@@ -53,7 +53,7 @@ def descriptions_of(record: Record) -> list[Description]:
     ]
 
 
-def places_of(documents: Sequence[str | Path], record: Record) -> dict[str, list[Target]]:
+def places_of(documents: Sequence[str | Path], record: RecordFile) -> dict[str, list[Target]]:
     """Return the targets that each name stands for: an id, a file with all documents in it, or a file's name.
 
     Raises `UnknownName` for one that stands for nothing, `InputError` for a file's name that several have.
@@ -84,7 +84,7 @@ def places_of(documents: Sequence[str | Path], record: Record) -> dict[str, list
     return found
 
 
-def muted_documents(record: Record) -> list[str]:
+def muted_documents(record: RecordFile) -> list[str]:
     """Return the ids of the documents that people muted."""
     return [name for name, fields in _wanted(record).items() if fields.get("mute") == "yes"]
 
@@ -161,7 +161,7 @@ def restate(transaction: Transaction) -> int:
 
 
 def _restate_one(
-    record: Record, document: str, own: Mapping[str, str], stated: Mapping[str, str]
+    record: RecordFile, document: str, own: Mapping[str, str], stated: Mapping[str, str]
 ) -> tuple[list[Passage], NDArray[np.float32] | None]:
     """Change the rows of a document; its passages as they are now, with their vectors."""
     rows = record.rows_of(document)
@@ -184,7 +184,7 @@ def _joined(vectors: Sequence[NDArray[np.float32]]) -> NDArray[np.float32] | Non
     return np.concatenate(vectors) if vectors else None
 
 
-def _wanted(record: Record) -> dict[str, dict[str, str]]:
+def _wanted(record: RecordFile) -> dict[str, dict[str, str]]:
     """Return what people state of each document that is there, by its id."""
     by_target: dict[Target, list[Description]] = {}
     for each in descriptions_of(record):

@@ -19,7 +19,7 @@ from disputatio.store.record.database import replace_record
 _BLOCK = 1 << 20
 
 
-class Place(Protocol):
+class CopyPlace(Protocol):
     """A place of an index. Names are relative, with `/`; a missing file is a `FileNotFoundError`."""
 
     @abstractmethod
@@ -183,6 +183,6 @@ class Bucket:
                 self._files.delete_dir(place)
 
 
-def place_of(where: str | Path) -> Place:
+def place_of(where: str | Path) -> CopyPlace:
     """Return the place of a path or a URL; raises `BucketFault` for a bucket that cannot be opened."""
     return Bucket(where) if isinstance(where, str) and "://" in where else Folder(Path(where))

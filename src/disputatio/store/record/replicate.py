@@ -26,7 +26,7 @@ from disputatio.store.record import manifest as manifests
 from disputatio.store.record.database import reading
 from disputatio.store.record.layout import LARGEST_NOTE, refuse_links
 from disputatio.store.record.manifest import LOCK, MARK, RECORD, SEGMENTS, Manifest, reported, writing
-from disputatio.store.record.places import Place, place_of
+from disputatio.store.record.places import CopyPlace, place_of
 from disputatio.store.reliabilities import NAME as RELIABILITIES
 
 _TRIES = 5
@@ -84,7 +84,7 @@ def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Sync
 
 
 @contextmanager
-def _state(here: Place, source: str | Path, *, tables: bool) -> Iterator[tuple[Manifest, Path | None]]:
+def _state(here: CopyPlace, source: str | Path, *, tables: bool) -> Iterator[tuple[Manifest, Path | None]]:
     """Give the manifest of the source, and its record at that commit as a file of this machine."""
     now = _manifest(here, source)
     if now is None:
@@ -115,7 +115,9 @@ def _state(here: Place, source: str | Path, *, tables: bool) -> Iterator[tuple[M
         yield now, copy / RECORD
 
 
-def _copied(here: Place, there: Place, now: Manifest, before: Manifest | None, record: Path | None) -> Synced:
+def _copied(
+    here: CopyPlace, there: CopyPlace, now: Manifest, before: Manifest | None, record: Path | None
+) -> Synced:
     files = size = 0
     copied = there.names(SEGMENTS)
     # Only what the target's own manifest names is known to be whole: the rest was left by a sync cut short.
@@ -157,7 +159,7 @@ def _hashes(manifest: Manifest) -> Iterator[tuple[str, str]]:
             yield f"{segment.name}/{segment.dead}", segment.dead_hash
 
 
-def _is_there(place: Place, name: str) -> bool:
+def _is_there(place: CopyPlace, name: str) -> bool:
     try:
         place.read(name).close()
     except FileNotFoundError:
@@ -165,7 +167,7 @@ def _is_there(place: Place, name: str) -> bool:
     return True
 
 
-def _manifest(place: Place, where: str | Path) -> Manifest | None:
+def _manifest(place: CopyPlace, where: str | Path) -> Manifest | None:
     try:
         with place.read(manifests.NAME) as raw:
             content = _bounded(raw, manifests.NAME, LARGEST_NOTE)

@@ -13,7 +13,7 @@ from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.fingerprint import Fingerprint, look
 from disputatio.store.ingesting.prepare import PreparedDocument, passage_at
 from disputatio.store.ingesting.statements import read_metadata
-from disputatio.store.record.database import Record
+from disputatio.store.record.database import RecordFile
 from disputatio.store.record.opened import document_of
 from disputatio.store.record.overlay import OWN
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from disputatio.store.record.writer import Writer
 
 
-def taken_of(record: Record, document: str) -> dict[str, Any]:
+def taken_of(record: RecordFile, document: str) -> dict[str, Any]:
     """Return what is kept of a document: what it states itself, its text, its places, and its passages.
 
     Raises `InputError` for a document that is not there.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from disputatio import platforms
 from disputatio.errors import MissingDependency, StoreError
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.database import Record
+from disputatio.store.record.database import RecordFile
 from disputatio.store.record.layout import MERGE_MEMORY
 from disputatio.store.record.manifest import (
     SEGMENTS,
@@ -50,7 +50,9 @@ _HEADER = 4096  # bytes that a file of dead rows may have beside its rows
 class Transaction:
     """New rows and dropped documents of one index, until they are committed; hold the index's lock."""
 
-    def __init__(self, path: Path, manifest: Manifest, record: Record, *, memory: int = MERGE_MEMORY) -> None:
+    def __init__(
+        self, path: Path, manifest: Manifest, record: RecordFile, *, memory: int = MERGE_MEMORY
+    ) -> None:
         """`record` is at the state of the manifest; `memory` bounds the bytes that merges hold."""
         self.path, self.manifest, self.record = path, manifest, record
         self.memory = memory
@@ -66,7 +68,7 @@ class Transaction:
         with reported(path, "making the index"):
             (path / SEGMENTS).mkdir(exist_ok=True)
         manifest = Manifest(number=1, embedder=embedder, dimension=dimension, language=language)
-        transaction = cls(path, manifest, Record.make(path, manifest), memory=memory)
+        transaction = cls(path, manifest, RecordFile.make(path, manifest), memory=memory)
         manifests.publish(path, manifest)
         transaction.clear()
         return transaction
@@ -75,7 +77,7 @@ class Transaction:
     def open(cls, path: Path, manifest: Manifest, *, memory: int = MERGE_MEMORY) -> Transaction:
         """Open the index; what a killed writer had begun is undone, what it had committed is shown."""
         check_installed()
-        record = Record.open(path)
+        record = RecordFile.open(path)
         try:
             committed = record.manifest()
             if committed.number < manifest.number:

@@ -137,7 +137,7 @@ class Writer:
         self._unknown.pop(print_of.path, None)
 
     def remove(self, condition: str, values: Sequence[object]) -> int:
-        """Take out the documents that meet a condition (see `Record.matching`); how many there were."""
+        """Take out the documents that meet a condition (see `RecordFile.matching`); how many there were."""
         entries = [
             entry
             for entry in self.transaction.record.matching(condition, values)

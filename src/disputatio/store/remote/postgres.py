@@ -29,7 +29,7 @@ from disputatio.store.options import K1, B
 from disputatio.store.remote import postgres_tables as tables
 from disputatio.store.remote.postgres_copy import fetch_rows
 from disputatio.store.remote.postgres_writer import PostgresWriter, remove, vector_text
-from disputatio.store.remote.served import Candidate, check_texts, fact, numbers_of, rank_rows
+from disputatio.store.remote.served import ScoredPassage, check_texts, fact, numbers_of, rank_rows
 from disputatio.store.remote.served_index import (
     ServedIndex,
     ServerQuery,
@@ -83,7 +83,7 @@ class PostgresIndex(ServedIndex):
     format: ClassVar[int] = tables.FORMAT
 
     def __init__(
-        self, address: tables.Address, embedder: Embedder | None, language: str | None = None
+        self, address: tables.PostgresAddress, embedder: Embedder | None, language: str | None = None
     ) -> None:
         """Use `open_index`."""
         super().__init__(address.shown, embedder, language)
@@ -381,7 +381,7 @@ def _misfits(connection: Any) -> list[str]:
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
-class Condition(NamedTuple):
+class SqlFilter(NamedTuple):
     """The filters of a search: SQL over the passages `p`, empty for nothing, and its values."""
 
     sql: str
@@ -393,7 +393,7 @@ class Condition(NamedTuple):
         return f" AND {self.sql}" if self.sql else ""
 
 
-def condition_of(search: Search) -> Condition:
+def condition_of(search: Search) -> SqlFilter:
     """Return the filters of a search; raises `InputError` for a date that is none.
 
     >>> condition_of(Search(sources=("a",), exclude=("p1",))).sql
@@ -417,7 +417,7 @@ def condition_of(search: Search) -> Condition:
         limit("p.day BETWEEN %s AND %s", int(days[0]), int(days[1]))
     if search.exclude:
         limit("NOT (p.id = ANY(%s) OR p.document = ANY(%s))", *[list(search.exclude)] * 2)
-    return Condition(" AND ".join(parts), tuple(values))
+    return SqlFilter(" AND ".join(parts), tuple(values))
 
 
 class Terms(NamedTuple):
@@ -462,7 +462,7 @@ def weigh_terms(connection: Any, terms: Mapping[int, int], search: Search) -> Te
     )
 
 
-def _scored(terms: Terms, condition: Condition, rows: Sequence[int] | None = None) -> tuple[str, list[Any]]:
+def _scored(terms: Terms, condition: SqlFilter, rows: Sequence[int] | None = None) -> tuple[str, list[Any]]:
     """Return the query for the row and BM25 of every passage that has a term, or of those `rows` that do."""
     weights = "unnest(%s::bigint[], %s::float8[]) AS w(term, weight) "
     values: list[Any] = [terms.hashes, terms.weights]
@@ -482,7 +482,7 @@ def _scored(terms: Terms, condition: Condition, rows: Sequence[int] | None = Non
 
 
 def by_words(
-    connection: Any, terms: Terms, condition: Condition, most: int | None, rows: Sequence[int] | None = None
+    connection: Any, terms: Terms, condition: SqlFilter, most: int | None, rows: Sequence[int] | None = None
 ) -> list[tuple[int, str, float]]:
     """Return row, source and BM25 of the best passages that have a term, or of those `rows` that do."""
     scored, values = _scored(terms, condition, rows)
@@ -499,7 +499,7 @@ def by_words(
 
 
 def by_meaning(
-    connection: Any, vector: str, condition: Condition, most: int | None, rows: Sequence[int] | None = None
+    connection: Any, vector: str, condition: SqlFilter, most: int | None, rows: Sequence[int] | None = None
 ) -> list[tuple[int, str, float]]:
     """Return row, source and cosine of the nearest passages, or of all `rows`."""
     where = condition.sql or "true"
@@ -526,14 +526,14 @@ class Candidates(NamedTuple):
 
 
 def candidates_of(
-    connection: Any, terms: Terms | None, vector: str | None, condition: Condition, most: int
+    connection: Any, terms: Terms | None, vector: str | None, condition: SqlFilter, most: int
 ) -> Candidates:
     """Return the union of the best by each scorer, each with its score by both."""
-    candidates: dict[int, Candidate] = {}
+    candidates: dict[int, ScoredPassage] = {}
 
     def keep(scorer: str, scored: Sequence[tuple[int, str, float]]) -> None:
         for row, source, score in scored:
-            candidates.setdefault(row, Candidate(source, row, {})).scores[scorer] = score
+            candidates.setdefault(row, ScoredPassage(source, row, {})).scores[scorer] = score
 
     if terms is not None:
         keep("sparse", by_words(connection, terms, condition, most))
@@ -543,7 +543,7 @@ def candidates_of(
         keep("dense", by_meaning(connection, vector, condition, None, missing) if missing else [])
     if terms is not None:
         missing = [row for row, candidate in candidates.items() if "sparse" not in candidate.scores]
-        nothing = Condition("", ())
+        nothing = SqlFilter("", ())
         keep("sparse", by_words(connection, terms, nothing, None, missing) if missing else [])
     rows = sorted(candidates)
     bm25, cosine = (
@@ -555,7 +555,7 @@ def candidates_of(
 
 
 def candidates_by_source(
-    connection: Any, terms: Terms | None, vector: str | None, condition: Condition, most: int
+    connection: Any, terms: Terms | None, vector: str | None, condition: SqlFilter, most: int
 ) -> Candidates:
     """Return all passages of every source that matches, with their scores, in one query.
 

@@ -28,7 +28,7 @@ _ADDRESS = re.compile(r"postgres(?:ql)?://?(.*)\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class PostgresAddress:
     """The address of an index: `server` with the password, for the driver; `shown` without it, for messages.
 
     `secrets` are the forms in which the password may appear in messages of the driver.
@@ -40,7 +40,7 @@ class Address:
     secrets: tuple[str, ...]
 
 
-def address_of(path: str | Path) -> Address | None:
+def address_of(path: str | Path) -> PostgresAddress | None:
     """Parse the address that `--index` names, None for a folder; a path that lost a slash is taken as well.
 
     Raises `InputError` for an address without a host, or a schema that is no plain name.
@@ -80,10 +80,10 @@ def address_of(path: str | Path) -> Address | None:
     rest = [(name, value) for name, value in options if name != "schema"]
     server = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(rest), ""))
     masked = tuple(sorted((each for each in secrets if each), key=len, reverse=True))
-    return Address(server=server, schema=schema, shown=shown, secrets=masked)
+    return PostgresAddress(server=server, schema=schema, shown=shown, secrets=masked)
 
 
-def connect(address: Address) -> Any:
+def connect(address: PostgresAddress) -> Any:
     """Return a connection; raises `StoreError` in one line without the password, `MissingDependency`."""
     try:
         import psycopg
@@ -107,7 +107,7 @@ def connect(address: Address) -> Any:
 
 
 @contextmanager
-def reported(address: Address, doing: str) -> Iterator[None]:
+def reported(address: PostgresAddress, doing: str) -> Iterator[None]:
     """Turn faults of the server or the network into a `StoreError` of one line without the password."""
     import psycopg
 
@@ -120,7 +120,7 @@ def reported(address: Address, doing: str) -> Iterator[None]:
         raise IndexServerFault(f"{address.shown}: {doing} failed: {reason[:300]}") from None
 
 
-def settings_of(address: Address, connection: Any) -> dict[str, Any] | None:
+def settings_of(address: PostgresAddress, connection: Any) -> dict[str, Any] | None:
     """Version, embedder, dimension and language of the index, None where there is none.
 
     Raises `StoreError` for an index of a later version, or a schema of another program.
@@ -146,7 +146,7 @@ def settings_of(address: Address, connection: Any) -> dict[str, Any] | None:
     return {"version": version, "embedder": embedder, "dimension": dimension, "language": language}
 
 
-def make(address: Address, connection: Any, *, embedder: str, dimension: int, language: str) -> None:
+def make(address: PostgresAddress, connection: Any, *, embedder: str, dimension: int, language: str) -> None:
     """Make the tables in one transaction, unless another writer has; raises `StoreError`."""
     with reported(address, "making the index"), connection.transaction():
         lock(connection, address)
@@ -171,7 +171,7 @@ def make(address: Address, connection: Any, *, embedder: str, dimension: int, la
         )
 
 
-def migrate(address: Address, connection: Any) -> None:
+def migrate(address: PostgresAddress, connection: Any) -> None:
     """Bring an older index to this version, step by step in one transaction; raises `StoreError`."""
     with reported(address, "bringing the index to this version"), connection.transaction():
         lock(connection, address)
@@ -182,7 +182,7 @@ def migrate(address: Address, connection: Any) -> None:
             connection.execute("UPDATE disputatio_index SET version = %s", (version,))
 
 
-def lock(connection: Any, address: Address) -> None:
+def lock(connection: Any, address: PostgresAddress) -> None:
     """Wait for other writers of the index, however long; the lock ends with the transaction."""
     connection.execute("SET LOCAL statement_timeout = 0")
     connection.execute(
@@ -191,7 +191,7 @@ def lock(connection: Any, address: Address) -> None:
     connection.execute(f"SET LOCAL statement_timeout = {LONGEST}")
 
 
-def add_index(connection: Any, address: Address, index: tuple[str, str], *, megabytes: int) -> None:
+def add_index(connection: Any, address: PostgresAddress, index: tuple[str, str], *, megabytes: int) -> None:
     """Make an index (its name, what it is of) that is not there yet, in so much of the server's memory.
 
     Writers wait meanwhile; readers do not.
@@ -208,7 +208,7 @@ def add_index(connection: Any, address: Address, index: tuple[str, str], *, mega
         connection.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {of}")
 
 
-def _check_vector(address: Address, connection: Any) -> None:
+def _check_vector(address: PostgresAddress, connection: Any) -> None:
     """Raise `StoreError` unless the extension pgvector is there, or can be made."""
     import psycopg
 

@@ -14,7 +14,7 @@ from disputatio.store.ingesting.statements import stored_metadata
 from disputatio.store.remote.batched_writer import BatchedWriter, count_and_embed, count_changes
 from disputatio.store.remote.postgres_copy import numbers as copied
 from disputatio.store.remote.postgres_copy import put, row, text, texts, vector, whole
-from disputatio.store.remote.postgres_tables import Address, lock, reported
+from disputatio.store.remote.postgres_tables import PostgresAddress, lock, reported
 from disputatio.store.remote.served import facts_of
 from disputatio.store.segments.days import NO_DAY, first_day
 from disputatio.types import Passage
@@ -31,7 +31,7 @@ class PostgresWriter(BatchedWriter):
 
     def __init__(
         self,
-        address: Address,
+        address: PostgresAddress,
         connection: Any,
         embedder: Embedder | None,
         language: str,

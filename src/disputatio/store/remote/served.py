@@ -29,7 +29,7 @@ _Noun = TypeVar("_Noun", "Passage", "Document")
 
 
 @dataclass(slots=True)
-class Candidate:
+class ScoredPassage:
     """A passage that a scorer found: its source, its place in time (which settles ties), its scores.
 
     It has no sparse score when it has no term of the query.
@@ -48,10 +48,11 @@ class RankedPoint(NamedTuple):
     scores: dict[str, float]
 
 
-def ranked(candidates: Mapping[str, Candidate], search: Search, *, dense: bool) -> list[RankedPoint]:
+def ranked(candidates: Mapping[str, ScoredPassage], search: Search, *, dense: bool) -> list[RankedPoint]:
     """Return the best `k` candidates, or the best `per_source` of each source, best first.
 
-    >>> candidates = {"x": Candidate("a", 1, {"sparse": 2.0}), "y": Candidate("a", 2, {"sparse": 3.0})}
+    >>> first, second = ({"sparse": score} for score in (2.0, 3.0))
+    >>> candidates = {"x": ScoredPassage("a", 1, first), "y": ScoredPassage("a", 2, second)}
     >>> [(point.id, point.score) for point in ranked(candidates, Search(k=2), dense=False)]
     [('y', 1.0), ('x', 0.0)]
     """

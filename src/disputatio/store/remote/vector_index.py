@@ -47,7 +47,7 @@ from disputatio.store.remote.engine import (
     condition_of,
     row_id,
 )
-from disputatio.store.remote.served import Candidate, fact, ranked
+from disputatio.store.remote.served import ScoredPassage, fact, ranked
 from disputatio.store.remote.served_index import (
     ServedIndex,
     ServerQuery,
@@ -231,17 +231,17 @@ class VectorIndex(ServedIndex):
 
     def _candidates(
         self, queries: dict[Scorer, Query], condition: Condition, most: int, per_source: int | None
-    ) -> dict[str, Candidate]:
+    ) -> dict[str, ScoredPassage]:
         """Return the best passages of each scorer, each with its score by both.
 
         With `per_source` some of every source that matches: one that has a passage with a term of the query,
         or one of the `most` best by meaning.
         """
-        candidates: dict[str, Candidate] = {}
+        candidates: dict[str, ScoredPassage] = {}
 
         def keep(scorer: Scorer, found: Iterable[ScoredRow]) -> None:
             for each in found:
-                new = Candidate(each.source, each.order, {})
+                new = ScoredPassage(each.source, each.order, {})
                 candidates.setdefault(each.id, new).scores[scorer] = each.score
 
         for scorer, query in queries.items():

@@ -49,7 +49,7 @@ class Format:
     module: str = ""
 
 
-class Refused(Exception):
+class RefusedDocument(Exception):
     """A document that its parser can say no more of than why it is not read."""
 
 

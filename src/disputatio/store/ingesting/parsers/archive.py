@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, Refused
+from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, RefusedDocument
 
 FORMATS = (
     Format(
@@ -50,12 +50,14 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             )
             yield _bounded(part, count, total)
     if not count:
-        raise Refused("is an empty archive")
+        raise RefusedDocument("is an empty archive")
 
 
 def _bounded(part: ParsedPart, count: int, total: int) -> ParsedPart:
     if count > MOST_MEMBERS:
-        raise Refused(f"holds more than {MOST_MEMBERS:,} files, the limit: the rest of them are not read")
+        raise RefusedDocument(
+            f"holds more than {MOST_MEMBERS:,} files, the limit: the rest of them are not read"
+        )
     if total > LARGEST_TOTAL and "member" in part:
         return {
             "refused": f"is past the {LARGEST_TOTAL >> 30} GB that an archive may unpack to",
@@ -75,15 +77,16 @@ def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[ParsedP
                 part: ParsedPart = {"refused": reason} if reason else {"member": [place, number]}
                 size = 0 if reason else inner.infolist()[number].file_size
                 yield {**part, "name": f"{name}/{inner_name}", "size": size}
-    except (Refused, zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:  # reported below
-        reason = str(error) if isinstance(error, Refused) else f"is not a readable ZIP file ({error})"
-        yield {"refused": reason, "name": name}
+    except RefusedDocument as error:
+        yield {"refused": str(error), "name": name}
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:  # broken
+        yield {"refused": f"is not a readable ZIP file ({error})", "name": name}
 
 
 def member(file: BinaryIO, places: Sequence[int]) -> BinaryIO:
     """Return the unpacked bytes of a member that `parse` named.
 
-    Raises `Refused` or `zipfile.BadZipFile` when it is broken.
+    Raises `RefusedDocument` or `zipfile.BadZipFile` when it is broken.
     """
     with _archive(file) as archive:
         raw = _unpacked(archive, places[0])
@@ -97,9 +100,9 @@ def _archive(file: BinaryIO) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:  # broken, or of an unknown kind
-        raise Refused(f"is not a readable ZIP file ({str(error)[:100]})") from error
+        raise RefusedDocument(f"is not a readable ZIP file ({str(error)[:100]})") from error
     if len(archive.infolist()) > 2 * MOST_MEMBERS:
-        raise Refused(f"holds {len(archive.infolist()):,} files; the limit is {MOST_MEMBERS:,}")
+        raise RefusedDocument(f"holds {len(archive.infolist()):,} files; the limit is {MOST_MEMBERS:,}")
     return archive
 
 
@@ -107,7 +110,7 @@ def _unpacked(archive: zipfile.ZipFile, place: int) -> BinaryIO:
     try:
         return io.BytesIO(archive.read(archive.infolist()[place]))
     except (RuntimeError, NotImplementedError) as error:  # locked, or packed in an unknown way
-        raise Refused(f"cannot be unpacked ({str(error)[:100]})") from error
+        raise RefusedDocument(f"cannot be unpacked ({str(error)[:100]})") from error
 
 
 def _members(archive: zipfile.ZipFile) -> Iterator[tuple[int, str, str]]:

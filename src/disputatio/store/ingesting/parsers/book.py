@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, Refused
+from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, RefusedDocument
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.parsers.web import visible_tree
 from disputatio.store.ingesting.parsers.word import checked_package
@@ -49,10 +49,10 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             if item is None or str(item.get("media-type") or "") not in _PAGES:
                 continue
             if number >= _MOST_CHAPTERS:
-                raise Refused(f"has more than {_MOST_CHAPTERS:,} chapters, the limit")
+                raise RefusedDocument(f"has more than {_MOST_CHAPTERS:,} chapters, the limit")
             name = posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href") or ""))))
             if name in locked:
-                raise Refused("is locked by its seller (DRM)")
+                raise RefusedDocument("is locked by its seller (DRM)")
             tree, unseen = visible_tree(_read(book, name), "utf-8")
             text, removed = cleaned(plain_text(tree))
             hidden += unseen + removed
@@ -60,7 +60,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
                 texts.append(text)
                 size += len(text)
             if size > LARGEST_TEXT:
-                raise Refused(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
+                raise RefusedDocument(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
     names = {"title": "title", "date": "date", "author": "creator", "publisher": "publisher"}
     about = {name: _said(package, element) for name, element in names.items()}
     yield {"document": {"text": "\n\n".join(texts), **about}, "hidden": hidden}
@@ -70,9 +70,9 @@ def _read(book: zipfile.ZipFile, name: str) -> bytes:
     try:
         member = book.getinfo(name)
     except KeyError as error:
-        raise Refused(f"is not a whole EPUB file: it lacks {name[:120]!r}") from error
+        raise RefusedDocument(f"is not a whole EPUB file: it lacks {name[:120]!r}") from error
     if member.file_size > _LARGEST_MEMBER:
-        raise Refused(
+        raise RefusedDocument(
             f"has a chapter of {member.file_size >> 20} MB; the limit is {_LARGEST_MEMBER >> 20} MB"
         )
     return book.read(member)

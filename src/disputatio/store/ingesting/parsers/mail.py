@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from email.message import EmailMessage
 from email.parser import BytesParser
 from email.utils import parseaddr, parsedate_to_datetime
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from disputatio.store.ingesting.parsers import (
     LARGEST_FILE,
     Format,
     ParsedPart,
-    Refused,
+    RefusedDocument,
     formats,
     kind_of,
     parser,
@@ -44,7 +44,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     """
     message = BytesParser(policy=email.policy.default).parse(file)
     if not any(_header(message, name) for name in _HEADERS):
-        raise Refused("is not an e-mail: it has no From, Subject, Date or Message-ID")
+        raise RefusedDocument("is not an e-mail: it has no From, Subject, Date or Message-ID")
     text, hidden, is_body = _text(message)
     attached = [part for part in message.walk() if part.get_filename() and part is not is_body]
     sender = parseaddr(_header(message, "from"))[1].lower()
@@ -61,7 +61,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     if text.strip():
         yield {"document": fields, "hidden": hidden}
     elif not attached:
-        raise Refused("has no text")
+        raise RefusedDocument("has no text")
     for part in attached[:_MOST_ATTACHMENTS]:
         yield from _attachment(part, fields)
 
@@ -83,11 +83,10 @@ def _date(header: str) -> str:
 def _text(message: EmailMessage) -> tuple[str, int, EmailMessage | None]:
     """Return the body's text, characters removed from it, and the part that it was in."""
     try:
-        body = message.get_body(preferencelist=("plain", "html"))
+        part = message.get_body(preferencelist=("plain", "html"))
     except Exception:  # noqa: BLE001  (a broken structure has no body)
-        body = None
-    part = cast("EmailMessage | None", body)
-    if part is None:
+        part = None
+    if not isinstance(part, EmailMessage):
         return "", 0, None
     raw = _content(part)
     charset = str(part.get_content_charset() or "utf-8")
@@ -100,7 +99,7 @@ def _text(message: EmailMessage) -> tuple[str, int, EmailMessage | None]:
 def _content(part: EmailMessage) -> bytes:
     content = part.get_payload(decode=True)
     if not isinstance(content, bytes):
-        raise Refused("has a part that cannot be decoded")
+        raise RefusedDocument("has a part that cannot be decoded")
     return content
 
 
@@ -126,7 +125,7 @@ def _attachment(part: EmailMessage, about: dict[str, str]) -> Iterator[ParsedPar
         if not isinstance(raw, bytes) or not _is_read(kind, name):
             return
         if len(raw) > LARGEST_FILE:
-            raise Refused(f"is larger than {LARGEST_FILE >> 20} MB")
+            raise RefusedDocument(f"is larger than {LARGEST_FILE >> 20} MB")
         for found in parser(kind, name)(io.BytesIO(raw)):
             document = found.get("document")
             if document is not None:
@@ -137,7 +136,7 @@ def _attachment(part: EmailMessage, about: dict[str, str]) -> Iterator[ParsedPar
             yield {**found, "name": name}
     except MemoryError:
         raise
-    except (Refused, Unreadable) as error:
+    except (RefusedDocument, Unreadable) as error:
         yield {"refused": str(error), "name": name}
     except Exception as error:  # noqa: BLE001  (whatever a parser raises is this attachment's fault)
         yield {"refused": f"is not a readable {kind.upper()} file ({type(error).__name__})", "name": name}

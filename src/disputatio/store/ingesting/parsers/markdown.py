@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.parsers import LARGEST_FILE, LARGEST_TEXT, Format, ParsedPart, Refused
+from disputatio.store.ingesting.parsers import LARGEST_FILE, LARGEST_TEXT, Format, ParsedPart, RefusedDocument
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.parsers.web import visible_tree
 from disputatio.store.ingesting.rows import decoded, front_matter
@@ -38,7 +38,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     """Yield the whole file as one document; its first heading of the first level is its title."""
     text, removed = cleaned(decoded(file.read(LARGEST_FILE)))
     if len(text) > LARGEST_TEXT:
-        raise Refused(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
+        raise RefusedDocument(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
     fields, body = front_matter(text, certain=True)
     texts: list[str] = []
     title = ""
@@ -52,7 +52,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             title = next((" ".join("".join(heading.itertext()).split()) for heading in tree.iter("h1")), "")
     whole = "\n\n".join(filter(None, texts))
     if not whole:
-        raise Refused("has no text")
+        raise RefusedDocument("has no text")
     yield {"document": {"text": whole, "title": title[:1000], **fields}, "hidden": removed}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, Refused
+from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, RefusedDocument
 from disputatio.store.ingesting.visibility.pdf_page import SHOWING, Box, Follower
 
 if TYPE_CHECKING:
@@ -33,9 +33,11 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     reader = PdfReader(file)
     try:
         if reader.is_encrypted and not reader.decrypt(""):
-            raise Refused("is locked by a password: unlock it first")
+            raise RefusedDocument("is locked by a password: unlock it first")
     except (DependencyError, NotImplementedError) as error:
-        raise Refused(f"is encrypted in a way that is not read here ({error}): unlock it first") from error
+        raise RefusedDocument(
+            f"is encrypted in a way that is not read here ({error}): unlock it first"
+        ) from error
     texts: list[str] = []
     starts: list[int] = []
     layers = _layers_off(reader)
@@ -51,9 +53,9 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             texts.append(text)
             at += len(text) + 2
         if at > LARGEST_TEXT:
-            raise Refused(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
+            raise RefusedDocument(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
     if not texts:
-        raise Refused("has no text: is it a scan? run OCR first")
+        raise RefusedDocument("has no text: is it a scan? run OCR first")
     text = "\n\n".join(texts)
     yield {"document": {"text": text, **_about(reader)}, "hidden": hidden, "pages": starts}
 

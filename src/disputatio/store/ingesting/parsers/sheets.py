@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 from disputatio.store.ingesting.grids import HEADER_WITHIN, find_header
 from disputatio.store.ingesting.options import HIDDEN
-from disputatio.store.ingesting.parsers import LARGEST_BOOK, Format, ParsedPart, Parser, Refused
+from disputatio.store.ingesting.parsers import LARGEST_BOOK, Format, ParsedPart, Parser, RefusedDocument
 from disputatio.store.ingesting.parsers.columns import plain
 from disputatio.store.ingesting.parsers.table import in_parts
 from disputatio.store.ingesting.parsers.word import checked_package
@@ -82,7 +82,7 @@ def _parse(file: BinaryIO, kind: str, name: str, columns: Mapping[str, str]) -> 
         if sheet.visible == SheetVisibleEnum.Visible and not unseen.get(sheet.name, _Unseen()).sheet
     ]
     if not shown:
-        raise Refused("has no sheet that is shown")
+        raise RefusedDocument("has no sheet that is shown")
     hidden = len(sheets) - len(shown)
     for sheet_name in shown:
         marks = unseen.get(sheet_name, _Unseen())

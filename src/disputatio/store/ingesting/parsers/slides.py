@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, Refused
+from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, RefusedDocument
 from disputatio.store.ingesting.parsers.word import checked_package
 
 FORMATS = (
@@ -46,9 +46,9 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             texts.append(text)
             at += len(text) + 2
         if at > LARGEST_TEXT:
-            raise Refused(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
+            raise RefusedDocument(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
     if not texts:
-        raise Refused("has no text on a slide that is shown")
+        raise RefusedDocument("has no text on a slide that is shown")
     about = deck.core_properties
     date = about.modified or about.created
     fields = {

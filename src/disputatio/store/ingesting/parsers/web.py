@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.grids import row_text, spelled_rows
-from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, Refused
+from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, RefusedDocument
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.rows import decoded
 from disputatio.store.ingesting.visibility.selectors import TooMuch
@@ -67,8 +67,8 @@ def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, int]:
     """Return the tree of a page, its hidden parts taken out and its tables written out, and how many
     characters were hidden.
 
-    Raises `Refused` for a page that nests deeper than any page has to, has nothing in it, or has style
-    sheets that are too much to apply.
+    Raises `RefusedDocument` for a page that nests deeper than any page has to, has nothing in it, or has
+    style sheets that are too much to apply.
     """
     import lxml.html
     from lxml import etree
@@ -78,19 +78,19 @@ def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, int]:
         charset = declared[1].decode("ascii") if declared else None
     text = decoded(raw, charset)
     if not text.strip():
-        raise Refused("has no text")
+        raise RefusedDocument("has no text")
     # As bytes, for lxml takes no string that says which encoding it was in.
     strict = lxml.html.HTMLParser(encoding="utf-8", no_network=True, remove_pis=True, huge_tree=False)
     try:
         tree = lxml.html.document_fromstring(text.encode("utf-8", "replace"), parser=strict)
     except etree.ParserError as error:
-        raise Refused("has no text") from error
+        raise RefusedDocument("has no text") from error
     if any("Excessive depth" in error.message for error in strict.error_log):
-        raise Refused("nests elements too deeply to be read whole")  # what lies deeper was dropped
+        raise RefusedDocument("nests elements too deeply to be read whole")  # what lies deeper was dropped
     try:
         hidden = remove_hidden(tree)
     except TooMuch as error:
-        raise Refused("has style sheets that take too long to be applied") from error
+        raise RefusedDocument("has style sheets that take too long to be applied") from error
     write_out_tables(tree)
     return tree, hidden
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.grids import spelled_rows
-from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, Refused
+from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, RefusedDocument
 from disputatio.store.ingesting.visibility.colours import WHITE, colour_of, is_lost
 
 FORMATS = (
@@ -48,7 +48,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             texts.append(text)
             size += len(text)
         if size > LARGEST_TEXT:
-            raise Refused(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
+            raise RefusedDocument(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
     fields = {
         "text": "\n\n".join(texts),
         "title": (str(about.title or "").strip() or _headline(texts))[:1000],
@@ -67,22 +67,26 @@ def _headline(texts: list[str]) -> str:
 
 
 def checked_package(file: BinaryIO) -> None:
-    """Raise `Refused` unless a zip package unpacks to less than the limit; the file is rewound."""
+    """Raise `RefusedDocument` unless a zip package unpacks to less than the limit; the file is rewound."""
     try:
         with zipfile.ZipFile(file) as package:
             size = sum(member.file_size for member in package.infolist())
             if any(member.flag_bits & 1 for member in package.infolist()):
-                raise Refused("is locked by a password: unlock it first")
+                raise RefusedDocument("is locked by a password: unlock it first")
     except zipfile.BadZipFile as error:
         file.seek(0)
         if file.read(8) == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
-            raise Refused("is locked by a password, or an old binary file of Office: save it anew") from error
+            raise RefusedDocument(
+                "is locked by a password, or an old binary file of Office: save it anew"
+            ) from error
         raise
     if size > LARGEST_BOOK:
-        raise Refused(f"unpacks to {size >> 20:,} MB; the limit is {LARGEST_BOOK >> 20} MB")
+        raise RefusedDocument(f"unpacks to {size >> 20:,} MB; the limit is {LARGEST_BOOK >> 20} MB")
     with zipfile.ZipFile(file) as package:
         if any(_declares(package, member) for member in package.infolist()):
-            raise Refused("declares entities, which no such file does, and what follows one would be lost")
+            raise RefusedDocument(
+                "declares entities, which no such file does, and what follows one would be lost"
+            )
     file.seek(0)
 
 
