@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from disputatio.eval.statistics import RESAMPLES, Estimate
+from disputatio.eval.statistics import RESAMPLES, MeanEstimate
 
 _Item = TypeVar("_Item")
 
@@ -86,19 +86,19 @@ def resampled(
     level: float = 0.95,
     resamples: int = RESAMPLES // 10,
     seed: int = 0,
-) -> Estimate:
+) -> MeanEstimate:
     """Return a statistic of the items with its bootstrap percentile interval, resampling the items.
 
     Samples in which the statistic is not defined are left out.
 
     >>> resampled([1.0, 1.0], lambda some: sum(some) / len(some))
-    Estimate(n=2, mean=1.0, low=1.0, high=1.0)
+    MeanEstimate(n=2, mean=1.0, low=1.0, high=1.0)
     """
     import numpy as np
 
     whole = statistic(items)
     if whole is None or len(items) < 2:
-        return Estimate(n=len(items), mean=whole)
+        return MeanEstimate(n=len(items), mean=whole)
     generator = np.random.default_rng(seed)
     drawn = (
         statistic([items[at] for at in generator.integers(0, len(items), size=len(items)).tolist()])
@@ -106,4 +106,4 @@ def resampled(
     )
     values = [value for value in drawn if value is not None]
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(n=len(items), mean=whole, low=float(low), high=float(high))
+    return MeanEstimate(n=len(items), mean=whole, low=float(low), high=float(high))

@@ -30,7 +30,7 @@ from disputatio.eval.simulate import (
     simulate,
     table,
 )
-from disputatio.eval.statistics import Estimate
+from disputatio.eval.statistics import MeanEstimate
 from disputatio.eval.statistics import estimate as interval
 from disputatio.reliability.weighted_vote import estimate, most_reliable, weighted_vote
 
@@ -152,7 +152,7 @@ def correlations(draws: int, seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cell(found: Estimate) -> str:
+def _cell(found: MeanEstimate) -> str:
     if found.low is None or found.high is None:
         return f"{found.mean:.3f}"
     return f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]"

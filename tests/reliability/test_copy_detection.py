@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from disputatio.errors import InputError
 from disputatio.reliability.copy_detection import copying, tied_by_votes
-from disputatio.reliability.copy_evidence import NEITHER, RIGHT, WRONG, vote_status
+from disputatio.reliability.copy_evidence import NEITHER, RIGHT, WRONG, statuses
 from disputatio.reliability.grouping import groups_of, united
-from disputatio.reliability.weighted_vote import majority
+from disputatio.reliability.weighted_vote import FlatVotes, majority
 
 Votes = NDArray[np.int32]
 FALSE_VALUES = 9
@@ -97,9 +97,10 @@ def test_the_origin_of_twins_is_unknown() -> None:
 def test_a_general_value_on_the_winners_path_is_neither_right_nor_wrong() -> None:
     votes = np.array([[0, 1, 2, -1], [1, 1, 0, 0]], dtype=np.int32)
     entails = np.array([[0, 0, 1]])  # on the first question cluster 0 entails cluster 1
-    stand = vote_status(votes, [0, 1], entails)
-    assert stand.tolist() == [[RIGHT, NEITHER, WRONG, -1], [RIGHT, RIGHT, WRONG, WRONG]]
-    assert (vote_status(votes, [-1, -2])[votes >= 0] == NEITHER).all()
+    flat = FlatVotes.of(votes)
+    stand = statuses(flat, [0, 1], entails)
+    assert stand.tolist() == [RIGHT, NEITHER, WRONG, RIGHT, RIGHT, WRONG, WRONG]
+    assert (statuses(flat, [-1, -2]) == NEITHER).all()
 
 
 def test_sources_without_a_shared_false_value_are_tied_at_the_prior_at_most() -> None:
@@ -139,7 +140,7 @@ def test_copiers_are_found_among_a_thousand_sources() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     votes = np.zeros((2, 2), np.int32)
     with pytest.raises(InputError, match="one a question"):
-        vote_status(votes, [0])
+        statuses(FlatVotes.of(votes), [0])
     with pytest.raises(InputError, match="one a source"):
         copying(votes, [0, 0], [0.5])
     with pytest.raises(InputError, match="between 0 and 1"):

@@ -9,7 +9,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from disputatio.config import Say, Settings, read_settings
 from disputatio.errors import InputError
@@ -310,10 +310,11 @@ def _read(
     if parts and not any(isinstance(part, Example) for part in parts):
         specs = [f"jsonl:{part}" if isinstance(part, Path) else str(part) for part in parts]
         return [(identify(spec), load(spec, limit=limit, rows=wanted)) for spec in specs]
-    if not all(isinstance(part, Example) for part in parts):
+    given = [part for part in parts if isinstance(part, Example)]
+    if len(given) < len(parts):
         raise InputError("a data set is names and paths, or examples: not both")
     numbers = list(row_numbers(wanted)) if isinstance(wanted, Path) else wanted
-    examples, identities = as_dataset(cast("list[Example]", parts), limit=limit, rows=numbers)
+    examples, identities = as_dataset(given, limit=limit, rows=numbers)
     return [
         (identity, [example for example in examples if example.metadata["dataset"] == identity.name])
         for identity in identities

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from disputatio.errors import InputError
-from disputatio.eval.statistics import Estimate
+from disputatio.eval.statistics import MeanEstimate
 from disputatio.eval.statistics import estimate as interval
 from disputatio.reliability.informative import Informed, estimate_informed, overturns
 from disputatio.reliability.trust import Trust, untangled, vote
@@ -215,7 +215,7 @@ class TrialOutcome:
     sources: int
     adversaries: int | None
     trials: int
-    accuracy: dict[str, Estimate]
+    accuracy: dict[str, MeanEstimate]
     paper: dict[str, float]
     error: float
     unsettled: int

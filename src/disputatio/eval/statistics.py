@@ -25,7 +25,7 @@ _ZERO = 1e-12  # means nearer to zero are zero: sums of thirds miss it by a roun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class MeanEstimate:
     """A mean over `n` questions with its interval; both None where there is nothing to average.
 
     With fewer than two values there is a mean but no interval.
@@ -75,13 +75,13 @@ def mean(values: Sequence[float | None]) -> float | None:
 
 def estimate(
     values: Sequence[float | None], *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
-) -> Estimate:
+) -> MeanEstimate:
     """Return the mean of the values and its bootstrap percentile interval.
 
     >>> estimate([1.0, 1.0, None, 1.0])
-    Estimate(n=3, mean=1.0, low=1.0, high=1.0)
+    MeanEstimate(n=3, mean=1.0, low=1.0, high=1.0)
     >>> estimate([0.5]), estimate([])
-    (Estimate(n=1, mean=0.5, low=None, high=None), Estimate(n=0, mean=None, low=None, high=None))
+    (MeanEstimate(n=1, mean=0.5, low=None, high=None), MeanEstimate(n=0, mean=None, low=None, high=None))
     """
     return estimates([values], level=level, resamples=resamples, seed=seed)[0]
 
@@ -92,12 +92,12 @@ def estimates(
     level: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
-) -> list[Estimate]:
+) -> list[MeanEstimate]:
     """`estimate` of each of several columns of values, in far less time than one by one."""
     columns_present = [[value for value in values if value is not None] for values in columns]
     spans = _spans(columns_present, level=level, resamples=resamples, seed=seed)
     return [
-        Estimate(n=len(values), mean=mean(values), low=span and span[0], high=span and span[1])
+        MeanEstimate(n=len(values), mean=mean(values), low=span and span[0], high=span and span[1])
         for values, (span, _) in zip(columns_present, spans, strict=True)
     ]
 

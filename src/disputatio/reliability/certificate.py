@@ -24,7 +24,7 @@ def certify(
     corrupted: int | None = None,
     unread: Sequence[float] = (),
 ) -> Certificate | None:
-    """Return the certificate of one question's vote; None if nobody answered.
+    """Return the certificate of one question's vote; None if no source answered.
 
     `choices[i]` is the cluster of owner i, -1 if it did not vote. Clusters are numbered in the order met and
     a tie goes to the lowest, as in `weighted_vote`. `weights` are the weights of the vote; if all are zero,

@@ -22,24 +22,12 @@ WRONG, RIGHT, NEITHER = 0, 1, 2
 _LEVELS = 24  # how many classes of popularity group the false values
 
 
-def vote_status(votes: ArrayLike, winners: ArrayLike, entails: Relation | None = None) -> NDArray[np.int8]:
-    """Return whether each vote is `RIGHT`, `WRONG` or `NEITHER`, in the votes' shape; -1 where there is no
-    vote.
+def statuses(flat: FlatVotes, winners: ArrayLike, entails: Relation | None = None) -> NDArray[np.int8]:
+    """Return whether each vote is `RIGHT`, `WRONG` or `NEITHER`; raises `InputError`.
 
     The winner is right. A cluster that the winner entails ("Minnesota" if "Minneapolis" won) says less but
     nothing false, so it is neither; so is any vote on a question without a winner (below 0).
     """
-    array = np.asarray(votes)
-    if array.ndim != 2:
-        raise InputError("winners must be one a question")
-    flat = FlatVotes.of(array)
-    result = np.full(array.shape, -1, dtype=np.int8)
-    result[flat.question, flat.source] = statuses(flat, winners, entails)
-    return result
-
-
-def statuses(flat: FlatVotes, winners: ArrayLike, entails: Relation | None = None) -> NDArray[np.int8]:
-    """Return the `vote_status` of each vote of a list; raises `InputError`."""
     won = np.asarray(winners)
     if won.shape != (flat.questions,):
         raise InputError("winners must be one a question")

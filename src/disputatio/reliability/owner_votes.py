@@ -27,7 +27,7 @@ RANKS = 3
 class VoteOutcome:
     """The outcome of a vote.
 
-    For each question: the winner (`winners`), -1 if nobody answered; whether any weight backs it (`earned`);
+    For each question: the winner (`winners`), -1 without answers; whether any weight backs it (`earned`);
     whether the winner leads alone (`clear`); and by the first weights, the three strongest clusters (`slots`,
     (questions, 3), -1 for none) with their `scores`: as many as it takes to know what leads, and whether it
     ties, without the vote of one unit. For each vote in `OwnerVotes.votes`: the weight of its stance
@@ -265,7 +265,7 @@ def _greatest(sums: Floats, start: Ints, clusters: Ints, slack: float) -> tuple[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerRuling:
-    """The vote on one question: the `winner`, -1 if nobody answered.
+    """The vote on one question: the `winner`, -1 without answers.
 
     For each unit, in the order met: its cluster (-1 for none), its weight and its name, that of its most
     trusted owner. `earned` is false if no voter has a weight: then all count alike.

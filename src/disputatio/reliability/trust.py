@@ -49,7 +49,7 @@ class Trust:
     true if the owner does worse on live questions than on checks, so that its checks are not counted. `owner`
     and `unit` number its owner and the owners tied with it.
 
-    For each question: the winner (`winners`), -1 if nobody answered, whether any weight backs it (`earned`),
+    For each question: the winner (`winners`), -1 without answers, whether any weight backs it (`earned`),
     and whether it leads alone (`clear`): of clusters that tie, the winner is the one met first. `converged`
     is false if the rounds ran out or the winners repeated in a cycle.
     """

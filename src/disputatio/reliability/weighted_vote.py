@@ -36,7 +36,7 @@ class Estimate:
     For each source: `reliability` (the share of its answers that won), its 95 % interval `low` to `high`,
     `weights`, and the counts `answered` and `agreed`, which has parts of a tied question. `checked` is false
     for a source that never answered a known question or one that another source answered: it has the prior,
-    and counts of 0. For each question: `winners`, -1 if nobody answered. `options` is the L of the weights.
+    and counts of 0. For each question: `winners`, -1 without answers. `options` is the L of the weights.
     `converged` is false if the iterations ran out before the shares stopped changing.
     """
 
@@ -217,7 +217,7 @@ def weighted_vote(votes: ArrayLike, weights: ArrayLike) -> NDArray[np.int32]:
     """Return the winning cluster of each question: argmax over u of the sum of v_i if source i votes for u
     (eq. 1).
 
-    A tie goes to the cluster met first; -1 if nobody answered. With the true reliabilities as weights it is
+    A tie goes to the cluster met first; -1 without answers. With the true reliabilities as weights it is
     the paper's Oracle WMV. Raises `InputError` on weights that do not fit.
 
     >>> weighted_vote([[0, 1, 1], [-1, -1, -1]], [3.0, 1.0, 1.0]).tolist()
