@@ -14,7 +14,6 @@ from disputatio.text import (
     content_id,
     fence,
     find_quote,
-    first_sentence,
     is_unknown,
     neutralise,
     one_line,
@@ -108,12 +107,6 @@ def test_a_sentence_ends_at_a_mark_before_a_capital_and_not_at_a_decimal_point()
         "The end?",
         "Yes",
     ]
-
-
-def test_a_long_first_sentence_is_cut_to_the_limit() -> None:
-    assert len(first_sentence("word " * 100, limit=40)) <= 40
-    assert first_sentence("word " * 100, limit=40).endswith("…")
-    assert first_sentence("  ") == ""
 
 
 # --- names of content ---------------------------------------------------------------------------

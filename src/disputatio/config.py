@@ -120,7 +120,7 @@ def settings_file() -> Path:
 
 
 def _check_size(file: Path) -> None:
-    """Raise `InputError` for a file of settings that is none: endless, or a pipe that nobody writes to."""
+    """Raise `InputError` for a file of settings that is none: endless, or a pipe without a writer."""
     try:
         about = file.stat()
     except OSError:

@@ -270,17 +270,6 @@ def sentence_at(text: str, start: int, end: int, limit: int = 300) -> tuple[int,
     return start, end
 
 
-def first_sentence(text: str, limit: int = 300) -> str:
-    """Return the first sentence of `text`, at most `limit` characters of it.
-
-    >>> first_sentence("One. Two.")
-    'One.'
-    """
-    spans = sentences(text)
-    sentence = text[spans[0][0] : spans[0][1]] if spans else ""
-    return sentence if len(sentence) <= limit else sentence[: limit - 1].rstrip() + "…"
-
-
 def content_id(prefix: str, *parts: str) -> str:
     """Return a short name for content: the prefix and 16 hex digits of SHA-256 over the parts.
 

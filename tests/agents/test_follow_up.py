@@ -40,7 +40,7 @@ def test_the_agent_has_a_role_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        ("Who paid for the Eiffel Tower?", "brings in 'Eiffel', which nobody said"),
+        ("Who paid for the Eiffel Tower?", "brings in 'Eiffel', which was not said"),
         ("Who paid for the lighthouse in 1885?", "brings in '1885'"),
         ("   ", "no question"),
         ("who " * 1000, "no question"),

@@ -49,7 +49,7 @@ class Turn:
 def standing_alone(question: str, turns: Sequence[Turn], kit: Kit) -> str:
     """Return the question so that it needs no conversation; `turns` are those before it, the oldest first.
 
-    Raises `LLMError`, and `ReplyError` for a reply that is no question or brings in what nobody said.
+    Raises `LLMError`, and `ReplyError` for a reply that is no question or adds a name or figure of its own.
     """
     shown = [Turn(role=turn.role, text=_cut(turn.text)) for turn in turns[-_TURNS:]]
     conversation = "\n".join(f"{turn.role}: {turn.text}" for turn in shown)
@@ -62,7 +62,7 @@ def standing_alone(question: str, turns: Sequence[Turn], kit: Kit) -> str:
     if not rewritten or len(rewritten) > max(_LONGEST, len(question)):
         raise ReplyError("it is no question", completion.text)
     if new := new_names(rewritten, [question, *(turn.text for turn in turns)]):
-        raise ReplyError(f"it brings in {new[0]!r}, which nobody said", completion.text)
+        raise ReplyError(f"it brings in {new[0]!r}, which was not said", completion.text)
     return rewritten
 
 

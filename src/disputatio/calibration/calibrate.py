@@ -354,7 +354,7 @@ def _recall(question: str, kit: Kit) -> str:
 
 
 def _own_cluster(grouped: Sequence[int], votes: Sequence[int]) -> int:
-    """Return the cluster, as voted, that the last of the grouped answers belongs to; -1 if nobody else does.
+    """Return the cluster, as voted, of the last of the grouped answers; -1 if it was not voted on.
 
     >>> _own_cluster([3, 5, 5], [0, 1]), _own_cluster([3, 5, 6], [0, 1])
     (1, -1)

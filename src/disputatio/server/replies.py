@@ -16,7 +16,7 @@ from disputatio.server.running import Running
 from disputatio.server.shapes import STREAM
 from disputatio.types import Answer
 
-CLIENT_GONE = 499  # status of a response that nobody reads
+CLIENT_GONE = 499  # status of a response whose reader has gone
 HEARTBEAT = ": still here\n\n"  # a comment that keeps the connection open
 _HEARTBEAT_SECONDS = 15.0
 _Item = TypeVar("_Item")

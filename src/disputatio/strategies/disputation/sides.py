@@ -448,7 +448,7 @@ def votes_by_owner(
 def declared_part(
     side: Side, passages: Sequence[Passage], reliabilities: Mapping[str, float], alike: Alike | None
 ) -> float:
-    """Return how much of a side's accounts, those of some passages, people declared and nobody learnt."""
+    """Return how much of a side's accounts, those of some passages, people declared without any estimate."""
     if not any(passage.authority or is_retracted(passage) for passage in passages):
         return 0.0
     learnt = [replace(passage, authority="", by_people={}) for passage in passages]
