@@ -22,9 +22,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench.lib.agreement import calibration, calibration_error, resampled, roc_auc
-from disputatio.attribution.cross_encoder import CrossEncoder
 from disputatio.attribution.entailment import PARTLY, SUPPORTED, ModelJudge
 from disputatio.config import read_settings
+from disputatio.encoder.cross_encoder import CrossEncoder
 from disputatio.encoder.judge import EncoderJudge
 from disputatio.encoder.model import SHIPPED, EncoderModel
 from disputatio.errors import DisputatioError

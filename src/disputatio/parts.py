@@ -264,7 +264,7 @@ def _encoder_parts(settings: Settings) -> dict[str, Any]:
     encoder = open_encoder(settings.encoder) if wanted or runs else None
     own = settings.entailment == "encoder" or (settings.entailment == "auto" and settings.model == NO_MODEL)
     if settings.entailment not in ("auto", "model", "encoder"):
-        from disputatio.attribution.cross_encoder import CrossEncoder
+        from disputatio.encoder.cross_encoder import CrossEncoder
 
         check_model("judge", Path(settings.entailment), cache_folder(settings))
         judge: Entailment | None = CrossEncoder(Path(settings.entailment))
@@ -435,7 +435,7 @@ def _find_model(name: str, say: Say, progress: catalogue.Progress | None) -> Pat
 
 _TRIALS = {
     "embedder": "store.embed import OnnxEmbedder as M; M(path).embed(['A ferry.', 'It crossed.'])",
-    "judge": "attribution.cross_encoder import CrossEncoder as M; M(path).contradicts([('A ferry.', 'A')])",
+    "judge": "encoder.cross_encoder import CrossEncoder as M; M(path).contradicts([('A ferry.', 'A')])",
     "encoder": "encoder.model import EncoderModel as M; list(M(path).logits([('A ferry.', 'A')]))",
 }
 

@@ -1,1 +1,1 @@
-"""Our own small encoder at work: it reads passages in milliseconds, in numpy and OpenVINO alone."""
+"""Small encoders at work: our own reader and a judge of entailment, in numpy and OpenVINO alone."""

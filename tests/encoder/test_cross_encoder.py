@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from disputatio.attribution.cross_encoder import CrossEncoder, _classes
+from disputatio.encoder.cross_encoder import CrossEncoder, _classes
 from disputatio.errors import InputError, MissingDependency
 from disputatio.protocols import Contradiction
 
