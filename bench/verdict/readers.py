@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "screened": ("disputation", {"reader": "screened"}),
     "concat": ("concat", {}),
 }
-SCORES = {"ramdocs": "em", "nq": "right"}
+SCORES = {"ramdocs": {"em": "strict EM", "right": "right"}, "nq": {"right": "right"}}
 AT_ONCE = 4  # questions in flight
 
 
@@ -93,7 +94,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the tables: of each corpus the rows that all arms have answered, and paired differences."""
-    for name, score in SCORES.items():
+    for name, scores in SCORES.items():
         by_arm = {
             arm: {a["row"]: a for a in answers if (a["corpus"], a["arm"]) == (name, arm)} for arm in ARMS
         }
@@ -108,7 +109,7 @@ def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 "n",
                 "failed",
                 "no answer",
-                "strict EM" if score == "em" else "right",
+                *scores.values(),
                 "tokens",
                 "calls",
                 "core-seconds",
@@ -119,7 +120,7 @@ def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                     len(some),
                     sum(bool(cell["fault"]) for cell in some),
                     sum(not cell["answered"] and not cell["fault"] for cell in some),
-                    told([cell[score] for cell in some]),
+                    *(told([cell[score] for cell in some]) for score in scores),
                     told([cell["tokens"] for cell in some], 0),
                     told([cell["calls"] for cell in some], 1),
                     told([cell["core_seconds"] for cell in some if cell["core_seconds"] is not None], 1),
@@ -127,9 +128,9 @@ def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 for arm, some in cells.items()
             ],
         )
-        for arm in ("default", "concat"):
+        for arm, (score, title) in product(("default", "concat"), scores.items()):
             ours, theirs = ([cell[score] for cell in cells[each]] for each in ("screened", arm))
-            yield f"\n- screened − {arm}: {against(ours, theirs)}"
+            yield f"\n- {title}, screened − {arm}: {against(ours, theirs)}"
         yield ""
 
 
