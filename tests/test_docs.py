@@ -323,7 +323,7 @@ def test_a_command_that_does_not_exist_is_found_out(command: str) -> None:
     "command",
     [
         "make demo",
-        "make bench RUN=import_time",
+        "make bench RUN=tables",
         "OPENAI_BASE_URL=http://localhost:8000/v1 disputatio ask 'Who?' --index town.index --json | less",
         "disputatio ask 'Who?' --strategy madam_rag --set rounds=2 --passages some.jsonl",
         "disputatio --help",

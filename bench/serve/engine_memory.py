@@ -13,9 +13,9 @@ import argparse
 import random
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from bench import RESULTS
+from bench.lib.waiting import resident
 from disputatio.kit import chat
 from disputatio.llm import catalogue, local
 from disputatio.types import Prompt, Sampling
@@ -54,14 +54,6 @@ def schema(number: int | None) -> dict[str, object]:
     field = "answer" if number is None else f"answer{number}"
     text = {"type": "string", "maxLength": 12}
     return {"type": "object", "properties": {field: text}, "required": [field], "additionalProperties": False}
-
-
-def resident(process: int) -> float:
-    """Megabytes of a process that are in memory."""
-    for line in Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
 
 
 def measured(way: str, cache_gb: int, options: argparse.Namespace) -> list[tuple[int, float]]:

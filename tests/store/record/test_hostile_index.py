@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from hashlib import blake2b
@@ -17,7 +18,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.lib.hostile import hostile
 from disputatio.errors import StoreError
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document
@@ -47,6 +47,27 @@ def place(made: Path, tmp_path: Path) -> Path:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "letter.txt").write_text("dear reader")
     return tmp_path / "ix"
+
+
+def hostile(
+    fields: Mapping[str, Any], draw: random.Random, values: Sequence[Any]
+) -> Iterator[dict[str, Any]]:
+    """Manifests with one to three of their names or values replaced by some of `values`, without end."""
+    while True:
+        changed = json.loads(json.dumps(fields))
+        for _ in range(draw.randint(1, 3)):
+            here: Any = changed
+            while keys := list(here) if isinstance(here, dict) else list(range(len(here))):
+                key = draw.choice(keys)
+                if isinstance(here[key], dict | list) and here[key] and draw.random() < 0.8:
+                    here = here[key]
+                    continue
+                if isinstance(here, dict) and draw.random() < 0.3:
+                    here[str(draw.choice(values))] = here.pop(key)
+                else:
+                    here[key] = copy.deepcopy(draw.choice(values))
+                break
+        yield changed
 
 
 def outside(place: Path) -> dict[str, bytes]:

@@ -1,1 +1,0 @@
-"""The embedded engine and the embedder: time and memory."""
