@@ -219,9 +219,7 @@ def embedder_for(
 
 
 def _reopened(made_with: str) -> str:
-    """Return what an index's embedder is opened by, going by the name it recorded; empty where that is not
-    known.
-    """
+    """Return the name that opens an index's embedder, by the name recorded in it; "" if unknown."""
     if made_with.startswith("openai:"):
         return made_with.partition("#")[0]
     bare = made_with.partition("@")[0]

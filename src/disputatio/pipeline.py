@@ -166,9 +166,7 @@ def strategy_names() -> list[str]:
 
 
 def load_strategy(name: str) -> Strategy:
-    """Return the strategy of a name, or of a `package.module:function` out of the tree; raises
-    `UnknownName`.
-    """
+    """Return the strategy of a name or of `package.module:function`; raises `UnknownName`."""
     if ":" in name:
         module_name, _, function = name.partition(":")
         if not all(part.isidentifier() for part in (*module_name.split("."), function)):
@@ -187,8 +185,7 @@ def load_strategy(name: str) -> Strategy:
 
 
 def strategy_name(strategy: Strategy) -> str:
-    """Return a strategy's name: that of the package for a shipped one, else `module:function`; raises
-    `ConfigError`.
+    """Return a strategy's name: its package for a shipped one, else `module:function`.
 
     >>> from disputatio.strategies.concat import concat
     >>> strategy_name(concat)
@@ -321,9 +318,7 @@ class Description:
 
 
 def describe(name: str) -> Description:
-    """Return the description of a strategy by its name, or `package.module:function`; raises
-    `UnknownName`.
-    """
+    """Return the description of a strategy, by name or `package.module:function`; raises `UnknownName`."""
     strategy = load_strategy(name)
     module = inspect.getmodule(strategy)
     summary, _, rest = (inspect.getdoc(module) or "").strip().partition("\n\n")

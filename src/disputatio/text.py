@@ -96,8 +96,7 @@ def _compared(char: str) -> str:
 
 
 def is_unseen(char: str) -> bool:
-    r"""Return whether a character is a control or a format, half of one, or of the block of tags, assigned or
-    not.
+    r"""Return whether a character is a control, a format, a surrogate, or in the block of tags.
 
     >>> is_unseen("\u202e"), is_unseen("\U000e0000"), is_unseen("é")
     (True, True, False)
@@ -135,8 +134,7 @@ def squad_normalise(text: str) -> str:
 
 
 def squad_contains(text: str, part: str) -> bool:
-    """Return whether `text` has the words of `part`, whole and in order, both normalised as in SQuAD's
-    metrics.
+    """Return whether `text` has the words of `part` in order, normalised as in SQuAD's metrics.
 
     >>> squad_contains("Born in Kansas City.", "kansas"), squad_contains("Arkansas", "Kansas")
     (True, False)
@@ -240,8 +238,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def nearest_sentence(text: str, query: str, limit: int = 300) -> tuple[int, int]:
-    """Return the span of the sentence that shares most words with a query, the first of several; at most
-    `limit` characters of it.
+    """Return the span of the first sentence with most words of a query, cut at `limit` characters.
 
     >>> text = "Ann Doyle is a singer. Night Harbour came out in 1921."
     >>> text[slice(*nearest_sentence(text, "When did Night Harbour come out?"))]
@@ -258,8 +255,7 @@ def nearest_sentence(text: str, query: str, limit: int = 300) -> tuple[int, int]
 
 
 def sentence_at(text: str, start: int, end: int, limit: int = 300) -> tuple[int, int]:
-    """Return the span of the sentence that holds `start:end`, or that of itself where it is longer than
-    `limit` characters.
+    """Return the span of the sentence around `start:end`, or that span if it exceeds `limit`.
 
     >>> sentence_at("It rained. Then it stopped!", 16, 18)
     (11, 27)
@@ -363,9 +359,7 @@ def find_quote(text: str, quote: str) -> tuple[int, int] | None:
 
 
 def _cuts(text: str, at: int) -> bool:
-    """Return whether the offset `at` is inside a word; a combining mark belongs to the character
-    before it.
-    """
+    """Return whether the offset `at` is inside a word, with its combining marks."""
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]

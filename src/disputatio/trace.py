@@ -212,9 +212,7 @@ class Trace:
             return total_usage(self.usages)
 
     def records(self, *, text: bool = True) -> list[dict[str, Any]]:
-        """Return the events as a trace file has them: `at`, `event`, and fields; prompts and replies only
-        with `text`.
-        """
+        """Return the events as a trace file has them; prompts and replies only with `text`."""
         left_out = () if text else _TEXTS
         records = ({"at": logged.at, **logged.event.record()} for logged in self.log)
         return [

@@ -556,8 +556,7 @@ class Answer(Presentable):
 # --- contradictions without a question ----------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement(Serialisable):
-    """A statement of a document: `quote` is `text[start:end]` of its text, and `value` what others
-    contradict.
+    """A statement of a document, quoted as `text[start:end]`; `value` is what others contradict.
 
     `document` is its id in an index, `path` and `row` the place that it was read from, `section` the headings
     above it. `also` names other documents that state the same in the same words.

@@ -139,9 +139,7 @@ def _removed(
     ids: Collection[str],
     documents: Collection[str],
 ) -> frozenset[str]:
-    """Return the ids of the passages that are left out; raises `UnknownName` for a name that none of them
-    has.
-    """
+    """Return the ids of the passages that are left out; raises `UnknownName`."""
     named: dict[str, dict[str, list[str]]] = {
         "source": {}, "owner": {}, "passage": {}, "document": {},
     }  # fmt: skip
@@ -168,9 +166,7 @@ def _removed(
 
 
 def _checked(claims: Sequence[Claim], before: Sequence[Claim]) -> tuple[list[Claim], bool]:
-    """Return the claims with the verdicts that they had on the same quotes; whether one was judged
-    on others.
-    """
+    """Return the claims with earlier verdicts on the same quotes, and whether other quotes were judged."""
     known = {_statement(claim): claim for claim in before}
     quotes = {(claim.text, _place(quote)): quote for claim in before for quote in claim.citations}
     checked, unjudged = [], False

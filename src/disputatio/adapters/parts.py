@@ -19,9 +19,7 @@ _FIELDS = ("source", "title", "url", "date", "owner", "document")
 
 
 def searchable(index: str | Path | RetrieverLike) -> Retriever:
-    """Return an index by its path, or any retriever; raises `StoreError` or `ConfigError` for what is
-    neither.
-    """
+    """Return an index by its path, or any retriever; raises `StoreError` or `ConfigError`."""
     return Index.open(index, create=False) if isinstance(index, str | Path) else as_retriever(index)
 
 

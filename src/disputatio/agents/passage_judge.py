@@ -126,8 +126,7 @@ def judge_prompt(triplet: Triplet) -> Prompt:
 
 
 def judge(triplets: Sequence[Triplet], kit: Kit, *, votes: int = 0) -> list[Triplet]:
-    """Return the triplets with log P(Yes) - log P(No) for "relevant and supportive"; one batch, or one for
-    each vote.
+    """Return the triplets, each with log P(Yes) - log P(No) for "relevant and supportive".
 
     A triplet whose agent failed is not judged and has no score: a failure is not a mediocre passage. Raises
     `NoLogprobs` if the judge's model gives no log-probabilities and `votes` is 0, `ReplyError` if no vote on a
@@ -193,9 +192,7 @@ def borne_out(question: str, passage: Passage, answer: str) -> tuple[Claim, ...]
 
 
 def nearest(question: str, passage: Passage, statement: str) -> Citation:
-    """Return the stretch of a passage that a statement rests on: one that supports it, else the nearest
-    sentence.
-    """
+    """Return the span of a passage that supports a statement, else its nearest sentence."""
     supported = borne_out(question, passage, statement)
     if supported:
         return supported[0].citations[0]

@@ -57,8 +57,7 @@ _NAMES = ("gate", "lexical", "echo", "judge")
 
 
 def read_checks(text: str) -> Checks:
-    """Return the checks that `paper`, `ours`, `none` or a list such as `judge+echo` names; raises
-    `InputError`.
+    """Return the checks that `paper`, `ours`, `none` or a list (`judge+echo`) names; raises `InputError`.
 
     >>> read_checks("paper") == read_checks("judge"), read_checks("judge+echo").lexical
     (True, False)
@@ -240,9 +239,7 @@ def ask_sources(
     checks: Checks = OURS,
     reader: Literal["ours", "paper"] = "ours",
 ) -> list[SourceReply]:
-    """Return one answer for each source from its passages alone; an answer that they do not support is
-    dropped.
-    """
+    """Return one answer for each source, dropped where its passages do not support it."""
     replies = answer_per_source(
         question, retrieved_sources, kit, max_tokens=max_tokens, gate=checks.gate, reader=reader
     )

@@ -64,9 +64,7 @@ def ground(question: str, reply: Reply, passage: Passage) -> Reply:
 
 
 def parse_reply(completion: Completion, passage_id: str, turn: int) -> Reply:
-    """Return the parsed reply of a reader; it abstains if the agent declines, and has a `fault` if it is
-    unusable.
-    """
+    """Return the parsed reply of a reader, which may abstain or have a `fault`."""
     try:
         fields = parse_object(completion, READER_SCHEMA)
     except ReplyError as error:

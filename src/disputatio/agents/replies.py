@@ -16,9 +16,7 @@ MOST_CHARACTERS = 8_000  # a longer reply is unusable
 
 
 def shown(passage: Passage) -> str:
-    """Return a passage as an agent reads it: its text in a fence, after its title, its headings and its stated date
-    if it has any.
-    """
+    """Return a passage as an agent reads it: title, headings and stated date, then its text in a fence."""
     title = titled(passage.title, passage.metadata.get("heading", ""), passage.text)
     head = [f"Title: {title}"] if title else []
     head += [f"Date: {date}"] if (date := stated_date(passage)) else []
@@ -78,9 +76,7 @@ def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _breach(value: object, schema: Mapping[str, Any], where: str = "the reply") -> str:
-    """Return how `value` breaks the schema, empty if it does not; for the part of JSON Schema that agents
-    use.
-    """
+    """Return how `value` breaks the schema (the part of JSON Schema that agents use), else ""."""
     if "enum" in schema:
         return "" if value in schema["enum"] else f"{where} is none of {schema['enum']}"
     kind = schema["type"]

@@ -73,9 +73,7 @@ def recalled(question: str, kit: Kit, *, max_tokens: int = 192) -> tuple[tuple[s
 
 
 def together_prompt(question: str, passages: Sequence[Passage]) -> Prompt:
-    """Return the prompt of an agent that reads all passages at once: MADAM-RAG's concatenated prompt, in our
-    words.
-    """
+    """Return the prompt of an agent that reads all passages at once, as MADAM-RAG's baseline does."""
     passages_shown = "\n\n".join(map(shown, passages))
     return chat(TOGETHER_SYSTEM, TOGETHER_TASK.format(passages=passages_shown, question=one_line(question)))
 

@@ -78,8 +78,7 @@ def read_sources(
     max_tokens: int = 96,
     reader: Literal["ours", "paper"] = "ours",
 ) -> list[Reply]:
-    """Return one reply for each source from its passages alone, in keywords (RA-RAG, Hwang et al. 2024); one
-    batch.
+    """Return one reply in keywords for each source, from its passages alone (RA-RAG, Hwang et al. 2024).
 
     An unusable reply abstains. The `paper`'s reader is asked for keywords alone, ours also whether the
     passages answer, and for a quote.
@@ -97,9 +96,7 @@ def read_sources(
 def parse_source_reply(
     completion: Completion, passages: tuple[str, ...], schema: Mapping[str, Any] = SOURCE_SCHEMA
 ) -> Reply:
-    """Return the parsed reply of a source's agent; it abstains if it declines, and has a `fault` if it is
-    unusable.
-    """
+    """Return the parsed reply of a source's agent, which may abstain or have a `fault`."""
     try:
         fields = parse_object(completion, schema)
     except ReplyError as error:

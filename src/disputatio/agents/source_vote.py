@@ -260,9 +260,7 @@ def _cause_kind(
     *,
     grouped: bool,
 ) -> str:
-    """Return why a position won or lost, compared with the `other` one; `sums` are the weights of their
-    votes.
-    """
+    """Return why a position won or lost against the `other` one, whose summed weights are `sums`."""
     if other is None:
         return "unanimous"
     if _is_tie(sums[n], sums[other]):

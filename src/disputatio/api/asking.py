@@ -160,9 +160,7 @@ def kit_with(
 
 
 def _journal_of_objects(settings: Settings) -> str:
-    """Return the journal for calls of model objects: the one that was named, as the default one is
-    for names.
-    """
+    """Return the journal for calls of model objects, which is never the default one."""
     return "none" if settings.journal == "default" and not settings.replay else settings.journal
 
 

@@ -61,9 +61,7 @@ class AskResult(Serialisable):
         return self.answer
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the question with its answer, or with the kind and the message of its error, as
-        JSON values.
-        """
+        """Return the question with its answer, or its error's kind and message, as JSON values."""
         error = None
         if self.error is not None:
             error = {"kind": type(self.error).__name__, "message": str(self.error)}
@@ -286,9 +284,7 @@ class KeptAnswers:
         return before
 
     def get(self, question: str) -> Answer | None:
-        """Return the answer that is kept of a question; raises `DamagedFile` where it is not what
-        was written.
-        """
+        """Return the stored answer to a question; raises `DamagedFile` where it has changed."""
         with self._lock, self._reported():
             row = self._db.execute(
                 "SELECT answer, digest FROM answers WHERE question = ?", (question,)

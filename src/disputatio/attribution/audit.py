@@ -128,8 +128,7 @@ def reckoned(answer: Answer, read: Reading) -> Answer:
 
 
 def unmarked_answer(answer: Answer) -> Answer:
-    """Return the answer without marks like those of citations in what passages and models say: `[n]` is ours
-    alone.
+    """Return the answer without text that looks like our citation marks `[n]`.
 
     Quotes stay verbatim, and so do passages and replies, in which nothing is cited.
     """

@@ -58,9 +58,7 @@ def cite(
 
 
 def renumber(claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """Return the claims with new citation numbers, in order of appearance; citations of one span share a
-    number.
-    """
+    """Return the claims with citations numbered in order of appearance, one number for each span."""
     numbers: dict[tuple[str, int, int], int] = {}
     return tuple(
         replace(

@@ -57,9 +57,7 @@ class ModelJudge:
         return self._asked(JUDGE_SYSTEM, JUDGE_TASK, pairs)
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Return the same for whether the premise contradicts the hypothesis, which is a question
-        of its own.
-        """
+        """Return the probability of each pair that the premise contradicts the hypothesis."""
         return self._asked(DENIAL_SYSTEM, DENIAL_TASK, pairs)
 
     def _asked(self, system: str, task: str, pairs: Sequence[tuple[str, str]]) -> list[float]:

@@ -114,9 +114,7 @@ def _grouped(answer: Answer) -> list[_Group]:
 
 
 def _is_contradicted(group: _Group, answer: str) -> bool:
-    """Return whether an answer contradicts a wording of the group: "10" matches "$10" and "€10", which
-    differ.
-    """
+    """Return whether an answer contradicts a wording of the group: "10" matches "$10" and "€10"."""
     return any(contradicts(wording, answer) for wording in group.wordings)
 
 
@@ -175,9 +173,7 @@ def _support(group: _Group, reliabilities: Mapping[str, float]) -> Support:
 
 
 def _is_outdated(group: _Group, accepted: Sequence[_Group]) -> bool:
-    """Return whether every passage of a rejected position is dated and older than the newest accepted
-    passage.
-    """
+    """Return whether all passages of a rejected position are older than the newest accepted one."""
     dated = bool(group.passages) and all(map(known_day, group.passages))
     return dated and any(is_later(other.newest, group.newest) for other in accepted)
 
@@ -196,9 +192,7 @@ def _kind(groups: Sequence[_Group], answer: Answer) -> ConflictKind:
 
 
 def _weight(group: _Group, reliabilities: Mapping[str, float]) -> float:
-    """Return the sum of one vote for each source and for each passage without a source, by reliability
-    and declared authority.
-    """
+    """Return the votes for a group, weighted by reliability and declared authority."""
     heaviest: dict[str, float] = {}
     for passage in group.passages:
         vote = passage.source or passage.id

@@ -98,8 +98,7 @@ def statements(text: str) -> list[str]:
 
 
 def spelled_out(statement: str, before: str) -> str:
-    """Return a statement whose leading pronoun is replaced by the subject of the statement before, if there
-    is one.
+    """Return a statement with its leading pronoun replaced by the subject of the statement before.
 
     The subject is what precedes the first verb. Only the subject is given to the judge, because the whole
     statement before would let its quotes support this statement too.

@@ -45,8 +45,7 @@ class Estimates:
 def estimates_of(
     record: Outcomes, passages: SourcePassages, names: Sequence[str], *, owners: Mapping[str, str], day: str
 ) -> Estimates:
-    """Return an estimate for each of the sources `names` of an index, from the whole record, by its
-    estimator.
+    """Return an estimate for each source of an index in `names`, from the whole record.
 
     Answers of sources that are no longer in the index still count for and against the others.
     """
@@ -279,9 +278,7 @@ def tied_texts(passages: SourcePassages, names: Sequence[str]) -> NDArray[np.int
 
 
 def _copied_pairs(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:
-    """Return pairs of rows (earlier, later) whose estimated likeness is that of copies
-    (`similarity.COPY`).
-    """
+    """Return pairs of rows (earlier, later) that are as alike as copies (`similarity.COPY`)."""
     pairs: list[tuple[int, int]] = []
     filled = sketches > 0
     for row, (sketch, bins) in enumerate(zip(sketches, filled, strict=True)):

@@ -23,8 +23,7 @@ Row = tuple[str, Mapping[str, Any]]
 
 
 def read_questions(path: Path) -> list[Check]:
-    """Return the questions of a file: one on each line, or rows with `question` or `claim` (.jsonl, .csv,
-    .tsv).
+    """Return the questions of a file: one on each line, or rows with `question` or `claim`.
 
     A claim becomes the question whether it is true. Raises `InputError` that names the file and the row.
     """
@@ -36,9 +35,7 @@ def read_questions(path: Path) -> list[Check]:
 
 
 def questions_of(rows: Iterable[Row], where: str) -> list[Check]:
-    """Return the questions of rows with `question` or `claim`, each once; raises `InputError` that names the
-    row.
-    """
+    """Return the questions of rows with `question` or `claim`, each once; raises `InputError`."""
     checks = [_check(location, row) for location, row in rows]
     if not checks:
         raise InputError(f"{where}: has no questions")
@@ -106,9 +103,7 @@ def _check(where: str, row: Mapping[str, Any]) -> Check:
 
 
 def _word(where: str, value: object, name: str = "answer") -> str:
-    """Return a field as text; numbers and truth values are spelled out. Raises `InputError` if it
-    is empty.
-    """
+    """Return a field as text; raises `InputError` if it is empty."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):

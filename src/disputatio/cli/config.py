@@ -56,9 +56,7 @@ def config(
 
 
 def setting_origins(flags: set[str]) -> dict[str, str]:
-    """Find the origin of each setting: flag, environment, file or default; a mapping may come from
-    several.
-    """
+    """Find the origins of each setting: flag, environment, file or default."""
     from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
     from disputatio.config import Settings, settings_file

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 
 
 def named_index(index: Path | None) -> Path:
-    """Return the folder or address that `--index` names, or the usual one; raises `InputError` for
-    several.
-    """
+    """Return the folder or address that `--index` names, or the usual one; raises `InputError`."""
     from disputatio.config import read_settings
     from disputatio.store.addresses import require_one
 

@@ -98,8 +98,7 @@ def hit_fields(hit: Hit) -> dict[str, Any]:
 
 
 def excerpt(text: str, query: str, limit: int = _EXCERPT) -> str:
-    """Return the sentences of a text from the one with the most words of the query on, at most `limit`
-    characters.
+    """Return the end of a text from its best sentence for a query on, at most `limit` characters.
 
     >>> excerpt("It is old. The tower was lit by oil. It is open.", "who lit the tower?", limit=30)
     '… The tower was lit by oil. …'

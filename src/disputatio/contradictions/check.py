@@ -467,8 +467,7 @@ Do A and B contradict each other? Reply with one word: Yes or No."""
 
 
 def judge(contradictions: Sequence[Contradiction], kit: Kit, *, calls: int) -> list[float | None]:
-    """Return the probability of each contradiction; None for those beyond `calls`, which no call was made
-    for.
+    """Return the probability of each contradiction; None for those beyond `calls`.
 
     Raises `NoLogprobs` for a model that gives no log-probabilities, and other faults of models.
     """

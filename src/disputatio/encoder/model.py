@@ -158,8 +158,7 @@ def head_of(title: str) -> str:
 
 
 def tokenizer_of(content: bytes, length: int, *, overlap: int = 0) -> Tokenizer:
-    """Return the tokenizer of a `tokenizer.json`, which cuts the second text (never the first) at `length`
-    tokens.
+    """Return the tokenizer of a `tokenizer.json`, which cuts only the second text, at `length` tokens.
 
     The rest of a longer text stands in the encoding's `overflowing`, each part `overlap` tokens back.
     """

@@ -43,9 +43,7 @@ class EncoderReader:
         return self.read_pairs([(question, passage) for passage in passages])
 
     def read_pairs(self, pairs: Sequence[tuple[str, Passage]]) -> list[Extraction]:
-        """Return one extraction a question and passage, in order; a long passage is read in overlapping
-        parts.
-        """
+        """Return one extraction for each pair, in order; long passages are read in overlapping parts."""
         return [extraction for extraction, _ in self.scored(pairs)]
 
     def scored(self, pairs: Sequence[tuple[str, Passage]]) -> list[tuple[Extraction, float]]:

@@ -143,9 +143,7 @@ def _estimate(
 
 
 def replies_to(example: Example, kit: Kit, options: Mapping[str, Any]) -> tuple[dict[str, int], Trace]:
-    """Return the cluster of each source that answers a question, under a strategy's options, and what it
-    took.
-    """
+    """Return the cluster of each source that answers a question, and the trace."""
     settings = {name: options[name] for name in _SETTINGS if name in options}
     asking_kit = replace(kit, retriever=InMemory(example.passages)).with_trace(Trace())
     retrieved = retrieve_per_source(example.question, asking_kit, per_source=settings.get("per_source", 3))
@@ -164,8 +162,7 @@ def replies_to(example: Example, kit: Kit, options: Mapping[str, Any]) -> tuple[
 
 
 def votes_of(rows: Sequence[Mapping[str, int]], names: Sequence[str]) -> NDArray[np.int32]:
-    """Return the votes (questions, sources), the clusters of each question numbered as these sources met
-    them.
+    """Return the votes (questions, sources), each question's clusters numbered in order of appearance.
 
     >>> votes_of([{"b": 0, "a": 1}], ["a", "b", "c"]).tolist()
     [[0, 1, -1]]

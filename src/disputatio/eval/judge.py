@@ -84,9 +84,7 @@ class Grade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A case for the judge. Empty `passages` cannot be checked for faithfulness, an empty `reference` not for
-    correctness, and an empty `answer` is none.
-    """
+    """A case for the judge; an empty field leaves out what needs it: faithfulness, correctness, or all."""
 
     question: str
     answer: str
@@ -124,9 +122,7 @@ def judge_with(kit: Kit) -> Judge:
 
 
 def judge_role(kit: Kit) -> str:
-    """Return the role that grades: `grader` where it is cast, so that a strategy's judge can be another
-    model.
-    """
+    """Return the role that grades: `grader` where a model is cast for it, else `judge`."""
     return next((role for role in ROLES if role in kit.roles), ROLE)
 
 
@@ -280,9 +276,7 @@ def _chosen(prompts: Sequence[Prompt], options: Sequence[str], kit: Kit) -> list
 
 
 def _excerpt(passage: Passage, citations: Sequence[Citation], share: int) -> str:
-    """Return a passage as far as it fits its share of the prompt: around what is cited, else from
-    its start.
-    """
+    """Return a passage cut to its share of the prompt, around what is cited or from its start."""
     head = f"{passage.title}\n" if passage.title else ""
     if len(passage.text) <= share:
         return head + passage.text

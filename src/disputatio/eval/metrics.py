@@ -134,8 +134,7 @@ def em_released(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[s
 
 
 def predicted_set(answers: Iterable[str], gold: Sequence[str] = ()) -> tuple[str, ...]:
-    """Normalise answers as `answer_set` does, without those that say there is none (unless a gold answer
-    does).
+    """Normalise answers as `answer_set` does, without those that say there is none.
 
     >>> predicted_set(["1963", "unknown", "1963."])
     ('1963',)

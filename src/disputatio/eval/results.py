@@ -124,9 +124,7 @@ class Results:
         return tuple(entry for entry in self.records if entry.state != "done")
 
     def of(self, strategy: str, dataset: str | None = None) -> StrategyScores:
-        """Return the scores of a strategy by its label, on the named data set or the first; raises
-        `UnknownName`.
-        """
+        """Return a strategy's scores by its label, on a data set or the first; raises `UnknownName`."""
         lines = [line for line in self.scores if dataset in (None, line.dataset)]
         if not lines:
             raise UnknownName("data set", str(dataset), (line.dataset for line in self.scores))
@@ -181,9 +179,7 @@ class Results:
         return "\n\n".join(paragraphs)
 
     def _repr_html_(self) -> str:
-        """Return the finding and the tables of scores, cost and differences, for a notebook; all text is
-        escaped.
-        """
+        """Return the finding and the tables as escaped HTML, for a notebook."""
         unfinished = so_far(self.report["progress"])
         body = [f"<p>{escaped(unfinished)}</p>"] if unfinished else []
         for part in self.report["datasets"]:
@@ -288,9 +284,7 @@ def _headline(part: Mapping[str, Any]) -> list[str]:
 
 
 def _short_table(part: Mapping[str, Any]) -> Table:
-    """Return the scores of one data set, with an interval for the metric that ranks, and the tokens a
-    question.
-    """
+    """Return the scores of one data set, with the ranking metric's interval and tokens per question."""
     shown = [name for name in _METRICS if any(line.get(name) is not None for line in part["strategies"])]
     shown = [name for name in shown if name not in MORE]
     table_rows = []

@@ -46,8 +46,7 @@ IDEAL = "ideal"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """The answers of a reader by the kind of passage that it reads, as probabilities in [0, 1] with sums of
-    1.
+    """A reader's answers by the kind of passage it reads, as probabilities that add up to 1.
 
     `factual`: correct, IDK, hallucinated. `misleading`: correct, as the passage says (incorrect), IDK,
     hallucinated. `irrelevant`: correct, IDK, hallucinated.
@@ -248,8 +247,7 @@ def passages(
 
 
 def read(generator: np.random.Generator, labels: Labels, reader: Reader, common: float = COMMON) -> Labels:
-    """Draw the reader's answer from each passage: 0 is right, 1 to 9 are wrong, -1 is "I don't know", 10 or
-    more are made up.
+    """Draw the answer from each passage: 0 right, 1 to 9 wrong, -1 "I don't know", 10 and more made up.
 
     An answer made up in common is 10 for all sources, else each source's own.
     """
@@ -306,9 +304,7 @@ def trial(
     common: float,
     memory: float = 0.0,
 ) -> tuple[dict[str, float], float, bool]:
-    """Return one trial: accuracy by method on the tested questions, the estimate's error, whether it
-    converged.
-    """
+    """Return one trial: accuracy by method, the estimate's error, and convergence."""
     world = build(generator, p, estimated + tested, reader, common=common, memory=memory)
     options = max(2, min(len(p), CAP))  # the paper's L is the number of sources
     estimates = estimate(world.part(0, estimated).votes, options=options)
@@ -415,9 +411,7 @@ def _of_the_paper(data: str, model: str, sources: int, adversaries: int | None) 
 
 
 def table(outcomes: Sequence[TrialOutcome]) -> str:
-    """Return the outcomes as a Markdown table: accuracy with its 95 % interval over trials, and
-    the paper's.
-    """
+    """Return the outcomes as a Markdown table: accuracy, its 95 % interval, and the paper's."""
     lines = [
         "| adversaries | method | accuracy | 95 % over trials | paper |",
         "|---|---|---|---|---|",

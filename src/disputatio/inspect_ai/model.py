@@ -66,9 +66,7 @@ class InspectModel:
         return f"inspect:{self._model}"
 
     def capabilities(self) -> Capabilities:
-        """Return what the model can do; whether it gives log-probabilities is asked once, by one
-        tiny call.
-        """
+        """Return what the model can do; log-probabilities are tested once, by a tiny call."""
         if self._logprobs is None:
             try:
                 self.choose([_PROBE], ["Yes", "No"])
@@ -245,9 +243,7 @@ def bounds_in_words(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _usage(usage: ModelUsage | None) -> Usage:
-    """Return what one call cost. Inspect counts the prompt's tokens that a cache spared apart from the
-    others.
-    """
+    """Return the cost of one call; Inspect counts tokens from a cache apart from the others."""
     if usage is None:
         return Usage(calls=1)
     cached = usage.input_tokens_cache_read or 0

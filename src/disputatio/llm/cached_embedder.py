@@ -56,8 +56,7 @@ class CachedEmbedder:
         return self._embedder.dimension if self._embedder is not None else self._dimension
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        """Return an array (len(texts), dimension) of unit rows; queries from the journal where they are
-        there.
+        """Return an array (len(texts), dimension) of unit rows; known queries come from the journal.
 
         Raises `NotJournalled` where there is no embedder and the journal lacks a query, and
         `DamagedFile` when the journal is damaged.

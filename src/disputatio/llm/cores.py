@@ -31,9 +31,7 @@ _WORTH = 1.05  # how much faster more threads must be
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """The speed of a processor: GFLOPS by number of threads in single precision, and by precision at the best
-    of these.
-    """
+    """A processor's speed: GFLOPS by threads in single precision, and by precision at the best of these."""
 
     processor: str
     cores: int

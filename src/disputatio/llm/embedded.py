@@ -145,9 +145,7 @@ class _Request:
         return all(job.over for job in self.jobs)
 
     def messages(self) -> Iterator[dict[str, Any]]:
-        """Yield what goes back now: a reply for each row that has become whole, and at the end how
-        it ended.
-        """
+        """Yield the messages to send now: a reply for each whole row, and the outcome at the end."""
         for index, row in enumerate(self.rows):
             if index not in self.sent and all(job.reply is not None for job in row):
                 self.sent.add(index)

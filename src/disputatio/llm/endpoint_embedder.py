@@ -90,9 +90,7 @@ class EndpointEmbedder:
         self._connection.close()
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        """Return an array (len(texts), dimension) of unit rows. Raises `LLMError`, the first fault of any
-        call.
-        """
+        """Return an array (len(texts), dimension) of unit rows; raises `LLMError`."""
         import numpy as np
 
         if not texts:

@@ -184,8 +184,7 @@ def _usage(call: Call, completion_tokens: int) -> Usage:
 
 # --- scripts by name ----------------------------------------------------------------------------
 def script_of(path: str) -> Mapping[str, str] | Callable[[str], str]:
-    """Read the script of `scripted:PATH`, a JSON file of {words of the prompt: reply}; without a path,
-    return `nothing_known`.
+    """Read the script of `scripted:PATH`, a JSON file of {words of the prompt: reply}.
 
     Raises `InputError` that names the file.
     """

@@ -143,9 +143,7 @@ class Answers:
         )
 
     def known(self) -> NDArray[np.int32]:
-        """Return the cluster of each question's right answer: -1 if no source gave it, -2 if it is
-        not known.
-        """
+        """Return the cluster of each question's right answer: -1 if not given, -2 if not known."""
         self._merge()
         result = np.full(len(self._questions), UNKNOWN, dtype=np.int32)
         if not self._known:

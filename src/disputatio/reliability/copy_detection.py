@@ -272,8 +272,7 @@ def copying_pairs(
     sure: float,
     least: int,
 ) -> tuple[Ints, Floats]:
-    """Return the pairs of sources (n, 2) that copy with a probability of at least `sure`, and the
-    probabilities.
+    """Return the pairs of sources (n, 2) that copy with at least `sure`, and their probabilities.
 
     `stands` is the status of each vote, `right` the accuracy of each source.
     """

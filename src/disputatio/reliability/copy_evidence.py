@@ -100,9 +100,7 @@ def shared_evidence(first: Floats, other: Floats, p: Floats | float, copied: flo
 
 
 def unshared_evidence(first: Floats, other: Floats, p: float, copied: float) -> Floats:
-    """Return what each question adds that both answered, not both right, without the same value: never
-    positive.
-    """
+    """Return what each question adds where both answered differently, not both right: never positive."""
     independent, copying = same_value(first, other, p, copied)
     return np.asarray(np.log((1 - copying) / np.maximum(1 - independent, 1e-12)), dtype=np.float64)
 
@@ -122,9 +120,7 @@ def accuracies(reliability: ArrayLike, sources: int) -> Floats:
 
 
 def prior_of(sources: int, prior: float | None, copied: float) -> float:
-    """Return the prior of a pair: 1 / sources, at most 0.05, when None; raises `InputError` for an invalid
-    one.
-    """
+    """Return the prior of a pair: 1 / sources, at most 0.05, when None; raises `InputError`."""
     start = min(0.05, 1 / max(sources, 1)) if prior is None else prior
     if not (0 < start < 1 and 0 < copied < 1):
         raise InputError("prior and copied must lie between 0 and 1")

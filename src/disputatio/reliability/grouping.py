@@ -141,9 +141,7 @@ def united_list(votes: FlatVotes, group: ArrayLike, *, split: Split = "first") -
 
 
 def sorted_by(key: NDArray[np.int64], moved: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the order that sorts keys which rise but for those that have `moved`; no key of these is
-    another's.
-    """
+    """Return the order that sorts keys, which rise but for those that have `moved`."""
     still, rows = key[~moved], np.flatnonzero(moved)
     if not np.all(still[1:] >= still[:-1]):
         return np.argsort(key, kind="stable")

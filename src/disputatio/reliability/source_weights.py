@@ -19,8 +19,7 @@ class VoteWeights(dict[str, float]):
 
 
 def vote_weights(sources: Mapping[str, Source]) -> VoteWeights:
-    """Return the weight of each source's vote: its reliability if the interval excludes chance, else one
-    half.
+    """Return the weight of each source's vote: its reliability, or one half if chance is not excluded.
 
     So a source estimated from few questions has no more weight than a new source or a passage without a
     source (""). Empty if no reliability is known: then all votes are equal.

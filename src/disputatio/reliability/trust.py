@@ -162,9 +162,7 @@ def trust(
 
 
 def vote(votes: ArrayLike, estimated: Trust) -> NDArray[np.int32]:
-    """Return the winners of other questions that the same sources answered, by estimated trust; -1
-    for none.
-    """
+    """Return the winners of other questions, by the trust of the same sources; -1 for none."""
     first_source = np.unique(estimated.owner, return_index=True)[1]
     spare = np.maximum(weights_of(estimated.reliability, estimated.options), 0)
     return (
@@ -211,9 +209,7 @@ def judge(record: Tally, options: int, prior: float = 0.5) -> Figures:
 
 
 def _drifted(record: Tally) -> NDArray[np.bool_]:
-    """Return whether the record on live questions is surely worse, by normal approximation of both
-    posteriors.
-    """
+    """Return whether the record on live questions is surely worse (normal approximation)."""
     size = len(record.live_answered)
     if not record.live_answered.any() or not record.checks_answered.any():
         return np.zeros(size, dtype=np.bool_)

@@ -214,8 +214,7 @@ class FlatVotes:
 
 
 def weighted_vote(votes: ArrayLike, weights: ArrayLike) -> NDArray[np.int32]:
-    """Return the winning cluster of each question: argmax over u of the sum of v_i if source i votes for u
-    (eq. 1).
+    """Return each question's winning cluster: argmax over u of the sum of v_i of its voters i (eq. 1).
 
     A tie goes to the cluster met first; -1 without answers. With the true reliabilities as weights it is
     the paper's Oracle WMV. Raises `InputError` on weights that do not fit.

@@ -73,9 +73,7 @@ def headline(answer: Answer) -> str:
 
 
 def conflict_line(answer: Answer) -> str:
-    """Return one line: how the positions of an answer relate, and how many passages might oppose
-    them unread.
-    """
+    """Return one line: how the positions relate, and how many unread passages might oppose them."""
     positions = answer.conflict.positions
     based = any(position.passages or position.sources for position in positions)
     if not based:
@@ -99,8 +97,7 @@ def _relation(answer: Answer) -> str:
 
 
 def unread_line(answer: Answer) -> str:
-    """Return one line: how many passages were put to agents and could not be read; empty where there are
-    none.
+    """Return one line: how many passages could not be read by agents; empty for none.
 
     >>> from disputatio.types import Reading
     >>> unread_line(Answer(question="?", read=Reading(found=9, read=1, failed=2, set_aside=6)))
@@ -142,8 +139,7 @@ def abstention_line(answer: Answer) -> str:
 
 
 def quoted_from(citation: Citation, passages: Iterable[Passage]) -> tuple[str, str]:
-    """Return where a quote is from: its source, page and age in words, the headings that it begins
-    with, and the address of its passage, if it has one.
+    """Return the origin of a quote (source, page, age, headings), and the address of its passage.
 
     >>> passage = Passage(id="p1", text="It rained.", url="http://a.example/x", metadata={"page": "3"})
     >>> citation = Citation(n=1, passage="p1", source="a.example", quote="rained", start=3, end=9)
@@ -193,8 +189,7 @@ def claimed_line(answer: Answer) -> str:
 
 
 def warning(claim: Claim) -> str:
-    """Return what stands after a claim that its quotes do not support; empty where they do, or were not
-    judged.
+    """Return the warning behind a claim that its quotes do not support, else "".
 
     >>> warning(Claim(text="It rained.", verdict="unsupported"))
     'unsupported: nothing is cited'
@@ -319,9 +314,7 @@ def cost(answer: Answer) -> str:
 
 
 def read_from(answer: Answer) -> str:
-    """Return one line: how many passages of which sources were read, and what could not be read or
-    searched.
-    """
+    """Return one line: passages and sources read, and what could not be read or searched."""
     late = late_line(answer)
     unread, faults = unread_line(answer), 0 if answer.read is None else answer.read.faults
     line = _read_from(answer)

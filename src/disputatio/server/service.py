@@ -267,9 +267,7 @@ class Service:
         return await self.read(lambda: self.prepare(request), client=client)
 
     def strategy(self, name: str | None) -> str:
-        """Return a strategy that a client may choose: of the package, or the server's own. Raises
-        `UnknownName`.
-        """
+        """Return a strategy that a client may choose, or the server's own; raises `UnknownName`."""
         if name is None or name == self.settings.strategy:
             return self.settings.strategy
         if name not in strategy_names():

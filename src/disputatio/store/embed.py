@@ -249,9 +249,7 @@ def _feed(loaded: _Loaded, tokens: Sequence[Sequence[int]]) -> dict[str, Any]:
 
 
 def _pool(states: NDArray[np.float32], lengths: Sequence[int], pooling: str) -> NDArray[np.float32]:
-    """Return one vector a text of its tokens' states (texts, tokens, dimension); padding has no
-    part in it.
-    """
+    """Return one vector for each text from its tokens' states, leaving out the padding."""
     import numpy as np
 
     if states.ndim == 2:  # the model pools by itself

@@ -68,8 +68,7 @@ class ModelFolder:
     left_out: tuple[str, ...] = ()
 
     def identity(self) -> str:
-        """Return the model's name, 8 hex digits of its weights' SHA-256 and, where its use is not plain, 4 of
-        that.
+        """Return the name, 8 hex digits of the weights' SHA-256, and 4 of settings that are not plain.
 
         Reads the weights. Raises `ConfigError` when they cannot be read.
         """
@@ -88,8 +87,7 @@ class ModelFolder:
 
 
 def trained_prefixes(name: str) -> tuple[str, str]:
-    """Return the prefixes (query, passage) that a model of this name was trained with; empty where none are
-    known.
+    """Return the prefixes (query, passage) that a model of this name was trained with, if known.
 
     >>> trained_prefixes("intfloat/multilingual-e5-small"), trained_prefixes("all-MiniLM-L6-v2")
     (('query: ', 'passage: '), ('', ''))

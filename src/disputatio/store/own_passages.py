@@ -48,8 +48,7 @@ _OWN_FIELDS = ("source", "title", "url", "date", "owner")
 
 
 def as_passages(items: Iterable[PassageLike]) -> list[Passage]:
-    """Return the passages that items of any of these shapes stand for; raises `InputError` that numbers a bad
-    one.
+    """Return the passages of items of any of these shapes; raises `InputError` with the number.
 
     >>> [passage.source for passage in as_passages(["It rained.", {"text": "It did not.", "source": "b"}])]
     ['', 'b']
@@ -60,8 +59,7 @@ def as_passages(items: Iterable[PassageLike]) -> list[Passage]:
 
 
 def as_retriever(searchable: object) -> Retriever:
-    """Return a retriever of ours, of LangChain's shape or of LlamaIndex's; raises `ConfigError` for what is
-    none.
+    """Return a retriever of ours, LangChain's or LlamaIndex's shape; raises `ConfigError`.
 
     What has `as_retriever()`, as vector stores and indexes of both libraries do, is asked for its retriever.
     """

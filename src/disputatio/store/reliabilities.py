@@ -28,9 +28,7 @@ def read_estimates(path: Path) -> dict[str, Source]:
 
 
 def read_reliabilities(path: Path) -> dict[str, float]:
-    """Return the probability of being right of each source that has an estimate; raises as
-    `read_estimates`.
-    """
+    """Return the estimated probability of each source; raises as `read_estimates`."""
     estimates = read_estimates(path).items()
     return {name: source.reliability for name, source in estimates if source.reliability is not None}
 
@@ -161,9 +159,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _source(name: str, fields: Mapping[str, Any]) -> Source:
-    """Return a source from its fields; raises `InputError` for no probability, `TypeError` for
-    other fields.
-    """
+    """Return a source from its fields; raises `InputError` or `TypeError`."""
     for key in ("reliability", "low", "high"):
         if fields.get(key) is not None:
             checked(name, fields[key])

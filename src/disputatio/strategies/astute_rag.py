@@ -362,8 +362,7 @@ def _grouped(answer: str, groups: str) -> list[str]:
 
 
 def spelled_out(text: str, desk: Desk) -> str:
-    """Return a text with the sources of documents in the place of their names, which mean nothing to a
-    reader.
+    """Return a text with the sources of documents in the place of their opaque names.
 
     >>> desk = Desk(retrieved={"d1e4": Passage(text="a", source="log")}, remembered={"d22f": Passage(text="b")})
     >>> spelled_out("Document d1e4 says so, d22f does not.", desk)
@@ -393,9 +392,7 @@ def _told(position: Position, candidates: Sequence[Candidate], desk: Desk) -> Po
 
 
 def _claim(position: Position, answer: Answer, groups: str, desk: Desk) -> Claim:
-    """Return what states an answer: its group's summary, else a sentence of the explanation; cited where
-    passages say it.
-    """
+    """Return a cited claim for an answer: its group's summary, else a sentence of the explanation."""
     summaries = [json.loads(line)["summary"] for line in groups.splitlines()]
     summaries += [answer.explanation[start:end] for start, end in sentences(answer.explanation)]
     fitting = [as_statement(summary) for summary in summaries if states(summary, position.answer)]

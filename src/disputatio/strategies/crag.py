@@ -195,9 +195,7 @@ def _refined(
 
 
 def _graded(question: str, passages: Sequence[Passage], kit: Kit, votes: int) -> list[float]:
-    """Return how well each text fits the question, by the kit's reranker or the evaluator's P(Yes); one
-    batch.
-    """
+    """Return how well each text fits the question, by the reranker or the evaluator's P(Yes)."""
     if not passages:
         return []
     if kit.reranker is not None:

@@ -185,8 +185,7 @@ def keeps_answer(old: Reply, new: Reply) -> bool:
 
 
 def order_of(question: str, turn: int, agents: int, seed: int) -> list[int]:
-    """Return the order in which the aggregator reads the agents' replies: drawn anew for each question and
-    round.
+    """Return the order of the agents' replies for the aggregator, drawn for each question and round.
 
     >>> order_of("When?", 1, 3, 0) == order_of("When?", 1, 3, 0)
     True
@@ -197,9 +196,7 @@ def order_of(question: str, turn: int, agents: int, seed: int) -> list[int]:
 def _aggregate(
     question: str, replies: Sequence[Reply], order: Sequence[int], form: Form, kit: Kit
 ) -> Aggregate | ReplyError:
-    """Return the aggregator's answers and explanation; an unusable reply is returned, to be raised if it is
-    the last.
-    """
+    """Return the aggregator's answers and explanation, or the error of an unusable reply."""
     reported = [replies[at] for at in order if replies[at].answer or form.all_speak]
     if not reported or all(reply.fault for reply in replies):
         return (), "No agent found an answer in its passage."
@@ -302,8 +299,7 @@ def agent_prompt(question: str, passage: Passage) -> Prompt:
 
 
 def parse_agent(completion: Completion, passage_id: str, turn: int) -> Reply:
-    """Return the parsed reply of an agent; it abstains if the agent declines, and has a `fault` if it is
-    unusable.
+    """Return the parsed reply of an agent, which may abstain or have a `fault`.
 
     Reasoning that was cut off counts up to its last whole sentence, since the answer stands before it.
 

@@ -247,8 +247,7 @@ def _ask(
 
 
 def batch_size(needed: int, asked: int, answered: int) -> int:
-    """Return how many sources to ask at once if `answered` of `asked` had an answer and `needed` more are
-    wanted.
+    """Return how many sources to ask at once for `needed` more answers, by the share so far.
 
     Asking as many as are needed never asks one too many, but takes many rounds if few sources answer. Asking all
     that are likely needed takes fewer rounds and makes some calls in vain. This is half way between the two.

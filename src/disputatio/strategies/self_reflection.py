@@ -110,9 +110,7 @@ def _reviewed(prompt: Prompt, kit: Kit) -> tuple[str, ...] | None:
 
 
 def _replies(answers_by_round: Sequence[Sequence[str]], passages: tuple[str, ...]) -> tuple[Reply, ...]:
-    """Return each answer of any round, with the last round that gave it: what reflection dropped stays in
-    sight.
-    """
+    """Return each answer of any round, with the last round that gave it."""
     rounds = [(answer, turn) for turn, answers in enumerate(answers_by_round, 1) for answer in answers]
     same = groups([answer for answer, _ in rounds])
     last = {

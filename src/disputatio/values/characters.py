@@ -128,9 +128,7 @@ def _with_digits(text: str) -> str:
 
 
 def _spoken(text: str, piece: re.Match[str]) -> str:
-    """Return a piece of text as `find_numbers` is to see it: "o", "hundreds" and parts of names are no
-    numbers.
-    """
+    """Return a piece of text for `find_numbers`: "o", "hundreds" and parts of names are no numbers."""
     word = piece[0].lower()
     whole = _WHOLE_WORD.match(text, piece.start())
     return word if whole and whole[0] == piece[0] and word != "o" and not word.endswith("s") else "§"

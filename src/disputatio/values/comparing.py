@@ -66,8 +66,7 @@ def matches(left: str, right: str) -> bool:
 
 
 def bears(text: str, answer: str) -> bool:
-    """Return whether a text has all figures and at least half of the words of an answer; "yes" and "no" need
-    none.
+    """Return whether a text has all figures and half of the words of an answer.
 
     Words count by their first five letters; a unit may be missing on either side, but not be another.
 
@@ -168,9 +167,7 @@ def distinct(answers: Sequence[str]) -> tuple[str, ...]:
 
 
 def _in_one_convention(text: str, answer: str) -> tuple[Value, tuple[Value, ...]]:
-    """Return a text, and an answer as it reads by itself, and with the text's decimal mark where it shows
-    none.
-    """
+    """Return a text, and an answer read by itself and with the text's decimal mark."""
     readings = [canonical(answer)]
     if _MARKED.search(answer) and decimal_comma(answer) is None and decimal_comma(text):
         readings.append(canonical(answer, comma=True))
@@ -203,9 +200,7 @@ def _same(left: Value, right: Value) -> bool:
 
 
 def _stands(part: View, whole: View) -> bool:
-    """Return whether the items of a view stand in another, one after the other, between places where words
-    end.
-    """
+    """Return whether the items of a view stand in another, in one run between word ends."""
     length = len(part.items)
     if length > MOST_ITEMS:
         return f" {_spaced(part)} " in f" {_spaced(whole)} "
@@ -251,9 +246,7 @@ def _keys(value: Value) -> set[object]:
 
 
 def _precision(value: Value) -> int:
-    """Return how much the values of an answer say: most with a unit of one meaning, less with one
-    of several.
-    """
+    """Return how exact the values of an answer are: a unit of one meaning counts most."""
     return sum(
         (2 if len(READINGS[item.unit]) == 1 else 1)
         if isinstance(item, Figure) and item.unit

@@ -150,8 +150,7 @@ def same(left: Item, right: Item) -> bool:
 
 
 def covers(whole: Item, part: Item) -> bool:
-    """Return whether a word or value says all that another one does: its number and its unit, its day and
-    year.
+    """Return whether a word or value says all that another does: number and unit, day and year.
 
     >>> covers(Date(1962, 5, 12), Figure(Fraction(1962), "1962")), covers(Date(1962, 5, 12), "may")
     (True, True)

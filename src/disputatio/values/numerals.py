@@ -77,8 +77,7 @@ def decimal_comma(text: str) -> bool | None:
 
 
 def figure_at(text: str, at: int, *, comma: bool, in_name: bool) -> Written | None:
-    """Return the figure that begins at a place, with its sign; None where none does, or one of too many
-    digits.
+    """Return the figure that begins at a place, with its sign; None for none or too many digits.
 
     `comma` says that the comma is the decimal mark. A figure within a name ("F16") has no unit.
 
@@ -118,9 +117,7 @@ def figure_at(text: str, at: int, *, comma: bool, in_name: bool) -> Written | No
 
 
 def version_at(text: str, at: int) -> Written | None:
-    """Return the version that begins at a place, "v2.1" or "version 2.1"; it has a point: a V8 is
-    an engine.
-    """
+    """Return the version that begins at a place, "v2.1" or "version 2.1"; it needs a point."""
     match = _VERSION.match(text, at)
     if match is None or len(match["number"]) > MOST_DIGITS:
         return None

@@ -97,8 +97,7 @@ class _Reading:
 
 
 def read(text: str, *, comma: bool = False) -> tuple[Token, ...]:
-    """Return the tokens of a text; `comma` says that the comma is its decimal mark and the point parts
-    thousands.
+    """Return the tokens of a text; `comma` says that the comma is its decimal mark.
 
     >>> [str(token.item) for token in read("The U.S. paid $10 million on May 12, 1962.")]
     ['us', 'paid', '10000000 $', 'on', '12 May 1962']
@@ -175,9 +174,7 @@ def _with_signs(readings: Sequence[_Reading]) -> list[_Reading]:
 
 
 def _with_ranges(readings: Sequence[_Reading]) -> list[_Reading]:
-    """Return the tokens with a word for the dash of a range, both ends with the unit and the magnitude of
-    one.
-    """
+    """Return the tokens with a word for a range's dash, and unit and magnitude on both ends."""
     kept: list[_Reading] = []
     for at, reading in enumerate(readings):
         kept.append(reading)

@@ -153,9 +153,7 @@ def _joined(tokens: Sequence[Token]) -> View | None:
 
 
 def _written(tokens: Sequence[Token]) -> Iterator[str]:
-    """Yield the parts of the canonical form: what stands between two tokens is all that reading it again
-    needs.
-    """
+    """Yield the parts of the canonical form, which reads as the same tokens again."""
     linked = True
     for token, following in zip_longest(tokens, tokens[1:]):
         item = token.item

@@ -76,8 +76,7 @@ class Borne:
 
 # --- questions ----------------------------------------------------------------------------------
 def read_ambiguous(spec: str) -> list[Ambiguous]:
-    """Return the questions of `ambignq:PATH`, or of any other data set `NAME:PATH`, each right answer a
-    reading.
+    """Return the questions of `ambignq:PATH` or another `NAME:PATH`, each right answer a reading.
 
     Raises `InputError` naming file and row, and `UnknownName`.
     """
@@ -215,8 +214,7 @@ def look_up(ambiguous: Ambiguous, retriever: Retriever, depth: int) -> dict[str,
 def borne(
     ambiguous: Ambiguous, hits_by_query: Mapping[str, Sequence[Hit]], rarity: Mapping[str, float]
 ) -> list[Borne]:
-    """Return the readings that passages bear: word for word, about its question, and no other reading's
-    answer.
+    """Return the readings whose answer passages state word for word, about no other reading.
 
     A passage is cut to 100 words about the answer. No text stands under two readings. `rarity` is that of
     words among all questions (`bearing.rarities`).
@@ -244,9 +242,7 @@ def borne(
 
 
 def seems_to_answer(text: str, answer: str, question: str, rarity: Mapping[str, float]) -> bool:
-    """Return True if a text seems to answer: it has the answer and the question's words, some of them near
-    it.
-    """
+    """Return True if a text has the answer, and the question's words, some of them near it."""
     if covered(text, question, rarity) < ABOUT:
         return False
     spans = [text[start:end] for start, end in sentences(text)]

@@ -81,8 +81,7 @@ def is_about(text: str, question: str, rarity: Mapping[str, float]) -> bool:
 
 
 def distinct(texts: Sequence[str], *, beside: Sequence[str] = ()) -> list[str]:
-    """Return the texts without those that nearly repeat an earlier one, or one of those that stand `beside`
-    them.
+    """Return the texts that do not nearly repeat an earlier one or one of `beside`.
 
     >>> distinct(["A ship left the old quay.", "A ship left the old quay !", "No boat came."])
     ['A ship left the old quay.', 'No boat came.']

@@ -69,8 +69,7 @@ class Controlled:
 def controlled(
     examples: Sequence[Example], kind: Kind, *, levels: Sequence[int] = LEVELS, seed: int = 0
 ) -> Controlled:
-    """Return the set of a kind, in the order of the examples, levels of a question together; the same for a
-    seed.
+    """Return the set of a kind in the order of the examples, levels of a question together.
 
     Raises `InputError` where the examples are not of RAMDocs' format, where levels cannot be, and where no
     question will do.
@@ -163,8 +162,7 @@ def _misinformed(
     chance: random.Random,
     seed: int,
 ) -> list[LabelledText] | str:
-    """Return a passage for each of two answers and `most` for one wrong answer; or the reason why there are
-    none.
+    """Return passages for two answers and `most` for one wrong answer, or the reason for none.
 
     The data set's own misinformation comes first; more of it is made of right passages that are not used.
     """

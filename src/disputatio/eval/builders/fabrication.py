@@ -74,8 +74,7 @@ TEXT_SCHEMA: Mapping[str, Any] = {
 def fabricated(
     materials: Sequence[Material], kit: Kit, *, tries: int = 2, say: Callable[[str], None] = lambda _: None
 ) -> list[Material]:
-    """Return the same questions with texts by the model where they pass the checks; `made` counts which are
-    whose.
+    """Return the questions with texts by the model where they pass the checks, counted in `made`.
 
     `materials` are whole already (`substituted`): what they hold is kept where the model fails `tries`
     times. A lie is the model's only with all its texts. Raises `LLMError`.
@@ -158,9 +157,7 @@ def _argue(material: Material, answer: str, n: int) -> tuple[Prompt, Callable[[s
 
 
 def _write(asks: Sequence[tuple[Prompt, Callable[[str], bool]]], kit: Kit, tries: int) -> list[str]:
-    """Return a text for each prompt that passes its check, empty where none did; tried again with another
-    seed.
-    """
+    """Return a text for each prompt that passes its check in so many tries, else ""."""
     texts = [""] * len(asks)
     for turn in range(tries):
         missing = [n for n, text in enumerate(texts) if not text]

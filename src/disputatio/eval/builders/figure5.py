@@ -57,8 +57,7 @@ class Quota:
         self._chance = chance
 
     def draw(self, most: int | None = None) -> int:
-        """Return one of the numbers that have a share, not above `most`; the least of them where all are
-        above it.
+        """Return a drawn number not above `most`; the least where all are above it.
 
         `add` is then told what came of it.
         """

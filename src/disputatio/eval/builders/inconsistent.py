@@ -37,9 +37,7 @@ class Pairs:
 
 
 def read_single(spec: str) -> list[Material]:
-    """Return the questions of `NAME:PATH` with one right answer, and texts for it; raises as its
-    reader does.
-    """
+    """Return the questions of `NAME:PATH` with one right answer, and texts for it."""
     if spec.partition(":")[0] in ORIGINS:
         return read_material(spec)
     return [

@@ -58,9 +58,7 @@ class Material:
     made: Mapping[str, int] = field(default_factory=dict)  # how many texts were made in which way
 
     def faults(self) -> list[str]:
-        """List the faults of material: a factual text must bear a right answer, a false one its own and no
-        right one.
-        """
+        """List factual texts without a right answer, and false ones without their own or with a right one."""
         bare = [n for n, text in enumerate(self.factual) if not bears_any(text, self.gold)]
         wrong = [f"factual text {n}: bears no right answer" for n in bare]
         for lie in self.lies:

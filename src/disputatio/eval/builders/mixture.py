@@ -223,9 +223,7 @@ def _lies(
     chance: random.Random,
     seed: int,
 ) -> list[tuple[dict[str, str], str]]:
-    """Return up to `count` copies of the originals that tell wrong answers, each with the text it is a copy
-    of.
-    """
+    """Return up to `count` copies of the originals with wrong answers, each with its original."""
     lies: list[tuple[dict[str, str], str]] = []
     for bearing, text in originals:
         if len(lies) == count:

@@ -45,8 +45,7 @@ class MultiSource:
 
 
 def true_reliabilities(sources: int, prior: Prior, *, adversaries: int = 0, seed: int = 0) -> list[float]:
-    """Return the probability that each source is right; under beta the first ones stay when there are
-    more.
+    """Return the probability that each source is right; more sources keep the first ones' values.
 
     Raises `InputError` for numbers that cannot be.
 

@@ -123,9 +123,7 @@ ORIGINS: Mapping[str, Callable[[Mapping[str, Any]], Material | None]] = {
 
 
 def nq_passages(path: Path) -> list[Passage]:
-    """Return all retrieved passages of an `nq_with_passages` file, with titles; raises as `read_material`
-    does.
-    """
+    """Return all retrieved passages of an `nq_with_passages` file, with titles."""
     return [
         Passage(text=_plain(passage["text"]), title=_plain(passage.get("title", "")).strip('"'))
         for passages in _rows(path, "nq_with_passages", lambda row: row["passages"])
@@ -134,8 +132,7 @@ def nq_passages(path: Path) -> list[Passage]:
 
 
 def read_material(spec: str) -> list[Material]:
-    """Read the material of `NAME:PATH` (`ORIGINS`), each question once; those without a short answer are left
-    out.
+    """Read the material of `NAME:PATH` (`ORIGINS`), each question with a short answer once.
 
     Raises `UnknownName`, and `InputError` naming file and line.
     """
@@ -154,9 +151,7 @@ def read_material(spec: str) -> list[Material]:
 
 
 def _rows(path: Path, name: str, read: Callable[[Any], T]) -> Iterator[T]:
-    """Yield the rows of a file of JSON lines as `read` reads them; raises `InputError` naming file
-    and line.
-    """
+    """Yield the rows of a JSON lines file as `read` reads them; raises `InputError` with the line."""
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if line.strip():
             try:
@@ -168,8 +163,7 @@ def _rows(path: Path, name: str, read: Callable[[Any], T]) -> Iterator[T]:
 
 
 def key_answers(answer: str, question: str, text: str) -> tuple[str, ...]:
-    """Return the short answers in an answer that may be a sentence: what stands in the text and is not asked
-    with.
+    """Return the short answers within an answer: in the text, and not in the question.
 
     The whole answer if it is short; else its dates, figures and names, the longest first.
 

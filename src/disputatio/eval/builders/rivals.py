@@ -141,8 +141,7 @@ def _told_already(figure: str) -> bool:
 
 
 def swapped(text: str, right: Sequence[str], wrong: str, *, question: str = "") -> str | None:
-    """Return a copy of a text with a wrong answer wherever a right one stood; None where no clean copy can be
-    made.
+    """Return a copy of a text with a wrong answer for each right one; None without a clean copy.
 
     `right` are all answers that must not stay in it. Refused are copies of a text that has the wrong answer
     already, those in which a right one or a telling word of it stays, and those that would cut a longer
@@ -216,9 +215,7 @@ def _in_a_span(text: str, figure: str) -> bool:
 
 
 def _left(text: str, right: Sequence[str], wrong: str, question: str) -> bool:
-    """Return True if a telling word of a right answer stays: one of four letters or more, or the year of a
-    date.
-    """
+    """Return True if a word of four letters or more, or a year, of a right answer stays."""
     innocent = {stem(word) for word in bare_words(f"{wrong} {question}")}
     telling = (
         word

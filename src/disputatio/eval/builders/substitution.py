@@ -67,9 +67,7 @@ def replaced(text: str, old: str, new: str) -> str:
 
 
 def mentions(answer: str) -> re.Pattern[str]:
-    """Compile a pattern that finds every mention of an answer, however spaced and spelled; None if it has no
-    words.
-    """
+    """Compile a pattern for every mention of an answer, however spaced and spelled."""
     words = [word for word in re.split(r"[^\w]+", answer) if word]
     pattern = r"[\W_]{1,4}".join(map(re.escape, words))
     return re.compile(rf"(?<!\w){pattern}(?!\w)" if words else r"(?!)", re.IGNORECASE)
@@ -100,9 +98,7 @@ def windows(texts: Sequence[str], gold: Sequence[str]) -> list[str]:
 
 
 def _around(cut: str, core: str, gold: Sequence[str]) -> str:
-    """Return a stretch of at most about 50 words: itself, its core sentence, or the words about
-    the answer.
-    """
+    """Return about 50 words: the stretch, its core sentence, or the words about the answer."""
     if len(cut.split()) <= LONG:
         return cut
     words = core.split()
@@ -136,8 +132,7 @@ def _variants(texts: Sequence[str], wanted: int) -> list[str]:
 
 
 def substituted(materials: Sequence[Material], *, seed: int = 0) -> list[Material]:
-    """Return every question with nine factual texts and nine lies of three texts, made in code; the same for
-    a seed.
+    """Return every question with nine factual texts and nine lies of three texts, made in code.
 
     Wrong answers are right and wrong answers of other questions of the same type, and figures near the
     right one where there are too few. A question for which no nine lies can be made is left out.
@@ -235,8 +230,7 @@ def near_figure(figure: str, kind: str, chance: random.Random) -> str:
 
 
 def _false(cuts: Sequence[str], gold: Sequence[str], answer: str) -> list[str]:
-    """Return the cuts with a wrong answer in the place of every right one; what is left of a list names it
-    once.
+    """Return the cuts with a wrong answer in the place of every right one.
 
     >>> _false(["By Ada, Bo and Cy."], ["Ada", "Bo", "Cy"], "Di")
     ['By Di.']

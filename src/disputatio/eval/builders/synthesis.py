@@ -255,8 +255,7 @@ def synthetic(
     seed: int = 0,
     seen: Collection[str] = (),
 ) -> Iterator[Synthetic]:
-    """Yield the questions of these numbers, in order, as they come; `seen` are questions that there are
-    already.
+    """Yield the questions of these numbers, in order, as they come; none that is in `seen`.
 
     The kit's retriever finds related passages. Raises `LLMError`, `InputError` where the index has no
     passage that is long enough.
@@ -288,8 +287,7 @@ def categories(n: int, mix: Mix, seed: int) -> dict[str, str]:
 
 
 def mixed(changes: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Return the mix with some categories changed: `answer=factoid:70,comparison:30`; values not named get
-    nothing.
+    """Return the mix with some categories changed: `answer=factoid:70,comparison:30`.
 
     Raises `UnknownName` for a category or a value, `InputError` for a share that is none.
 
@@ -321,9 +319,7 @@ def mixed(changes: Sequence[str]) -> dict[str, dict[str, float]]:
 
 
 def row_of(generated: Synthetic) -> dict[str, Any]:
-    """Return a question as a row that `jsonl` data sets have, with its categories and where its answers
-    stand.
-    """
+    """Return a question as a row of a `jsonl` data set, with its categories and answer spans."""
     evidence = []
     for answer, passage in zip(generated.answers, generated.passages, strict=True):
         span = find_quote(passage.text, answer)
@@ -405,9 +401,7 @@ def _unfit(answer: str, passage: Passage) -> str:
 
 
 def _write(drafts: Sequence[_Draft], kit: Kit, turn: int, known: set[str]) -> Iterator[Synthetic]:
-    """Yield a try at each question: first facts, second facts, wordings, a batch each; what passes
-    is known.
-    """
+    """Yield a try at each question that passes: first facts, second facts, wordings, each in a batch."""
     faults: dict[int, str] = {
         draft.n: "no related passage was found" for draft in drafts if not draft.evidence
     }
@@ -458,9 +452,7 @@ def _write(drafts: Sequence[_Draft], kit: Kit, turn: int, known: set[str]) -> It
 
 
 def _evidence(draft: _Draft, draw: Draw, retriever: Retriever | None) -> tuple[Passage, ...]:
-    """Return one passage, or two of different documents on related things; nothing where no second
-    is near.
-    """
+    """Return one passage, or two on related things; nothing where no second is near."""
     first = next(
         (
             each

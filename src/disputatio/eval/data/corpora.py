@@ -22,8 +22,7 @@ PAGES, BEIR = "datamorgana", "beir"
 
 
 def corpus(spec: str) -> Iterator[dict[str, str]]:
-    """Yield rows that `disputatio ingest` takes: text, source, and title, url, date and id where they are
-    known.
+    """Yield rows for `disputatio ingest`: text, source, and title, url, date and id if known.
 
     `datamorgana:PATH` names the corpus file (JSON lines of id and text, gzip or plain), `beir:PATH` a
     folder of BEIR, whose documents are sources of their own; any other `NAME:PATH` a data set whose rows

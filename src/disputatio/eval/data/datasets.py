@@ -181,9 +181,7 @@ def _has_gold(example: Example) -> bool:
 
 
 def _again(examples: Sequence[Example]) -> list[int]:
-    """Return the rows whose id an earlier row has; where there are no ids, those that ask and hold
-    the same.
-    """
+    """Return the rows whose id (or content, where there are no ids) an earlier row has."""
     keys = [
         str(e.metadata["id"]) if e.metadata.get("id") else (e.question, e.gold, *_content(e))
         for e in examples
@@ -198,9 +196,7 @@ def _again(examples: Sequence[Example]) -> list[int]:
 
 
 def _content(example: Example) -> tuple[str, ...]:
-    """Return the fields that tell an example from another with the same question: passages, and data about
-    them.
-    """
+    """Return the fields besides the question that tell examples apart: passages and their data."""
     fields = (str(example.metadata.get(key)) for key in ("part", "claim", "answer"))
     return (*fields, *(passage.text for passage in example.passages))
 

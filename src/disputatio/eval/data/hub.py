@@ -44,8 +44,7 @@ def parse(name: str) -> tuple[str, str, str]:
 
 
 def wanted(files: Sequence[str], patterns: Sequence[str], name: str) -> list[str]:
-    """List the files of a repository that a format reads: those of its first pattern that fits, or the only
-    one.
+    """List the files of a repository that a format reads, by its first pattern that fits.
 
     Raises `InputError` that names some where there are several, or none.
 

@@ -34,8 +34,7 @@ class ComparedRun:
 
 
 def sides(folders: Sequence[Path], strategies: str | None) -> tuple[ComparedRun, ComparedRun]:
-    """Return the two that are to be compared: of one folder or of two, by `strategies` "X,Y" where it has
-    several.
+    """Return the two runs to compare: of one folder or of two, by `strategies` "X,Y".
 
     With two folders one name stands for both. Raises `InputError` where it is not clear who is meant.
     """

@@ -114,9 +114,7 @@ _Pairs = Sequence[tuple[float, float]]  # (confidence, score), by falling confid
 
 
 def _figure(measure: _Measure, pairs: _Pairs, resamples: int, seed: int) -> Figure:
-    """Return a measure of the answers, and of resamples of them, in which each counts as often as it is
-    drawn.
-    """
+    """Return a measure of the answers, with its interval over resamples of them."""
     import numpy as np
 
     value = float(measure(np.ones((1, len(pairs))), pairs)[0])

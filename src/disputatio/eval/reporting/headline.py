@@ -22,9 +22,7 @@ _FIRST = ("em", "accuracy", *METRICS, "f1")  # the metric that decides, the firs
 
 
 def deciding(names: Sequence[str], wanted: str | None) -> str | None:
-    """Return the metric that ranks the strategies; raises `InputError` where the one wanted is not
-    measured.
-    """
+    """Return the metric that ranks the strategies; raises `InputError` for one that is not measured."""
     if wanted is not None:
         if wanted in _LESS:
             raise InputError(f"--metric {wanted}: less of it is better; rank by another, it stands beside")
@@ -43,8 +41,7 @@ def tokens(strategy: Mapping[str, Any]) -> float | None:
 
 
 def front(strategies: Sequence[Mapping[str, Any]], metric: str) -> list[str]:
-    """Return the strategies that no other beats at once in score and tokens: the Pareto front, cheapest
-    first.
+    """Return the Pareto front of strategies in score and tokens, cheapest first.
 
     Of two with the same score and tokens both are on it.
 

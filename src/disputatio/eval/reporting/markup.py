@@ -52,9 +52,7 @@ def document(title: str, body: Sequence[str]) -> str:
 
 
 def grid(table: Table) -> str:
-    """Return a table that scrolls sideways where it is wider than the page; columns without
-    figures are text.
-    """
+    """Return a table that scrolls sideways; columns without figures are text."""
     prose = [not any(_has_figure(row[at]) for row in table.rows) for at in range(len(table.head))]
     head = "".join(f"<th>{escaped(title)}</th>" for title in table.head)
     rows = []

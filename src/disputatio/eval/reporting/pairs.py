@@ -45,9 +45,7 @@ def p_of(line: Mapping[str, Any]) -> float:
 
 
 def between(lines: Sequence[Mapping[str, Any]], first: str, second: str, name: str) -> dict[str, Any] | None:
-    """Return the line of a pair as `first` minus `second`, whichever way round it was made; None
-    without one.
-    """
+    """Return the line of a pair as `first` minus `second`, in either order; None without one."""
     for line in lines:
         if line["metric"] != name or {line["one"], line["other"]} != {first, second}:
             continue

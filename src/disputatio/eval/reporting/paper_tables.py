@@ -141,9 +141,7 @@ def _company(table: Mapping[str, Any], part: TableSource) -> int:
 
 
 def _is(method: Mapping[str, Any], entrant: Mapping[str, Any]) -> bool:
-    """Return True if an entrant is a paper's method: by its strategy, and options where these make the
-    method.
-    """
+    """Return True if an entrant is a paper's method: by its strategy, and options where stated."""
     options = entrant["options"]
     if "also" in method and _is(method["also"], entrant):
         return True

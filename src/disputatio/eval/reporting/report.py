@@ -157,9 +157,7 @@ def by_seed(
 
 
 def _one(entries: Sequence[Entry]) -> Entry:
-    """Return the entries of one question with several seeds as one; its counts are means, and need not be
-    whole.
-    """
+    """Return the entries of one question with several seeds as one, with the means of the counts."""
     failed = [entry for entry in entries if entry.state != "done"]
     if failed or len(entries) == 1:
         return (failed or entries)[0]

@@ -55,9 +55,7 @@ def markdown(report: Mapping[str, Any]) -> str:
 
 
 def setting(report: Mapping[str, Any]) -> list[str]:
-    """Return the setting of the figures, a line each: model, engine, seed, versions, and every strategy's
-    prompts.
-    """
+    """Return the setting of the figures, a line each: model, engine, seed, versions, prompts."""
     roles = "".join(f", {role}: {model}" for role, model in sorted(report["roles"].items()))
     versions = "; ".join(f"{what} {', '.join(which)}" for what, which in report["versions"].items())
     lines = [
@@ -347,8 +345,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the 
 
 
 def sheet(report: Mapping[str, Any]) -> str:
-    """Return the figures as CSV with a head: shares in [0, 1], costs as means per question, empty where
-    unknown.
+    """Return the figures as CSV: shares in [0, 1], costs as means per question, empty if unknown.
 
     `figure` is score, cost, stratum, difference, confidence or progress. A name that a spreadsheet would run
     as a formula gets an apostrophe before it.

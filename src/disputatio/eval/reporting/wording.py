@@ -115,9 +115,7 @@ def verdict(lead: Mapping[str, Any] | None) -> str:
 
 
 def finding(lead: Mapping[str, Any]) -> str:
-    """Return the leader's score with its uncertainty, its distance to the next, and its cost, in one
-    sentence.
-    """
+    """Return the leader's score, its uncertainty, its lead and its cost, in one sentence."""
     metric = lead["metric"]
     score = (
         f"{lead['leader']}: {TITLES[metric]} {figure(metric, lead['score'])}{unit(metric)} "
@@ -139,9 +137,7 @@ def finding(lead: Mapping[str, Any]) -> str:
 
 
 def remarks(lead: Mapping[str, Any], strategies: Sequence[Mapping[str, Any]]) -> list[str]:
-    """List what qualifies the finding: strategies that are level with the leader, cheap ones, those without
-    scores.
-    """
+    """List what qualifies the finding: strategies level with the leader, cheap, or without scores."""
     lines = []
     rivals = lead["rivals"]
     nothing = lead["metric"] not in METRICS and lead["score"] == 0

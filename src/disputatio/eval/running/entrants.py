@@ -184,9 +184,7 @@ def functions_of(strategies: Strategies) -> dict[str, Strategy]:
 
 
 def recorded_name(label: str, strategy: str | Strategy) -> str:
-    """Return the name that records have for a strategy; `module:label` for a function that cannot be
-    imported.
-    """
+    """Return a strategy's name in records; `module:label` for a function that cannot be imported."""
     if isinstance(strategy, str):
         return strategy
     name = strategy_name(strategy)
@@ -276,9 +274,7 @@ def _storable(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _code(strategy: str | Strategy, function: Strategy, more: Sequence[str]) -> dict[str, str]:
-    """Return the hash of each module behind a strategy; of a function that stands in no file, of its own
-    source.
-    """
+    """Return the hash of each module behind a strategy, or of the source of a function without a file."""
     code = code_of(function, *more)
     module = function.__module__
     if not isinstance(strategy, str) and not code.get(module):
@@ -303,9 +299,7 @@ def _pairs(strategy: str | Strategy) -> list[tuple[str, str | Strategy]]:
 
 
 def _by_label(pairs: Sequence[tuple[str, str | Strategy]], shown: str) -> dict[str, str | Strategy]:
-    """Return pairs of label and strategy as a mapping; raises `InputError` for a label twice or one that is
-    none.
-    """
+    """Return pairs of label and strategy as a mapping; raises `InputError` for a bad or repeated label."""
     strategies: dict[str, str | Strategy] = {}
     for label, strategy in pairs:
         dotted = isinstance(strategy, str) and "." in label.removeprefix(strategy)

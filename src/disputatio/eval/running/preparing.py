@@ -78,8 +78,7 @@ def ask_with(
     functions: Mapping[str, Strategy] | None = None,
     known: Callable[[str, Mapping[str, Any]], Mapping[str, Source]] | None = None,
 ) -> Ask:
-    """Return the runner's way to ask: the pipeline, over the passages of the question alone or over a
-    retriever.
+    """Return the runner's way to ask: over the question's passages alone, or over a retriever.
 
     `functions` are strategies that records know by a name under which they cannot be imported; `known` is
     what a strategy with its options may know of the sources of these passages.

@@ -40,8 +40,7 @@ _SHOWN = 4  # differences of one mapping that are spelt out
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any], lead: str) -> list[str]:
-    """List the fields that changed, one clause each; both are JSON values. Fields that were not recorded are
-    not compared.
+    """List the recorded fields that changed, one clause each; both are JSON values.
 
     >>> differences({"model": "a", "seed": 1}, {"model": "b", "seed": 1}, "begun with")
     ['begun with model "a", now it is "b"']
@@ -289,8 +288,7 @@ def read_spending(out: Path) -> dict[str, Usage]:
 
 
 def read_trace(out: Path, entrant: str, example: str) -> list[dict[str, Any]]:
-    """Return the trace of the newest word on a pair: what was searched and called, what it cost; empty
-    without one.
+    """Return the trace of a pair's newest record; empty without one.
 
     Raises `InputError` as `read_journal`.
     """

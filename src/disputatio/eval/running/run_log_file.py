@@ -59,9 +59,7 @@ VERSION = len(_STEPS)
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Return a connection for writing, which threads may share; raises `InputError` for what is no
-    journal.
-    """
+    """Return a connection for writing, which threads may share; raises `InputError`."""
     try:
         open_private(path, "journal", lambda db: not tables_of(db) or "manifest" in tables_of(db))
     except StoreError as error:

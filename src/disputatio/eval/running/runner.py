@@ -64,8 +64,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """The outcome of a run: pairs answered, pairs that were done before, pairs that failed by a fault or a
-    bug.
+    """The outcome of a run: pairs answered now, answered before, and failed by a fault or a bug.
 
     `left` counts the pairs that were not tried, `waiting` those of each entrant; `stopped` says why when
     there are any. `retried` counts the faults that were tried again.

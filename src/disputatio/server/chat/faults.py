@@ -49,9 +49,7 @@ def error_of(error: BaseException) -> tuple[Fault, dict[str, Any]]:
 
 
 def response_of(error: BaseException) -> Response:
-    """Return the response to an error; a request that a model has failed is not to be repeated, as the server
-    has retried.
-    """
+    """Return the response to an error; one of a model is not to be retried, as the server has."""
     fault, body = error_of(error)
     headers = dict(fault.headers)
     if isinstance(error, LLMError | ReplyError) or fault.status in (409, 501):

@@ -155,8 +155,7 @@ def _title(citation: Citation, passage: Passage | None) -> str:
 
 
 def inert(text: str) -> str:
-    """Return the text on one line, without control characters, chat tokens, HTML, links, images and code
-    blocks.
+    """Return the text on one line, without control characters, chat tokens, HTML, links and code.
 
     Its citation marks are our own; see `inert_quote` for text of documents.
 

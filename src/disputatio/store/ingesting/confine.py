@@ -74,9 +74,7 @@ _REFUSED = (
 
 
 def fences() -> dict[str, int]:
-    """Look up what the kernel supports: the version of `landlock` (0: none), and if it filters calls
-    (`seccomp`).
-    """
+    """Look up what the kernel supports: the version of `landlock` (0: none), and `seccomp`."""
     return {"landlock": max(_landlock_version(), 0), "seccomp": int(_can_filter())}
 
 

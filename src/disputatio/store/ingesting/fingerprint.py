@@ -84,9 +84,7 @@ def look(path: Path, settings: str, known: Fingerprint | None = None) -> Look:
 
 
 def kept(path: Path, now: Fingerprint) -> bool:
-    """Return whether a file still has the size and time that it was seen with, so that no change fell
-    between.
-    """
+    """Return whether a file has the size and time that it was seen with."""
     try:
         seen = path.stat()
     except OSError:

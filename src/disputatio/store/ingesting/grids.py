@@ -25,8 +25,7 @@ _ENDS = ".!?。！？"
 
 
 def find_header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]] | None:
-    """Return the number of rows above the first row of values, and the names of the columns; None without
-    names.
+    """Return the number of rows above the first values, and the column names; None without names.
 
     A header is the first wide row, if it has nothing but labels; a row above it is a caption. Where cells
     that span several columns stand over a second row of labels, the names are those of both.
@@ -98,8 +97,7 @@ def spelled_rows(rows: Sequence[Sequence[str]], *, marked: int = 0, headed: bool
 
 
 def delimiter_of(lines: Sequence[str], delimiters: str) -> str:
-    """Return the mark that divides most lines into the same number of cells, more than one; the first if none
-    does.
+    """Return the mark that divides most lines into the same number of cells, else the first.
 
     >>> delimiter_of(["a;b;c", "1,5;2;3"], ",;|")
     ';'

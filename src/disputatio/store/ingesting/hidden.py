@@ -20,8 +20,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    r"""Return text without invisible characters (zero width, direction overrides, controls), lines ended by
-    \n.
+    r"""Return text with plain line ends, without invisible characters.
 
     Joiners are kept where scripts and emoji need them. Cleaning twice is cleaning once.
 

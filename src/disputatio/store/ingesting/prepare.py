@@ -77,9 +77,7 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
 
 
 def passage_at(document: Document, passage_id: str, start: int, end: int) -> Passage:
-    """Return the passage at `start:end` of a document that has its id; documents without pages and headings
-    share metadata. A part of a document has the headings that it stands under.
-    """
+    """Return the passage at `start:end` of a document, under the headings of that part."""
     metadata = passage_metadata(document, start, end) if "pages" in document.metadata else document.metadata
     is_part = end - start < len(document.text.strip())
     heading = heading_of(document.text, start)[:_LONGEST_HEADING] if is_part else ""

@@ -59,8 +59,7 @@ def split(text: str) -> list[tuple[int, int]]:
 
 
 def heading_of(text: str, start: int) -> str:
-    """Return the headings under which the character at `start` stands, the higher first; empty if there is
-    none.
+    """Return the headings above the character at `start`, the higher first; empty for none.
 
     >>> text = "Terms\\n\\nDelivery\\n\\n" + "We deliver on any working day of the week to all places. " * 9
     >>> heading_of(text, 0), heading_of(text, 60), heading_of("Words only, and no heading.", 3)

@@ -72,8 +72,7 @@ class Candidates(NamedTuple):
 
 
 def candidates(scope: Scope, query: Query, many: int, per_source: int | None) -> Candidates:
-    """Return the rows that compete: the best `many` of each scorer or, with `per_source`, those of each
-    source.
+    """Return the rows that compete: the best `many` of each scorer, or some of each source.
 
     A source matches when one of its rows has a term of the query or is among the best `many` of the dense
     scorer; of a source that matches, the best rows of each scorer compete, or all where they are few.

@@ -149,9 +149,7 @@ class Searcher:
     def rank(
         self, query: str, vector: NDArray[np.float32] | None = None, search: Search = _DEFAULTS
     ) -> RankedRows:
-        """Rank as `search` does, but return numbers of rows and scores: no passage is read. Raises as
-        it does.
-        """
+        """Rank as `search` does, but return numbers of rows and scores, and read no passage."""
         with _sound():
             return self._ranked(query, vector, search)
 
@@ -213,9 +211,7 @@ class Searcher:
     def _by_segment(
         self, rows: NDArray[np.int64]
     ) -> Iterator[tuple[Segment, NDArray[np.int64], NDArray[np.int64]]]:
-        """Yield each segment that holds some of the rows, with their places in `rows` and their numbers in
-        it.
-        """
+        """Yield each segment of the rows, with places in `rows` and numbers in the segment."""
         if len(self.segments) == 1:
             yield self.segments[0], np.arange(rows.size), rows
             return
@@ -308,8 +304,7 @@ def _both(mask: Mask, other: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def rerank_hits(reranker: Reranker, query: str, hits: Sequence[Hit]) -> tuple[list[Hit], NDArray[np.int64]]:
-    """Return hits in the order of a reranker's scores, and that order; `scores["fused"]` keeps the fused
-    score.
+    """Return hits by a reranker's scores, and their order; `scores["fused"]` is the score before.
 
     Raises `InputError` unless the reranker gives one finite number a passage.
     """

@@ -202,9 +202,7 @@ class Segment:
         return np.where(at < 0, -1, self._arrays["id_rows"][np.maximum(at, 0)]).astype(np.int64)
 
     def having(self, field: str, values: Collection[str]) -> NDArray[np.int64]:
-        """Return the rows, rising, whose metadata field (or owner, title, url, document) is one of
-        `values`.
-        """
+        """Return the rows, rising, whose field (metadata, owner, title, url, document) is in `values`."""
         wanted = np.array([hash_of(f"{field}\0{value}") for value in values], dtype=np.uint64)
         at = postings.find_terms(self._arrays["field_terms"], wanted)
         starts, rows = self._arrays["field_starts"], self._arrays["field_rows"]
@@ -291,9 +289,7 @@ def grouped(terms: NDArray[np.uint64], rows: NDArray[np.int64]) -> dict[str, NDA
 
 
 def _read_note(file: Path, digest: str) -> dict[str, Any]:
-    """Read the description of a segment; raises `StoreError` unless every field is one that a
-    segment has.
-    """
+    """Read the description of a segment; raises `StoreError` for unknown or missing fields."""
     try:
         note = json.loads(read_whole(file, digest, _LARGEST_NOTE))
     except (ValueError, RecursionError) as error:

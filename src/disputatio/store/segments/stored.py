@@ -59,9 +59,7 @@ def store(passages: Sequence[Passage]) -> Stored:
 
 
 def fetch(stored: Stored, rows: NDArray[np.int64], where: str) -> list[Passage]:
-    """Return the passages of some rows; raises `StoreError`, naming `where`, when the bytes of one are
-    damaged.
-    """
+    """Return the passages of some rows; raises `StoreError`, naming `where`, for damaged bytes."""
     content = stored.bytes.data
     places = zip(
         rows.tolist(),

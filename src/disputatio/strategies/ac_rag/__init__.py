@@ -202,9 +202,7 @@ def _score(check: type[PreCheck], system: str, task: str, threshold: float, part
 
 
 def _dissect(parts: Parts, memory: Memory) -> str:
-    """Return the next term to look up; if the detector names none, the question in the first round and ''
-    later.
-    """
+    """Return the next term to look up; without one the question at first, and '' later."""
     if parts.query == "question":
         return one_line(parts.question)
     prompt = chat(DISSECT_SYSTEM, DISSECT_TASK.format(question=parts.asked, notes=memory.shown()))
@@ -290,9 +288,7 @@ def _note(term: str, passages: Sequence[Passage], parts: Parts, memory: Memory) 
 
 
 def _claims(term: str, text: str, passages: Sequence[Passage], bound: bool) -> tuple[Claim, ...]:
-    """Return the claims of a summary, cited: the statements that a passage supports, or all of it if `bound`
-    is false.
-    """
+    """Return the cited claims of a summary: its supported statements, or all of it if not `bound`."""
     if not bound:
         return (Claim(text=text, citations=cited_places(passages, "", text)[:1]),)
     citations_of: dict[str, tuple[Citation, ...]] = {}

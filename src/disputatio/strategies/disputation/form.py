@@ -28,8 +28,7 @@ _OPEN, _CLOSED = "([{", ")]}"
 
 
 def asked_form(question: str, answer: str, text: str) -> str:
-    """Return the part of an answer, or the fuller notation of its passage's `text`, that the question asks
-    for.
+    """Return the form of an answer, in its passage's `text`, that the question asks for.
 
     >>> asked_form("What year was the act passed?", "in 1848 and came into force later", "")
     '1848'
@@ -50,8 +49,7 @@ def asked_form(question: str, answer: str, text: str) -> str:
 
 
 def trimmed(answer: str) -> str:
-    """Return an answer on one line, without brackets that nothing closes, and once where it stands at both
-    ends.
+    """Return an answer on one line, once, without unclosed brackets.
 
     >>> trimmed("basketball) is a sport"), trimmed("Anna Berg ("), trimmed("Berg (Ada)")
     ('basketball', 'Anna Berg', 'Berg (Ada)')
@@ -73,9 +71,7 @@ def trimmed(answer: str) -> str:
 
 
 def _moment(question: str, answer: str) -> str | None:
-    """Return the year, or the one date of several, that the question asks for; a date alone stays as it is
-    written.
-    """
+    """Return the year, or the date of two, that the question asks for; None for a date alone."""
     found = dates(answer)
     if len(found) == 1 and bare_words(answer) == bare_words(answer[found[0].start : found[0].end]):
         return None

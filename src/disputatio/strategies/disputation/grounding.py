@@ -106,9 +106,7 @@ def _stems_of_names(question: str) -> frozenset[str]:
 
 
 def _is_told_apart(question: str, more: Collection[str], rival: Collection[str]) -> bool:
-    """Return whether one passage has the words that tell which bearer of a name is asked about, and a rival with the
-    name has none of them.
-    """
+    """Return whether one passage names which bearer of a name is asked about, and a namesake does not."""
     for match in _DESCRIBED.finditer(question):
         if match["noun"] in _NO_NOUNS:
             continue

@@ -34,8 +34,7 @@ def is_row(text: str) -> bool:
 
 
 def cell_of(question: str, text: str) -> str:
-    """Return the cell of a row that a question asks for; empty if the row is about another thing, or it is not
-    told which cell.
+    """Return the cell of a row that a question asks for; empty if that cannot be told.
 
     >>> cell_of("How heavy is the pump X210?", "Pump: X210; Weight: 14 kg; Price: 90 EUR.")
     '14 kg'

@@ -185,9 +185,7 @@ def _to_the_letter(
 
 
 def is_sound(triplet: Triplet, floor: float) -> bool:
-    """Return whether an answer can rest on a triplet: answered in its passage's words, and judged at `floor`
-    or better.
-    """
+    """Return whether a triplet answers in its passage's words and is judged at `floor` or better."""
     return (
         bool(triplet.reply.answer and triplet.evidence)
         and triplet.score is not None
@@ -196,8 +194,7 @@ def is_sound(triplet: Triplet, floor: float) -> bool:
 
 
 def merged(claims: Sequence[Claim], triplets: Sequence[Triplet]) -> list[Claim]:
-    """Return claims with the statements of follow-up triplets, best first; an equal claim gains their
-    citations.
+    """Return claims with the statements of follow-up triplets, best first, equal ones merged.
 
     Citations are spans of passages, so nothing is renumbered here and no citation is lost.
     """
@@ -249,9 +246,7 @@ def _note_judged(kit: Kit, triplets: Sequence[Triplet], relevant: Sequence[Tripl
 def _final(
     question: str, triplets: Sequence[Triplet], kit: Kit, max_tokens: int
 ) -> tuple[tuple[str, ...], list[Claim]]:
-    """Return the answers in brief and the claims of the final agent; the predictors' statements where it
-    fails.
-    """
+    """Return the final agent's short answers and claims; the predictors' statements where it fails."""
     named = named_evidence(question, triplets)
     lines = [
         json.dumps(
@@ -329,9 +324,7 @@ def _answer(
 
 
 def _conflict(answer: Answer, triplets: Sequence[Triplet]) -> Conflict:
-    """Return the answers as positions of the passages cited for them; where all are short, with those that
-    differ.
-    """
+    """Return the answers as positions of their cited passages; short ones with those that differ."""
     if answer.answers and all(len(bare_words(text)) <= SHORT for text in answer.answers):
         brief = tuple(triplet.reply for triplet in triplets if len(bare_words(triplet.reply.answer)) <= SHORT)
         return conflict_of(replace(answer, replies=brief), {})

@@ -146,9 +146,7 @@ def follow(
     kit: Kit,
     max_tokens: int,
 ) -> list[Claim]:
-    """Return the claims after each follow-up question was answered from new documents and merged in by the
-    model.
-    """
+    """Return the claims after the follow-up questions were answered and merged in by the model."""
     merged = list(claims)
     for gap in gaps:
         new = retrieve(gap)

@@ -129,9 +129,7 @@ def longest(words: frozenset[str]) -> list[str]:
 
 
 def worded(answer: str, replies: Sequence[Reply], passages: Sequence[Passage]) -> str:
-    """Return an answer as a reply words it, else as a passage does, else as part of a reply; it stays the
-    same.
-    """
+    """Return an answer as a reply words it, else as a passage does, else as part of a reply."""
     same = (reply.answer for reply in replies if same_answer(reply.answer, answer))
     spans = ((passage, find_quote(passage.text, answer)) for passage in passages)
     verbatim = (passage.text[slice(*span)] for passage, span in spans if span)
@@ -141,9 +139,7 @@ def worded(answer: str, replies: Sequence[Reply], passages: Sequence[Passage]) -
 
 
 def _parts(answer: str) -> Iterator[str]:
-    """Yield the runs of words of an answer, of which a keyword is one; of a long answer those at its
-    beginning.
-    """
+    """Yield the runs of words of an answer, one of them a keyword, from its beginning."""
     words = answer.split()[:MOST_WORDS]
     for start in range(len(words)):
         for end in range(start + 1, len(words) + 1):
@@ -153,8 +149,7 @@ def _parts(answer: str) -> Iterator[str]:
 def most_likely(
     phrases: Sequence[str], chances: Sequence[Sequence[float]], eta: float, passages: int
 ) -> tuple[tuple[str, ...], int]:
-    """Return the phrase whose probability, summed over the passages, leads by more than `eta`; none where
-    none does.
+    """Return the phrase whose summed probability leads by more than `eta`, if one does.
 
     `chances` has one row a passage that answered, one column a phrase. The second value is how many of
     the `passages` may say anything at all without a change: each moves the lead by what it gave it and one.

@@ -27,8 +27,7 @@ _SLACK = 1e-9
 
 
 def keywords(answer: str) -> frozenset[str]:
-    """Return an answer's keywords, in canonical form: the whole of it, its phrases between linking words, and
-    its words.
+    """Return an answer's keywords in canonical form: the whole, its phrases and its words.
 
     >>> sorted(keywords("Mayor of Quillhaven"))
     ['mayor', 'mayor of quillhaven', 'quillhaven']

@@ -262,8 +262,7 @@ def _replies(draft: Draft) -> list[Reply]:
 
 
 def _verified(question: str, drafts: Sequence[Draft], kit: Kit, votes: int, max_tokens: int) -> list[Draft]:
-    """Return the drafts with the verifier's word on each; two batches, the second in the conversation of the
-    first.
+    """Return the drafts with the verifier's scores, asked in two batches of one conversation.
 
     The first reads P(draft, rationale | question): how likely the verifier holds the very words of a draft where it may
     write no others. It is left out where the drafter's engine reports nothing of that kind.

@@ -75,8 +75,7 @@ def subsets(clusters: Sequence[Sequence[int]], most: int, seed: int = 0) -> list
 
 
 def word_vectors(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Return rows of length 1 by the words of texts, where there is no embedder: frequency times rarity of
-    stems.
+    """Return unit rows by frequency times rarity of the stems, where there is no embedder.
 
     >>> one, other, third = word_vectors(["a red ferry", "the red ferries", "blue hills"])
     >>> bool(one @ other > one @ third)

@@ -108,8 +108,7 @@ def ambigdocs(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def _imbalance(gold: Sequence[str], documents: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the difference in documents between the most and the least borne gold answer, as in figure 4
-    (a).
+    """Return how many more documents the best borne gold answer has than the least, as in figure 4 (a).
 
     >>> told = [{"type": "correct", "answer": "Lund"}, {"type": "correct", "answer": "Oslo"}] * 2
     >>> _imbalance(["Lund", "Oslo"], told[:3]), _imbalance(["Lund"], told)

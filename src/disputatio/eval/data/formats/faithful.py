@@ -40,8 +40,7 @@ def unanswerable(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def inconsistent(row: Mapping[str, Any], place: Place) -> Example:
-    """Return a question whose context holds a document and a copy of it that was changed to say something
-    else.
+    """Return a question whose context has a document and an altered copy of it.
 
     Each document is a passage. As in MADAM-RAG, the answer of the original, the first of the two, is the
     one that is right, and that of the copy is wrong. (FaithEval itself asks for the word "conflict".)

@@ -169,9 +169,7 @@ def pubmedqa(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def _spelled(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row in small letters with a `pmid`: of ori_pqal.json, of its copies in parquet, or
-    as it is.
-    """
+    """Return a row with lower-case keys and a `pmid`, whichever form of the data it is from."""
     fields = {key.lower(): value for key, value in row.items()}
     context = fields.get("context")
     if isinstance(context, Mapping):
@@ -183,9 +181,7 @@ def _spelled(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _test_ids(path: Path) -> Mapping[str, str] | None:
-    """Return the decisions of the test ids, None without the file; raises `InputError` where it is
-    another.
-    """
+    """Return the decisions of the test ids, None without the file; raises `InputError`."""
     if not path.is_file():
         return None
     status = path.stat()

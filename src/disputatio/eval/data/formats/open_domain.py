@@ -43,8 +43,7 @@ def nq_open(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def ambignq(row: Mapping[str, Any], place: Place) -> Example:
-    """Return a question of AmbigNQ (Min et al. 2020), which may have several answers, each with several
-    names.
+    """Return a question of AmbigNQ (Min et al. 2020): several answers, each with several names.
 
     Its annotators read it each in their own way: the answer is compared with the reading that it fits best.
     The gold answers are those of the reading that tells the most apart.
@@ -94,8 +93,7 @@ def _pairs(pair: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def triviaqa(row: Mapping[str, Any], place: Place) -> Example:
-    """Return a question of TriviaQA (Joshi et al. 2017), with its pages and search results where they have
-    text.
+    """Return a question of TriviaQA (Joshi et al. 2017), with its pages and search results.
 
     The published JSON names files of evidence beside it (not read); its copies in parquet hold the texts.
     """
@@ -179,8 +177,7 @@ def _supporting(row: Mapping[str, Any]) -> set[str]:
 
 
 def popqa(row: Mapping[str, Any], place: Place) -> Example:
-    """Return a question of PopQA (Mallen et al. 2023) on one relation of an entity; any of its answers is
-    right.
+    """Return a question of PopQA (Mallen et al. 2023); any of its answers is right.
 
     Its strata are the relation, and how many views a month the entity's page has (`s_pop`).
     """

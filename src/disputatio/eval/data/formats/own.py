@@ -14,8 +14,7 @@ from disputatio.types import Example, Passage
 
 
 def jsonl(row: Mapping[str, Any], place: Place) -> Example:
-    """Return a row of our own plain format: {"question", "gold": [...], "wrong"?, "passages": [...],
-    "categories"?}.
+    """Return a row of our own format: question, gold, wrong, passages, categories.
 
     A passage is {"text", "source"?, "id"?, "title"?, "url"?, "date"?}; without a source it is its own.
     """

@@ -28,8 +28,7 @@ _RIGHT, _PLANTED = "correct answer", "incorrect answer"
 
 
 def poisonedrag(row: Mapping[str, Any], place: Place) -> Example:
-    """Return a question of PoisonedRAG (Zou et al. 2025) with the five passages written for its target
-    answer.
+    """Return a question of PoisonedRAG (Zou et al. 2025) with its five poisoned passages.
 
     The passages are the poisoned ones alone: the clean ones are those of the corpus (NQ, HotpotQA, MS
     MARCO), over which an index is searched. Where the answers are yes and no, one of them is picked.

@@ -179,9 +179,7 @@ def _is_skipped(element: Any) -> bool:
 
 
 def _is_block(element: Any) -> bool:
-    """Return whether an element stands apart from what is around it; a short quotation in a sentence does
-    not.
-    """
+    """Return whether an element is a block; a short quotation in a sentence is none."""
     if element.tag == "quote":
         parent = element.getparent()
         return parent is None or parent.tag != "p"

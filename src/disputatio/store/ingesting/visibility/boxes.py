@@ -87,9 +87,7 @@ def is_away(values: Mapping[str, str], font: float) -> bool:
 
 
 def _shifts(value: str) -> list[float]:
-    """Return how far a translation goes, in pixels; a share is one of the element's own size, say
-    200 pixels.
-    """
+    """Return how far a translation goes, in pixels; a share is taken of 200 pixels."""
     sizes = (pixels(part, 16.0, 200.0) for part in value.split()[:2])
     return [size for size in sizes if size is not None]
 

@@ -72,8 +72,7 @@ def over(ink: Colour, ground: Colour) -> Colour:
 
 
 def is_lost(ink: Colour, ground: Colour | None, opacity: float = 1.0) -> bool:
-    """Return whether writing cannot be seen: clear, or in the colour of its ground (None where that is not
-    known).
+    """Return whether text cannot be seen: clear, or in the colour of its ground.
 
     >>> is_lost((0.99, 0.99, 0.99, 1.0), WHITE), is_lost((0.6, 0.6, 0.6, 1.0), WHITE), is_lost(WHITE, None)
     (True, False, False)

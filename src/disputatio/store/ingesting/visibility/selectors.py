@@ -39,9 +39,7 @@ class Matcher:
         self._steps = 0
 
     def may_match(self, selector: Any) -> bool:
-        """Return whether all names that a selector asks for are on the page, and no state that a touch
-        brings.
-        """
+        """Return whether all names of a selector are on the page, and it needs no touch."""
         if type(selector).__name__ == "CombinedSelector":
             return self.may_match(selector.left) and self.may_match(selector.right)
         for part in getattr(selector, "simple_selectors", [selector]):
@@ -184,9 +182,7 @@ class Matcher:
         return bool((place - start) % step == 0 and (place - start) // step >= 0)
 
     def _place(self, element: _Element) -> tuple[int, int, int, int]:
-        """Return an element's number among its siblings, from the start and the end, and among those of its
-        name.
-        """
+        """Return an element's number among its siblings and its namesakes, from either end."""
         if element in self._places:
             return self._places[element]
         parent = element.getparent()

@@ -150,9 +150,7 @@ class _Walk:
         return " " if text and text != text.strip() else ""
 
     def _is_shut(self, element: Any, above: _Style) -> bool:
-        """Return whether an element is in a closed `details` that cannot be opened, since its summary is
-        hidden.
-        """
+        """Return whether an element is in a closed `details` whose summary is hidden."""
         parent = element.getparent()
         if parent is None or parent.tag != "details" or parent.get("open") is not None:
             return False
@@ -251,9 +249,7 @@ class _Walk:
         }
 
     def _has_picture_near(self, element: Any) -> bool:
-        """Return whether a picture, or a ground of its own, lies beside an element or beside what
-        holds it.
-        """
+        """Return whether a picture or an own ground lies beside an element or its parents."""
         parent = element.getparent()
         for _ in range(3):
             if parent is None or parent.tag in _BODIES:
@@ -334,9 +330,7 @@ def _visible(value: str, *, inherited: bool) -> bool:
 
 
 def _ground(values: dict[str, str], behind: Colour | None) -> Colour | None:
-    """Return the colour behind the text of an element; None where a picture or what is not known
-    lies there.
-    """
+    """Return the colour behind an element's text; None for a picture or an unknown one."""
     if values.get("background-image", "none") not in ("none", "", "initial"):
         return None
     stated = values.get("background-color", "")
