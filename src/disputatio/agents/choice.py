@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from disputatio.agents.replies import object_of
 from disputatio.errors import BatchFault, NoLogprobs, ReplyError
 from disputatio.kit import Kit
 from disputatio.trace import total_usage
@@ -62,12 +63,7 @@ def _voted(
     """Return one batch for each vote, each with its own seed."""
     task = VOTE_TASK.format(words=" or ".join(f'"{option}"' for option in options))
     vote_prompts = [_followed_by(prompt, task) for prompt in prompts]
-    schema = {
-        "type": "object",
-        "properties": {"word": {"enum": list(options)}},
-        "required": ["word"],
-        "additionalProperties": False,
-    }
+    schema = object_of(word={"enum": list(options)})
     counts = [[0] * len(options) for _ in prompts]
     last = [""] * len(prompts)
     costs: list[list[Usage]] = [[] for _ in prompts]

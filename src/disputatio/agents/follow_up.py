@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from disputatio.agents.replies import parse_object
+from disputatio.agents.replies import TEXT, object_of, parse_object
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit
 from disputatio.text import bare_words, fence, stem
@@ -26,12 +26,7 @@ INSTRUCTION = (
     'Reply with one JSON object: {"question": "the rewritten question"}'
 )
 TASK = "{conversation}\n\nThe last question:\n{question}"
-SCHEMA = {
-    "type": "object",
-    "properties": {"question": {"type": "string"}},
-    "required": ["question"],
-    "additionalProperties": False,
-}
+SCHEMA = object_of(question=TEXT)
 _TURNS = 8  # the last turns that are shown
 _SHOWN = 600  # characters of each
 _LONGEST = 2_000  # characters of a rewritten question

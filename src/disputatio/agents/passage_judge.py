@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from disputatio.agents.choice import choose
-from disputatio.agents.replies import parse_object, shown
+from disputatio.agents.replies import TEXT, object_of, parse_object, shown
 from disputatio.attribution.citations import unmarked
 from disputatio.attribution.statements import statements as divided
 from disputatio.errors import ReplyError
@@ -46,12 +46,7 @@ JUDGE_TASK = """\
 Now judge the passage. Is it relevant to the question, and does it support that answer to it? \
 Reply with one word: Yes or No."""
 
-PREDICTOR_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
+PREDICTOR_SCHEMA: Mapping[str, Any] = object_of(answer=TEXT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from disputatio.agents.replies import echoes, parse_object, shown, stands_in
+from disputatio.agents.replies import TEXT, echoes, object_of, parse_object, shown, stands_in
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
 from disputatio.text import is_unknown, one_line
@@ -29,16 +29,7 @@ Question: {question}
 
 {passage}"""
 
-READER_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "answer": {"type": "string"},
-        "explanation": {"type": "string"},
-        "quote": {"type": "string"},
-    },
-    "required": ["answer", "explanation", "quote"],
-    "additionalProperties": False,
-}
+READER_SCHEMA: Mapping[str, Any] = object_of(answer=TEXT, explanation=TEXT, quote=TEXT)
 
 
 def reader_prompt(question: str, passage: Passage) -> Prompt:

@@ -13,6 +13,22 @@ from disputatio.values import bears, states
 from disputatio.versions.dates import stated_date
 
 MOST_CHARACTERS = 8_000  # a longer reply is unusable
+TEXT: Mapping[str, Any] = {"type": "string"}
+
+
+def object_of(**fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the JSON schema of an object with these fields, all of them required, and no others."""
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+
+
+def list_of(items: Mapping[str, Any], *, most: int | None = None) -> Mapping[str, Any]:
+    """Return the JSON schema of a list of at most `most` items."""
+    return {"type": "array", "items": items, **({} if most is None else {"maxItems": most})}
 
 
 def shown(passage: Passage) -> str:

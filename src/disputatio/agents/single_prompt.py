@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from disputatio.agents.replies import parse_object, shown
+from disputatio.agents.replies import TEXT, list_of, object_of, parse_object, shown
 from disputatio.errors import ReplyError
 from disputatio.events import AgentFault
 from disputatio.kit import Kit, chat
@@ -45,22 +45,9 @@ TOGETHER_TASK = """\
 
 Question: {question}"""
 
-ANSWERS_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "answers": {"type": "array", "items": {"type": "string"}, "maxItems": 8},
-        "explanation": {"type": "string"},
-    },
-    "required": ["answers", "explanation"],
-    "additionalProperties": False,
-}
+ANSWERS_SCHEMA: Mapping[str, Any] = object_of(answers=list_of(TEXT, most=8), explanation=TEXT)
 
-ANSWERS_ALONE: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"answers": {"type": "array", "items": {"type": "string"}, "maxItems": 8}},
-    "required": ["answers"],
-    "additionalProperties": False,
-}
+ANSWERS_ALONE: Mapping[str, Any] = object_of(answers=list_of(TEXT, most=8))
 _ANSWERS_OPEN = re.compile(r'\s*\{\s*"answers"\s*:\s*\[\s*')
 _ITEM = re.compile(r'("(?:[^"\\]|\\.)*")\s*(?:,\s*|(?=\]))')
 _EXPLANATION_OPEN = re.compile(r'\]\s*,\s*"explanation"\s*:\s*"')

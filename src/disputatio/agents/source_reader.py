@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from disputatio.agents.replies import parse_object, shown
+from disputatio.agents.replies import TEXT, object_of, parse_object, shown
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
 from disputatio.text import is_unknown, one_line
@@ -44,24 +44,12 @@ Question: {question}
 
 {passages}"""
 
-SOURCE_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "answered": {"type": "string", "enum": ["yes", "no"]},
-        "answer": {"type": "string"},
-        "quote": {"type": "string"},
-    },
-    "required": ["answered", "answer", "quote"],
-    "additionalProperties": False,
-}
+SOURCE_SCHEMA: Mapping[str, Any] = object_of(
+    answered={"type": "string", "enum": ["yes", "no"]}, answer=TEXT, quote=TEXT
+)
 
 
-PAPER_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
+PAPER_SCHEMA: Mapping[str, Any] = object_of(answer=TEXT)
 
 
 def source_prompt(question: str, passages: Sequence[Passage], system: str = SOURCE_SYSTEM) -> Prompt:

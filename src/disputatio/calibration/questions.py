@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from disputatio.agents.per_source import RetrievedSource
-from disputatio.agents.replies import parse_object
+from disputatio.agents.replies import TEXT, object_of, parse_object
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
 from disputatio.reliability.similarity import COPY, content_stems, likeness
@@ -45,12 +45,7 @@ WRITER_TASK = """\
 
 {sentence}"""
 
-WRITER_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"question": {"type": "string"}, "answer": {"type": "string"}},
-    "required": ["question", "answer"],
-    "additionalProperties": False,
-}
+WRITER_SCHEMA: Mapping[str, Any] = object_of(question=TEXT, answer=TEXT)
 
 _LEAST_SHARED = 0.25  # share of a sentence's content words that another owner must use
 _SAME_TOPIC = 0.6  # share of common content words from which two sentences have one topic

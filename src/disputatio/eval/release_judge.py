@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from disputatio.agents.replies import parse_object
+from disputatio.agents.replies import object_of, parse_object
 from disputatio.errors import ContextTooLong, ReplyError
 from disputatio.eval.judge import Case, Grade, Judge, case, judge_role
 from disputatio.kit import Kit, chat
@@ -54,12 +54,7 @@ NUMBER = (
 )
 NUMBER_TOKENS = 24
 
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"score": {"type": "number"}},
-    "required": ["score"],
-    "additionalProperties": False,
-}
+SCHEMA: Mapping[str, Any] = object_of(score={"type": "number"})
 
 
 def release_judge_with(kit: Kit, *, max_tokens: int = 256) -> Judge:

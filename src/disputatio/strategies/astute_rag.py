@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from disputatio.agents.options import MaxTokens, PassageCount
-from disputatio.agents.replies import parse_object, shown, stands_in
+from disputatio.agents.replies import TEXT, list_of, object_of, parse_object, shown, stands_in
 from disputatio.agents.single_prompt import ask_answers
 from disputatio.attribution.audit import as_statement
 from disputatio.attribution.citations import cite
@@ -102,57 +102,27 @@ Reply: {"candidates": [{"answer": "1921", "documents": ["d41c", "d9a0"], "confid
 "answers": ["1921", "1948"], "explanation": "The Elm Street Bridge in Dunmore was opened in 1921, the one in Carrow in 1948. One \
 document alone says 1975 for Dunmore."}"""
 
-MEMORY_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"remembered": {"type": "array", "items": {"type": "string"}}},
-    "required": ["remembered"],
-    "additionalProperties": False,
-}
+MEMORY_SCHEMA: Mapping[str, Any] = object_of(remembered=list_of(TEXT))
 
-GROUPS_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "groups": {
-            "type": "array",
-            "maxItems": 5,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "summary": {"type": "string"},
-                    "documents": {"type": "array", "items": {"type": "string"}, "maxItems": 12},
-                },
-                "required": ["summary", "documents"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["groups"],
-    "additionalProperties": False,
-}
+GROUPS_SCHEMA: Mapping[str, Any] = object_of(
+    groups={
+        "type": "array",
+        "maxItems": 5,
+        "items": object_of(summary=TEXT, documents=list_of(TEXT, most=12)),
+    }
+)
 
-CANDIDATES_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "candidates": {
-            "type": "array",
-            "maxItems": 5,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "answer": {"type": "string"},
-                    "documents": {"type": "array", "items": {"type": "string"}, "maxItems": 12},
-                    "confidence": {"enum": ["high", "medium", "low"]},
-                },
-                "required": ["answer", "documents", "confidence"],
-                "additionalProperties": False,
-            },
-        },
-        "answers": {"type": "array", "items": {"type": "string"}, "maxItems": 8},
-        "explanation": {"type": "string"},
+CANDIDATES_SCHEMA: Mapping[str, Any] = object_of(
+    candidates={
+        "type": "array",
+        "maxItems": 5,
+        "items": object_of(
+            answer=TEXT, documents=list_of(TEXT, most=12), confidence={"enum": ["high", "medium", "low"]}
+        ),
     },
-    "required": ["candidates", "answers", "explanation"],
-    "additionalProperties": False,
-}
+    answers=list_of(TEXT, most=8),
+    explanation=TEXT,
+)
 
 MOST_REMEMBERED = 8
 

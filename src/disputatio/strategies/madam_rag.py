@@ -37,7 +37,7 @@ from typing import Annotated, Any, Literal
 
 from disputatio.agents.options import MaxTokens, PassageCount
 from disputatio.agents.reader import READER_SCHEMA, READER_TASK, ground, parse_reply, read, reader_prompt
-from disputatio.agents.replies import parse_object, shown, stands_in, why_none
+from disputatio.agents.replies import TEXT, object_of, parse_object, shown, stands_in, why_none
 from disputatio.agents.single_prompt import ask_answers
 from disputatio.errors import ReplyError
 from disputatio.events import AgentFault, Round
@@ -59,12 +59,7 @@ Passage: Long closed to lorries, the Elm Street Bridge in Dunmore (opened by the
 Reply: {"answer": "May 1921", "explanation": "The passage is about the Elm Street Bridge in Dunmore. It says that the mayor \
 opened it in May 1921. So that bridge was opened in May 1921."}"""
 
-AGENT_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}, "explanation": {"type": "string"}},
-    "required": ["answer", "explanation"],
-    "additionalProperties": False,
-}
+AGENT_SCHEMA: Mapping[str, Any] = object_of(answer=TEXT, explanation=TEXT)
 
 DEBATE = """\
 Other agents have read other passages. {heard}

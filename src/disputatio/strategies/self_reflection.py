@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from disputatio.agents.options import MaxTokens, PassageCount
-from disputatio.agents.replies import parse_object
+from disputatio.agents.replies import TEXT, list_of, object_of, parse_object
 from disputatio.agents.single_prompt import ask_answers, together_prompt
 from disputatio.errors import InputError, ReplyError
 from disputatio.events import AgentFault, Reflected
@@ -37,12 +37,7 @@ REFINE_TASK = """\
 Now answer the question again from the passages, without these problems; what was right stays. Reply with one JSON object as before: \
 "answers" and "explanation"."""
 
-REVIEW_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"problems": {"type": "array", "items": {"type": "string"}, "maxItems": 4}},
-    "required": ["problems"],
-    "additionalProperties": False,
-}
+REVIEW_SCHEMA: Mapping[str, Any] = object_of(problems=list_of(TEXT, most=4))
 
 
 def self_reflection(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from disputatio.agents.replies import parse_object
+from disputatio.agents.replies import TEXT, list_of, object_of, parse_object
 from disputatio.errors import ReplyError
 from disputatio.eval.builders.material import FACTUAL, LIES, TEXTS, Lie, Material, bears_any, stands
 from disputatio.kit import Kit, chat
@@ -57,18 +57,8 @@ Question: {question}
 Answer in that world: {answer}
 Write version {n}."""
 
-ANSWERS_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"answers": {"type": "array", "items": {"type": "string"}, "maxItems": LIES + _SPARE}},
-    "required": ["answers"],
-    "additionalProperties": False,
-}
-TEXT_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"text": {"type": "string"}},
-    "required": ["text"],
-    "additionalProperties": False,
-}
+ANSWERS_SCHEMA: Mapping[str, Any] = object_of(answers=list_of(TEXT, most=LIES + _SPARE))
+TEXT_SCHEMA: Mapping[str, Any] = object_of(text=TEXT)
 
 
 def fabricated(

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from disputatio.agents.replies import parse_object
+from disputatio.agents.replies import TEXT, object_of, parse_object
 from disputatio.errors import InputError, ReplyError, StoreError, UnknownName
 from disputatio.eval.data.rows import read_text
 from disputatio.kit import Kit, chat
@@ -74,18 +74,8 @@ Make one question of this:
 - {formulation}
 - {user}"""
 
-FACT_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}, "question": {"type": "string"}},
-    "required": ["answer", "question"],
-    "additionalProperties": False,
-}
-WORDING_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"question": {"type": "string"}},
-    "required": ["question"],
-    "additionalProperties": False,
-}
+FACT_SCHEMA: Mapping[str, Any] = object_of(answer=TEXT, question=TEXT)
+WORDING_SCHEMA: Mapping[str, Any] = object_of(question=TEXT)
 
 _BY_NAME = "Say by name what or whom it is about: there are thousands of other studies, people and places."
 FIRST = f"Write the question. {_BY_NAME}"

@@ -30,7 +30,7 @@ from disputatio.agents.choice import choose
 from disputatio.agents.explainer import explained
 from disputatio.agents.options import Logprobs, MaxTokens, Votes
 from disputatio.agents.passage_judge import borne_out
-from disputatio.agents.replies import parse_object, shown
+from disputatio.agents.replies import TEXT, list_of, object_of, parse_object, shown
 from disputatio.errors import InputError, ReplyError
 from disputatio.events import AgentFault, NoTerm, PostCheck, PreCheck, TermLookedUp
 from disputatio.kit import Kit, chat
@@ -90,19 +90,9 @@ POST_CHECK_TASK = """\
 
 Are the notes sufficient for answering this question?"""
 
-TERMS_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"terms": {"type": "array", "items": {"type": "string"}, "maxItems": 4}},
-    "required": ["terms"],
-    "additionalProperties": False,
-}
+TERMS_SCHEMA: Mapping[str, Any] = object_of(terms=list_of(TEXT, most=4))
 
-SUMMARY_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"summary": {"type": "string"}},
-    "required": ["summary"],
-    "additionalProperties": False,
-}
+SUMMARY_SCHEMA: Mapping[str, Any] = object_of(summary=TEXT)
 
 LONGEST_TERM = 300  # characters; what is longer is no term
 

@@ -28,7 +28,7 @@ from typing import Annotated, Any, Literal
 from disputatio.agents.choice import choose
 from disputatio.agents.explainer import explained
 from disputatio.agents.options import MaxTokens, PassageCount
-from disputatio.agents.replies import parse_object
+from disputatio.agents.replies import TEXT, list_of, object_of, parse_object
 from disputatio.agents.single_prompt import recalled
 from disputatio.errors import InputError, NoLogprobs, ReplyError, TooLate
 from disputatio.events import (
@@ -73,12 +73,7 @@ that is asked for, each of which can be understood alone; a single question when
 Example. Question: When was the Elm Street Bridge in Dunmore opened, and who built it?
 Reply: {"parts": ["When was the Elm Street Bridge in Dunmore opened?", "Who built the Elm Street Bridge in Dunmore?"]}"""
 
-PARTS_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"parts": {"type": "array", "items": {"type": "string"}, "maxItems": 4}},
-    "required": ["parts"],
-    "additionalProperties": False,
-}
+PARTS_SCHEMA: Mapping[str, Any] = object_of(parts=list_of(TEXT, most=4))
 
 KNOWN_SYSTEM = """\
 You judge what you know yourself. Reply with one word: Yes when you know the answer to the question for certain, No when you do not."""

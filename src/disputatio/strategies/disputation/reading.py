@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from disputatio.agents.choice import choose
-from disputatio.agents.replies import echoes, parse_object, shown, stands_in
+from disputatio.agents.replies import TEXT, echoes, object_of, parse_object, shown, stands_in
 from disputatio.agents.small_reader import UNKNOWN, read_prompt
 from disputatio.attribution.citations import quote_span
 from disputatio.errors import MissingPart, ReplyError, TooLate
@@ -48,12 +48,7 @@ TASK = """\
 
 Question: {question}"""
 
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"subject": {"type": "string"}, "answer": {"type": "string"}},
-    "required": ["subject", "answer"],
-    "additionalProperties": False,
-}
+SCHEMA: Mapping[str, Any] = object_of(subject=TEXT, answer=TEXT)
 
 MAX_TOKENS = 80
 ANSWERS = 0.5  # the probability from which a passage is taken to answer

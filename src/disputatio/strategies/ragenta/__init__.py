@@ -26,7 +26,7 @@ from typing import Annotated, Any
 
 from disputatio.agents.options import Deviations, Floor, Logprobs, MaxTokens, PassageCount, Votes
 from disputatio.agents.passage_judge import Triplet, judge, keep, predict
-from disputatio.agents.replies import parse_object, why_none
+from disputatio.agents.replies import TEXT, list_of, object_of, parse_object, why_none
 from disputatio.attribution.citations import escape_marks, joined
 from disputatio.attribution.entailment import odds_to_probability
 from disputatio.attribution.positions import cited_positions, conflict_of
@@ -62,27 +62,14 @@ Question: {question}
 
 {evidence}"""
 
-CLAIMS_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "answers": {"type": "array", "items": {"type": "string"}, "maxItems": 8},
-        "claims": {
-            "type": "array",
-            "maxItems": 10,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "statement": {"type": "string"},
-                    "evidence": {"type": "array", "items": {"type": "string"}, "maxItems": 4},
-                },
-                "required": ["statement", "evidence"],
-                "additionalProperties": False,
-            },
-        },
+CLAIMS_SCHEMA: Mapping[str, Any] = object_of(
+    answers=list_of(TEXT, most=8),
+    claims={
+        "type": "array",
+        "maxItems": 10,
+        "items": object_of(statement=TEXT, evidence=list_of(TEXT, most=4)),
     },
-    "required": ["answers", "claims"],
-    "additionalProperties": False,
-}
+)
 
 MOST_STATED = 6  # triplets that stand for a final reply that cannot be used
 MOST_ADDED = 2  # statements that one follow-up question adds

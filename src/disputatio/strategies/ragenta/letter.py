@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from disputatio.agents.passage_judge import nearest
-from disputatio.agents.replies import parse_object, shown
+from disputatio.agents.replies import TEXT, object_of, parse_object, shown
 from disputatio.attribution.citations import escape_marks, joined
 from disputatio.attribution.statements import marked
 from disputatio.errors import ReplyError
@@ -85,12 +85,7 @@ Question: {question}
 
 {new}"""
 
-PROSE_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
+PROSE_SCHEMA: Mapping[str, Any] = object_of(answer=TEXT)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from disputatio.agents.replies import parse_object
+from disputatio.agents.replies import TEXT, list_of, object_of, parse_object
 from disputatio.errors import ReplyError
 from disputatio.events import AgentFault, Revised
 from disputatio.kit import Kit, chat
@@ -35,28 +35,18 @@ Question: {question}
 
 {claims}"""
 
-COMPONENTS_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "components": {
-            "type": "array",
-            "maxItems": 6,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "component": {"type": "string"},
-                    "claims": {"type": "array", "items": {"type": "string"}, "maxItems": 10},
-                    "coverage": {"enum": ["full", "partial", "none"]},
-                    "follow_up": {"type": "string"},
-                },
-                "required": ["component", "claims", "coverage", "follow_up"],
-                "additionalProperties": False,
-            },
-        },
-    },
-    "required": ["components"],
-    "additionalProperties": False,
-}
+COMPONENTS_SCHEMA: Mapping[str, Any] = object_of(
+    components={
+        "type": "array",
+        "maxItems": 6,
+        "items": object_of(
+            component=TEXT,
+            claims=list_of(TEXT, most=10),
+            coverage={"enum": ["full", "partial", "none"]},
+            follow_up=TEXT,
+        ),
+    }
+)
 
 OUR_K, LETTER_K = 5, 20  # new passages for each question of the reviser
 

@@ -27,7 +27,7 @@ from typing import Annotated, Any, Literal
 
 from disputatio.agents.choice import choose, shares
 from disputatio.agents.options import Logprobs, MaxTokens, PassageCount, Votes
-from disputatio.agents.replies import shown, why_none
+from disputatio.agents.replies import TEXT, list_of, object_of, shown, why_none
 from disputatio.agents.single_prompt import ask_answers, parse_answers
 from disputatio.errors import InputError, ReplyError
 from disputatio.events import DraftsVerified, PassagesClustered
@@ -59,15 +59,7 @@ DRAFTER_TASK = """\
 Question: {question}"""
 
 # The fields of `ANSWERS_SCHEMA`, with the rationale first, so that the answers follow from it.
-DRAFT_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "explanation": {"type": "string"},
-        "answers": {"type": "array", "items": {"type": "string"}, "maxItems": 8},
-    },
-    "required": ["explanation", "answers"],
-    "additionalProperties": False,
-}
+DRAFT_SCHEMA: Mapping[str, Any] = object_of(explanation=TEXT, answers=list_of(TEXT, most=8))
 
 VERIFIER_SYSTEM = """\
 You answer questions and say why. Reply with one JSON object:
@@ -300,12 +292,7 @@ def _verified(question: str, drafts: Sequence[Draft], kit: Kit, votes: int, max_
 
 def _only(fields: Mapping[str, str], max_tokens: int) -> Sampling:
     """Return a way of answering that admits these words and no others."""
-    schema = {
-        "type": "object",
-        "properties": {name: {"type": "string", "enum": [words]} for name, words in fields.items()},
-        "required": list(fields),
-        "additionalProperties": False,
-    }
+    schema = object_of(**{name: {"type": "string", "enum": [words]} for name, words in fields.items()})
     return Sampling(max_tokens=max_tokens, schema=schema)
 
 
