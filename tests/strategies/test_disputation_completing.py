@@ -169,7 +169,7 @@ def test_each_part_has_a_cited_claim_of_its_own() -> None:
     answer = answered(Agents(parts=[WHO, WHEN]), [GUILD, OPENED], BOTH)
     who, when = answer.claims
     assert who.text == f"{TRUE} designed the Quillhaven lighthouse."
-    assert WHEN in when.text
+    assert when.text == "The Quillhaven lighthouse was opened on 4 May 1921."
     assert "4 May 1921" in when.text
     assert [[one.passage for one in claim.citations] for claim in answer.claims] == [["guild"], ["opened"]]
 
