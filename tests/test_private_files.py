@@ -15,7 +15,7 @@ from disputatio.eval.running import run_log_file
 from disputatio.events import Found
 from disputatio.kit import Kit
 from disputatio.llm.call_cache import CallCache
-from disputatio.llm.no_model import NoModel
+from disputatio.llm.scripted import NoModel
 from disputatio.store import passage_files
 from disputatio.trace import Trace
 

@@ -22,7 +22,7 @@ from disputatio.pipeline import ask, strategy_names
 from disputatio.rendering import reasons
 from disputatio.rendering.reasons import CAUSES, reason
 from disputatio.store.in_memory import InMemory
-from disputatio.strategies.robust_rag.keywords import _LINKS
+from disputatio.strategies.robust_rag import _LINKS
 from disputatio.types import (
     Answer,
     Capabilities,

@@ -325,7 +325,7 @@ def _open_model(
     """Return a model by its name, with the engine that stands in its journal keys; None: not journalled."""
     kind, rest = _split(name)
     if kind == "none":
-        from disputatio.llm.no_model import NoModel
+        from disputatio.llm.scripted import NoModel
 
         return NoModel(), None
     if kind == "local":

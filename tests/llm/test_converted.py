@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.llm.converted import ABANDONED, converted_folder, open_pipeline
+from disputatio.llm.embedded import ABANDONED, converted_folder, open_pipeline
 
 
 def test_a_later_conversion_removes_what_a_killed_one_left(tmp_path: Path) -> None:

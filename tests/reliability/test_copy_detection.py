@@ -7,8 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability.copy_detection import copying, tied_by_votes
-from disputatio.reliability.copy_evidence import NEITHER, RIGHT, WRONG, statuses
+from disputatio.reliability.copy_detection import NEITHER, RIGHT, WRONG, copying, statuses, tied_by_votes
 from disputatio.reliability.grouping import groups_of, united
 from disputatio.reliability.weighted_vote import FlatVotes, majority
 

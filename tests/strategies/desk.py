@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from disputatio.agents.passage_judge import PREDICTOR_SYSTEM
 from disputatio.errors import NoLogprobs
 from disputatio.llm.scripted import Line, Odds, Scripted
-from disputatio.strategies.ragenta import SYSTEM
-from disputatio.strategies.ragenta.revision import REVISER_SYSTEM
+from disputatio.strategies.ragenta import REVISER_SYSTEM, SYSTEM
 from disputatio.types import Choice, Completion, Prompt, Sampling
 
 Evidence = Mapping[str, str]  # id -> quote

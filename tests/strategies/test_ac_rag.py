@@ -17,13 +17,13 @@ from disputatio.llm.scripted import Odds, Scripted
 from disputatio.pipeline import ask, read_options
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.ac_rag import (
+    ANSWER_SYSTEM,
     DISSECT_SYSTEM,
     POST_CHECK_SYSTEM,
     PRE_CHECK_SYSTEM,
     SUMMARY_SYSTEM,
     ac_rag,
 )
-from disputatio.strategies.ac_rag.answering import ANSWER_SYSTEM
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage
 from tests.test_strategy_contract import HOSTILE, HOSTILE_REPLIES, NO_ANSWER, Hand, Parrot, must_hold

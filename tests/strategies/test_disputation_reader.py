@@ -11,8 +11,7 @@ import pytest
 
 from disputatio.errors import MissingPart, MustAskAgain
 from disputatio.kit import Kit
-from disputatio.llm.no_model import NoModel
-from disputatio.llm.scripted import Scripted
+from disputatio.llm.scripted import NoModel, Scripted
 from disputatio.pipeline import ask
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.disputation.reading import ANSWERS, HOPELESS, SURE

@@ -10,7 +10,7 @@ from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.strategies.disputation import reading
 from disputatio.strategies.disputation.sides import sides_of
-from disputatio.strategies.robust_rag.keywords import keywords
+from disputatio.strategies.robust_rag import keywords
 from disputatio.types import Completion, Passage, Reply, Usage
 
 OTHER = [

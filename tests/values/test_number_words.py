@@ -7,7 +7,7 @@ import random
 import pytest
 from text_to_num import find_numbers as find_theirs
 
-from disputatio.values.number_words import LIKELY, find_numbers
+from disputatio.values.characters import LIKELY, find_numbers
 
 SMALL = """
     one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen

@@ -1,4 +1,4 @@
-"""A model whose replies are given beforehand: for tests, documentation, and `--model scripted:FILE`."""
+"""Models without a language model: replies given beforehand (`--model scripted:FILE`), or none at all."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
-from disputatio.errors import ConfigError, InputError, LLMError
+from disputatio.errors import ConfigError, InputError, LLMError, MissingPart, NoLogprobs
 from disputatio.llm.batch import Batch
 from disputatio.protocols import Cancel
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Usage
@@ -218,3 +218,22 @@ def nothing_known(prompt: str) -> str:
     if '"quote"' not in prompt:
         return '{"answer": "unknown", "explanation": "A script was asked, not a model."}'
     return '{"answer": "unknown", "explanation": "A script was asked, not a model.", "quote": ""}'
+
+
+# --- no model -----------------------------------------------------------------------------------------
+class NoModel:
+    """The model (`LLM`) named `none`, for answers that need no language model."""
+
+    name = "none"
+
+    def capabilities(self) -> Capabilities:
+        """Report no capabilities."""
+        return Capabilities(engine="none", logprobs=False, max_options=0, schema=False)
+
+    def complete(self, *_: object, **__: object) -> NoReturn:
+        """Raise `MissingPart`."""
+        raise MissingPart("this needs a language model: give --model, or a strategy that reads without one")
+
+    def choose(self, *_: object, **__: object) -> NoReturn:
+        """Raise `NoLogprobs`."""
+        raise NoLogprobs("there is no language model to ask")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -13,6 +14,8 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from starlette.exceptions import HTTPException
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
 from disputatio import __version__
 from disputatio.errors import DisputatioError
@@ -21,7 +24,6 @@ from disputatio.server.chat import router as completions
 from disputatio.server.faults import Fault
 from disputatio.server.guard import Guard
 from disputatio.server.mcp.tools import agents_door, http_routes
-from disputatio.server.page_files import PageFiles
 from disputatio.server.replies import client_of, error_response, fault_response, text_of_json
 from disputatio.server.routers import (
     asking,
@@ -37,6 +39,40 @@ from disputatio.server.routers import (
 )
 from disputatio.server.service import Service
 from disputatio.server.shapes import event_schemas
+
+# --- files of the page --------------------------------------------------------------------------------
+# No inline script or style, nothing from elsewhere, no frame, no form; and no text ever becomes markup, as
+# the browser refuses every sink of it, but for the address of the worker that reads PDFs, which is one of
+# these files. The guard adds the other headers.
+_POLICY = "; ".join((
+    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "font-src 'self'",
+    "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'", "trusted-types pdf-worker",
+))  # fmt: skip
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+_KEPT = "public, max-age=31536000, immutable"  # names of assets change with their content
+
+
+class PageFiles(StaticFiles):
+    """Files of the page with its headers; browsers request `index.html` each time."""
+
+    def file_response(
+        self,
+        full_path: str | os.PathLike[str],
+        stat_result: os.stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        """Return a file with the headers of the page."""
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        response.headers.update(_HEADERS)
+        assets = scope["path"].rpartition("/")[0].endswith("/assets")
+        response.headers["Cache-Control"] = _KEPT if assets else "no-cache"
+        return response
+
 
 PAGE = Path(__file__).parent / "page"  # the built page, where there is one
 UNBUILT = (

@@ -43,7 +43,7 @@ from disputatio.authority import declared_weight, is_retracted, unit_of
 from disputatio.errors import InputError
 from disputatio.events import SourcesAsked, Stale, Unestimated
 from disputatio.kit import Kit
-from disputatio.reliability.true_reliability import TRUE, true_reliabilities
+from disputatio.reliability.source_weights import TRUE, true_reliabilities
 from disputatio.reliability.weighted_vote import weights_of
 from disputatio.types import Answer, Basis, Source
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.kit import Kit
-from disputatio.llm.no_model import NoModel
-from disputatio.llm.scripted import Scripted
+from disputatio.llm.scripted import NoModel, Scripted
 from disputatio.server.service import Service
 from disputatio.types import Extraction, Passage
 from tests.server.ferry import QUESTION, Served, ferry, ferry_index, says, served

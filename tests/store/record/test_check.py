@@ -18,8 +18,7 @@ from disputatio.store.folder_index import FolderIndex
 from disputatio.store.record import check as checking
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record import writer
-from disputatio.store.record.audit import CheckReport, find_manifest
-from disputatio.store.record.check import check
+from disputatio.store.record.check import CheckReport, check, find_manifest
 from disputatio.store.record.export import export
 from disputatio.store.record.manifest import RECORD, writing
 from disputatio.store.record.replicate import sync

@@ -14,7 +14,7 @@ from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.prepare import prepare
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record import places, replicate
+from disputatio.store.record import replicate
 from disputatio.store.record.check import check
 from disputatio.store.record.manifest import RECORD
 from disputatio.store.record.replicate import sync
@@ -132,7 +132,7 @@ def test_a_sync_cut_short_anywhere_leaves_a_whole_state_and_is_taken_up_again(
     sync(source.path, target, tables=False)
     fill(source, 30, 40)
     source.compact()
-    kind = places.Folder if whole == "folder" else places.Bucket
+    kind = replicate.Folder if whole == "folder" else replicate.Bucket
     # A bucket's switch is a put and a move: cut at any of them.
     put: Callable[..., int] = kind.put
     switch: Callable[..., None] = kind.switch
@@ -194,7 +194,7 @@ def test_a_sync_without_room_harms_nothing_that_one_cut_short_put_in_force(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched, pytest.raises(Cut):
-        patched.setattr(places.Folder, "switch", stop)  # the record is in its place, the manifest not yet
+        patched.setattr(replicate.Folder, "switch", stop)  # the record is in its place, the manifest not yet
         sync(source.path, copy)
     assert found(copy) == names(0, 40)
     with monkeypatch.context() as patched, pytest.raises(StoreError, match="the disk is full"):
@@ -226,16 +226,16 @@ def test_segments_merged_away_meanwhile_are_no_fault(
     source: FolderIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(source, 30, 31)
-    read = places.Folder.read
+    read = replicate.Folder.read
     merged: list[str] = []
 
-    def late(self: places.Folder, name: str) -> object:
+    def late(self: replicate.Folder, name: str) -> object:
         if name.startswith("segments/") and not merged:
             merged.append(name)
             source.compact()
         return read(self, name)
 
-    monkeypatch.setattr(places.Folder, "read", late)
+    monkeypatch.setattr(replicate.Folder, "read", late)
     sync(source.path, tmp_path / "copy", tables=False)
     assert merged
     assert found(tmp_path / "copy") == names(0, 31)

@@ -10,7 +10,7 @@ import pytest
 
 from disputatio.errors import InputError
 from disputatio.kit import Kit
-from disputatio.llm.no_model import NoModel
+from disputatio.llm.scripted import NoModel
 from disputatio.pipeline import ask
 from disputatio.rendering.reasons import reason
 from disputatio.store.in_memory import InMemory

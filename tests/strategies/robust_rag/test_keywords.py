@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from disputatio.strategies.robust_rag.keywords import Mark, kept, keywords, survives, threshold
+from disputatio.strategies.robust_rag import Mark, kept, keywords, survives, threshold
 
 WORDS = ("a", "b")
 SAID = [frozenset(some) for n in range(3) for some in itertools.combinations(WORDS, n)]

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request, Response
 from disputatio.errors import UnknownName
 from disputatio.pipeline import strategy_names
 from disputatio.server.chat.asking import Chat
-from disputatio.server.chat.completion import Completion
 from disputatio.server.chat.faults import CHAT_FAULTS, OpenAIRoute
 from disputatio.server.chat.requests import (
     AskOptions,
@@ -20,6 +19,7 @@ from disputatio.server.chat.requests import (
     check_supported,
     conversation_of,
 )
+from disputatio.server.chat.response import Completion
 from disputatio.server.chat.response import Response as ModelResponse
 from disputatio.server.replies import CLIENT_GONE, client_of, json_response, stream_response, unless_gone
 from disputatio.server.service import Service
