@@ -53,12 +53,12 @@ def _assert_whole(index: FolderIndex) -> None:
 
 
 MOMENTS = {
-    "before anything": ("disputatio.store.record.database.Record.add", False),
-    "after the rows": ("disputatio.store.record.database.Record.add", True),
+    "before anything": ("disputatio.store.record.database.RecordFile.add", False),
+    "after the rows": ("disputatio.store.record.database.RecordFile.add", True),
     "after the segment": ("disputatio.store.segments.segment.Segment.save", True),
-    "after the deletions": ("disputatio.store.record.database.Record.drop", True),
-    "before the commit": ("disputatio.store.record.database.Record.commit", False),
-    "after the commit": ("disputatio.store.record.database.Record.commit", True),
+    "after the deletions": ("disputatio.store.record.database.RecordFile.drop", True),
+    "before the commit": ("disputatio.store.record.database.RecordFile.commit", False),
+    "after the commit": ("disputatio.store.record.database.RecordFile.commit", True),
     "after the manifest": ("disputatio.store.record.manifest.publish", True),
 }
 

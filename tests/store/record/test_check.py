@@ -322,7 +322,7 @@ def test_what_a_killed_writer_left_is_no_damage(place: Path, monkeypatch: pytest
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("disputatio.store.record.database.Record.commit", killed)
+        patch.setattr("disputatio.store.record.database.RecordFile.commit", killed)
         FolderIndex.open(place, embedder=HashEmbedder()).add([Passage(text="Never acknowledged.")])
     assert check(place, repair=False).damaged == ()
     assert check(place).damaged == ()
