@@ -1,6 +1,6 @@
-"""Search at 10k, 100k and 1M passages beside LanceDB, tantivy + usearch, bm25s and LangChain: speed, size, exactness.
+"""Search at 10k, 100k and 1M passages beside LanceDB: speed, size, exactness.
 
-    python -m bench.search.search_scale --work DIR --peers-python PYTHON [--sizes 10000,100000,1000000] [--systems ours,...]
+    python -m bench.search.search_scale --work DIR --peers-python PYTHON --out FILE.json.gz [--sizes 10000,100000,1000000]
 
 DIR, outside of the checkout, keeps corpora and what each system built: run again, what is there is used again (`--rebuild ours`
 builds one anew). PYTHON is the interpreter of an environment with the peers, made so:
@@ -10,7 +10,7 @@ builds one anew). PYTHON is the interpreter of an environment with the peers, ma
 Every system runs in a process of its own (search_worker.py) and times itself. They are asked in turns: query i of all,
 then query i + 1. 40 queries warm up, 120 are measured. All of it is done twice: each process on one core
 with one thread, told by the time that the processor worked for it, which other programs on the machine change little; and as the
-systems come, told by the time that passed. Writes bench/results/search/search_scale.md and .json (search_report.py) after each size.
+systems come, told by the time that passed. Writes FILE and a page beside it (search_report.py) after each size.
 """
 
 from __future__ import annotations
@@ -33,19 +33,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench import RESULTS, ROOT
+from bench import ROOT
 from bench.lib.files import beside, read_json, write_json, write_whole
 from bench.search import search_report
 from bench.search.corpus import SOURCES, WARM, Corpus, Truth, open_corpus, source_name
-from bench.search.search_peers import SYSTEMS, best_of_groups
+from bench.search.search_peers import SYSTEMS
 
 say = partial(print, file=sys.stderr, flush=True)  # progress
 CLOCKS = {"one core": "cpu", "as they come": "seconds"}  # what is told of each mode; both are kept
 LEGS = ("sparse", "dense", "hybrid")
 COUNTS = (5, 20, 100, 1000)
 TUNED_RECALL = 0.96  # a little above the .95 that is asked for, since the measured queries are others
-BUDGET = 15.0  # seconds after which one system is asked no more for one leg and number of sources
-LANGCHAIN_AT_MOST = 10_000
 ONE_THREAD = ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON")
 _QUIET = {"LANCEDB_LOG": "error", "LANCE_LOG": "error", "PYTHONWARNINGS": "ignore"}
 
@@ -99,7 +97,7 @@ class Remote:
 
 def folder_of(options: argparse.Namespace, size: int, name: str) -> Path:
     """Return the folder of a system's files."""
-    return Path(options.work) / str(size) / "systems" / name.removesuffix("-grouped")
+    return Path(options.work) / str(size) / "systems" / name
 
 
 def built(options: argparse.Namespace, size: int, name: str) -> dict[str, Any]:
@@ -193,9 +191,8 @@ def warm(
     waits: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     rows: dict[str, dict[str, dict[int, list[int]]]] = defaultdict(lambda: defaultdict(dict))
     for leg in LEGS:
-        searching = [remote for remote in remotes if leg in SYSTEMS[remote.name].legs]
         for query in range(len(queries)):
-            for remote in searching[query % len(searching) :] + searching[: query % len(searching)]:
+            for remote in [*remotes[query % len(remotes) :], *remotes[: query % len(remotes)]]:
                 answer = remote.ask("search", leg=leg, query=query, k=20)
                 if query in measured:
                     times[remote.name][leg][query] = answer[clock] * 1000
@@ -248,66 +245,40 @@ def spread(times: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def by_source(
-    remotes: Sequence[Remote], corpus: Corpus, clock: str, turns: int = 15
-) -> dict[str, dict[str, Any]]:
-    """Return the best three of each of N sources, and, before or after in turns, one BM25 top-20."""
+def by_source(ours: Remote, corpus: Corpus, clock: str, turns: int = 15) -> dict[str, dict[str, Any]]:
+    """Return the best three of each of N sources by leg and N, beside one BM25 top-20, asked in turns."""
     queries = corpus.queries()
     chosen = range(WARM, WARM + turns)
     truth = Truth(corpus)
     exact = {"dense": truth.dense([queries[at] for at in chosen])}
     exact["sparse"] = np.stack([truth.sparse(queries[at]).astype(np.float32) for at in chosen])
     of = corpus.sources().astype(np.int64)
-    figures: dict[str, dict[str, Any]] = defaultdict(lambda: defaultdict(dict))
+    figures: dict[str, dict[str, Any]] = defaultdict(dict)
     for leg in LEGS:
-        searching = [remote for remote in remotes if leg in SYSTEMS[remote.name].by_source]
         for count in COUNTS:
-            spent: dict[str, float] = defaultdict(float)
-            times: dict[str, list[float]] = defaultdict(list)
-            once: dict[str, list[float]] = defaultdict(list)
-            ranked: list[float] = []
-            hits: list[int] = []
-            given: dict[str, list[tuple[int, NDArray[np.int64], list[int]]]] = defaultdict(list)
+            answers: dict[str, list[dict[str, Any]]] = defaultdict(list)
+            given: list[tuple[int, NDArray[np.int64], list[int]]] = []
             for turn, query in enumerate(chosen):
                 picked = np.sort(np.random.default_rng((query, count)).choice(SOURCES, count, replace=False))
-                for remote in searching:
-                    if spent[remote.name] > BUDGET:
-                        continue
-                    one_pass = remote.name in ("ours", "bm25s", "lancedb-grouped")
-                    everyone = one_pass and count == SOURCES
-                    names = None if everyone else [source_name(at) for at in picked.tolist()]
-                    best = {"leg": leg, "k": 3, "sources": names}
-                    asks: list[tuple[str, dict[str, Any]]] = [("per_source", best)]
-                    if "sparse" in SYSTEMS[remote.name].legs:
-                        asks.append(("search", {"leg": "sparse", "k": 20}))
-                    if remote.name == "ours":
-                        asks.append(("ranking", best))
-                    asks = asks[turn % len(asks) :] + asks[: turn % len(asks)]
-                    answers = {op: remote.ask(op, query=query, **what) for op, what in asks}
-                    answer = answers["per_source"]
-                    if "ranking" in answers:
-                        ranked.append(answers["ranking"][clock] * 1000)
-                        hits.append(answers["ranking"]["hits"])
-                    once[remote.name] += [answers["search"][clock] * 1000] if "search" in answers else []
-                    spent[remote.name] += answer["seconds"]
-                    times[remote.name].append(answer[clock] * 1000)
-                    given[remote.name].append((turn, picked, answer["rows"]))
-            for name, took in times.items():
-                options: dict[str, Any] = spread(took)
-                if once[name]:
-                    options["times_bm25"] = round(options["p50"] / statistics.median(once[name]), 2)
-                if name == "ours":
-                    options["hits"] = statistics.median(hits)
-                    options["ranking"] = round(statistics.median(ranked), 3)
-                    options["ranking_times_bm25"] = round(
-                        options["ranking"] / statistics.median(once[name]), 2
-                    )
-                if leg in exact:  # only now, so that no turn waits for it
-                    right = [share(leg, exact[leg][at], of, names, rows) for at, names, rows in given[name]]
-                    means = [round(statistics.fmean(part), 4) for part in zip(*right, strict=True)]
-                    options |= dict(zip(("share", "known", "share_of_all"), means, strict=True))
-                figures[name][leg][str(count)] = options
-    return {name: dict(legs) for name, legs in figures.items()}
+                names = None if count == SOURCES else [source_name(at) for at in picked.tolist()]
+                best: dict[str, Any] = {"leg": leg, "k": 3, "sources": names}
+                asks = [("per_source", best), ("search", {"leg": "sparse", "k": 20}), ("ranking", best)]
+                for op, what in asks[turn % 3 :] + asks[: turn % 3]:
+                    answers[op].append(ours.ask(op, query=query, **what))
+                given.append((turn, picked, answers["per_source"][-1]["rows"]))
+            took = {op: [each[clock] * 1000 for each in some] for op, some in answers.items()}
+            options: dict[str, Any] = spread(took["per_source"])
+            once = statistics.median(took["search"])
+            options["times_bm25"] = round(options["p50"] / once, 2)
+            options["hits"] = statistics.median(each["hits"] for each in answers["ranking"])
+            options["ranking"] = round(statistics.median(took["ranking"]), 3)
+            options["ranking_times_bm25"] = round(options["ranking"] / once, 2)
+            if leg in exact:  # only now, so that no turn waits for it
+                right = [share(leg, exact[leg][at], of, names, rows) for at, names, rows in given]
+                means = [round(statistics.fmean(part), 4) for part in zip(*right, strict=True)]
+                options |= dict(zip(("share", "known", "share_of_all"), means, strict=True))
+            figures[leg][str(count)] = options
+    return dict(figures)
 
 
 def share(
@@ -341,6 +312,15 @@ def share(
     return right / len(known), len(known) / len(due), right / len(due)
 
 
+def best_of_groups(scores: NDArray[Any], groups: NDArray[Any], k: int) -> NDArray[np.int64]:
+    """Places of the k best of each group."""
+    order = np.lexsort((-scores, groups))
+    edges = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    rank = np.arange(len(order)) - np.repeat(edges, np.diff(edges, append=len(order)))
+    best: NDArray[np.int64] = order[rank < k]
+    return best
+
+
 def measure(options: argparse.Namespace, size: int, systems: Sequence[str]) -> dict[str, Any]:
     """Return all that is measured at one size."""
     start = time.perf_counter()
@@ -348,9 +328,8 @@ def measure(options: argparse.Namespace, size: int, systems: Sequence[str]) -> d
     nearest = Truth(corpus).nearest(20)
     say(f"{size}: corpus ready after {time.perf_counter() - start:.0f} s")
     figures: dict[str, Any] = {"modes": {}, "settings": {}}
-    stored = [name for name in systems if not name.endswith("-grouped")]
-    figures["built"] = {name: built(options, size, name) for name in stored}
-    figures["cold"] = {name: cold(options, size, name) for name in stored if name != "langchain"}
+    figures["built"] = {name: built(options, size, name) for name in systems}
+    figures["cold"] = {name: cold(options, size, name) for name in systems}
     say(f"{size}: first searches measured after {time.perf_counter() - start:.0f} s")
     for mode in options.modes.split(","):
         clock = CLOCKS[mode]
@@ -362,11 +341,11 @@ def measure(options: argparse.Namespace, size: int, systems: Sequence[str]) -> d
             remote.ask("open", setting={})
         for remote in remotes:
             figures["settings"][remote.name] = tuned(remote, options, size, nearest)
-        part: dict[str, Any] = {
-            "warm": warm([one for one in remotes if SYSTEMS[one.name].legs], corpus, nearest, clock)
-        }
+        part: dict[str, Any] = {"warm": warm(remotes, corpus, nearest, clock)}
         part["memory"] = {remote.name: remote.ask("memory") for remote in remotes}
-        part["by_source"] = by_source([one for one in remotes if SYSTEMS[one.name].by_source], corpus, clock)
+        for remote in remotes:
+            if remote.name == "ours":
+                part["by_source"] = by_source(remote, corpus, clock)
         part["memory_after"] = {remote.name: remote.ask("memory") for remote in remotes}
         for remote in remotes:
             remote.close()
@@ -376,8 +355,8 @@ def measure(options: argparse.Namespace, size: int, systems: Sequence[str]) -> d
     figures["load"] = [round(load, 1) for load in os.getloadavg()]
     figures["date"] = f"{datetime.now(UTC):%Y-%m-%d}"
     figures["command"] = (
-        "python -m bench.search.search_scale --work DIR --peers-python PYTHON "
-        f"--sizes {options.sizes} --systems {options.systems} --million {options.million} --modes '{options.modes}'"
+        "python -m bench.search.search_scale --work DIR --peers-python PYTHON --out FILE "
+        f"--sizes {options.sizes} --systems {options.systems} --modes '{options.modes}'"
     )
     return figures
 
@@ -391,16 +370,10 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--peers-python", default=sys.executable, help="interpreter that has the peers")
     parser.add_argument("--sizes", default="10000,100000,1000000")
     parser.add_argument("--systems", default=",".join(SYSTEMS))
-    parser.add_argument("--million", default=",".join(SYSTEMS), help="of these, the systems at 1,000,000")
     parser.add_argument("--modes", default=",".join(CLOCKS), help="one core, as they come")
     parser.add_argument("--rebuild", default="", help="systems to build anew")
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=RESULTS / "search" / "search_scale.json.gz",
-        help="a .json or .json.gz file; the .md stands beside it",
-    )
+    parser.add_argument("--out", type=Path, required=True, help="a .json or .json.gz file")
     options = parser.parse_args(words)
     options.rebuild = options.rebuild.split(",")
     return options
@@ -411,13 +384,7 @@ def main() -> None:
     options = arguments()
     results: dict[str, Any] = read_json(options.out) if options.out.exists() else {}
     for size in map(int, options.sizes.split(",")):
-        systems = [
-            system
-            for system in options.systems.split(",")
-            if system != "langchain" or size <= LANGCHAIN_AT_MOST
-        ]
-        systems = [system for system in systems if size < 1_000_000 or system in options.million.split(",")]
-        results[str(size)] = measure(options, size, systems)
+        results[str(size)] = measure(options, size, options.systems.split(","))
         write(options.out, results)
     print(beside(options.out, ".md").read_text("utf-8"))
 

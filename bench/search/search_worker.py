@@ -24,7 +24,7 @@ from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
 from bench.search.corpus import Corpus  # noqa: E402
-from bench.search.search_peers import SYSTEMS, Found, System  # noqa: E402
+from bench.search.search_peers import SYSTEMS, Found, Ours, System  # noqa: E402
 
 
 def memory() -> dict[str, float]:
@@ -73,7 +73,7 @@ class Worker:
 
     def do_first(self, leg: str, query: int) -> dict[str, Any]:
         """Open and search once in a fresh process; `all` counts from the first line of this file."""
-        times = self.do_open(self.system.when_cold)
+        times = self.do_open({})
         start = time.perf_counter()
         hits = self.system.search(leg, self.queries[query], 20)
         end = time.perf_counter()
@@ -93,6 +93,7 @@ class Worker:
 
     def do_per_source(self, leg: str, query: int, k: int, sources: list[str] | None) -> dict[str, Any]:
         """Return seconds, and the rows found."""
+        assert isinstance(self.system, Ours)
         sought = self.queries[query]
         clocks = _clocks()
         hits = self.system.per_source(leg, sought, k, sources)
@@ -100,6 +101,7 @@ class Worker:
 
     def do_ranking(self, leg: str, query: int, k: int, sources: list[str] | None) -> dict[str, Any]:
         """Return seconds of the ranking alone, and how many hits there are."""
+        assert isinstance(self.system, Ours)
         sought = self.queries[query]
         clocks = _clocks()
         hits = self.system.ranking(leg, sought, k, sources)
