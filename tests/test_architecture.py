@@ -133,7 +133,7 @@ def is_of_one_strategy(module: str, target: str) -> bool:
 
 
 def is_preset(tree: ast.AST) -> bool:
-    """Return whether a module only fixes options of another strategy (`agents.preset`)."""
+    """Return whether a module only fixes options of another strategy (`agents.options.preset`)."""
     defines = any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in ast.walk(tree))
     return not defines and any(isinstance(node, ast.Name) and node.id == "preset" for node in ast.walk(tree))
 

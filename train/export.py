@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from disputatio.encoder.judge import CONTRADICTS, SUPPORTS, against_rest
 from disputatio.encoder.model import ABOUT, FILES, GRAPH, TOKENIZER, EncoderModel, tokenizer_of
-from disputatio.encoder.reader import EncoderReader
+from disputatio.encoder.reader import CONTRADICTS, SUPPORTS, EncoderReader, against_rest
 from disputatio.platforms import block_usage_reports
 from disputatio.types import Passage
 from train.examples import Example

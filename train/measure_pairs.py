@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from disputatio.encoder.judge import CONTRADICTS, SUPPORTS, against_rest
 from disputatio.encoder.model import EncoderModel
+from disputatio.encoder.reader import CONTRADICTS, SUPPORTS, against_rest
 from disputatio.types import Passage
 from train.claims import claims_of
 from train.examples import Mix, rows_of, side, squad_like

@@ -22,8 +22,8 @@ import numpy as np
 
 from bench.lib.agreement import resampled
 from bench.lib.correlation import spearman
-from disputatio.encoder.judge import CONTRADICTS, EncoderJudge
 from disputatio.encoder.model import SHIPPED, EncoderModel
+from disputatio.encoder.reader import CONTRADICTS, EncoderJudge
 from disputatio.eval.data.datasets import load
 from train.measure_pairs import evenly
 from train.pairs import Pair, entailment_pairs

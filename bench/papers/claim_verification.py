@@ -25,8 +25,8 @@ from bench.lib.agreement import calibration, calibration_error, resampled, roc_a
 from disputatio.attribution.entailment import PARTLY, SUPPORTED, ModelJudge
 from disputatio.config import read_settings
 from disputatio.encoder.cross_encoder import CrossEncoder
-from disputatio.encoder.judge import EncoderJudge
 from disputatio.encoder.model import SHIPPED, EncoderModel
+from disputatio.encoder.reader import EncoderJudge
 from disputatio.errors import DisputatioError
 from disputatio.eval.data.datasets import load
 from disputatio.parts import build_kit

@@ -23,8 +23,7 @@ from disputatio.eval.metrics import score_answer
 from disputatio.eval.statistics import estimate
 from disputatio.kit import Kit, chat
 from disputatio.parts import build_kit
-from disputatio.strategies.ac_rag import PRE_CHECK_SYSTEM, PRE_CHECK_TASK, ac_rag
-from disputatio.strategies.ac_rag.menu import read_menu
+from disputatio.strategies.ac_rag import PRE_CHECK_SYSTEM, PRE_CHECK_TASK, ac_rag, read_menu
 from disputatio.types import Example
 
 THRESHOLD = -2.0

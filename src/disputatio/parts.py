@@ -274,8 +274,7 @@ def _encoder_parts(settings: Settings) -> dict[str, Any]:
         judge = None
     if encoder is None:
         return {"entailment": judge}
-    from disputatio.encoder.judge import EncoderJudge
-    from disputatio.encoder.reader import EncoderReader
+    from disputatio.encoder.reader import EncoderJudge, EncoderReader
 
     return {
         "reader": EncoderReader(encoder),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from disputatio.encoder.judge import EncoderJudge
 from disputatio.encoder.model import EncoderModel
+from disputatio.encoder.reader import EncoderJudge
 from disputatio.protocols import Contradiction, Entailment
 from tests.train.material import write_model
 

@@ -6,9 +6,8 @@ import hashlib
 
 import pytest
 
-from disputatio.encoder.judge import EncoderJudge
 from disputatio.encoder.model import SHIPPED, EncoderModel
-from disputatio.encoder.reader import EncoderReader
+from disputatio.encoder.reader import EncoderJudge, EncoderReader
 from disputatio.types import Passage
 
 MOST_BYTES = 30_000_000

@@ -13,8 +13,7 @@ from gguf.quants import dequantize
 from numpy.typing import NDArray
 
 from disputatio.errors import InputError
-from disputatio.llm.adapter import merge
-from disputatio.llm.gguf import floats
+from disputatio.llm.gguf import add_adapter, floats
 from tests.llm.test_gguf import file_of
 
 Q8_0, F32, RANK = 8, 0, 2
@@ -73,7 +72,7 @@ def test_the_merged_file_holds_the_sum_and_the_rest_byte_for_byte(
     blocks, plain = blocks_of(Kind.Q4_K, 4, 144), np.arange(5, dtype=np.float32).tobytes()
     base.write_bytes(file_of([(b"norm", (5,), F32, plain), (b"blk.0.ffn_up.weight", (256, 4), 12, blocks)]))
     adapter.write_bytes(adapter_of(matrices, kind=stored))
-    merge(base, adapter, out)
+    add_adapter(base, adapter, out)
     whole = out.read_bytes()
     size = 4 * 256 // 32 * 34
     product = matrices["blk.0.ffn_up.up"] @ matrices["blk.0.ffn_up.down"]
@@ -92,7 +91,7 @@ def test_what_is_no_adapter_of_this_model_is_said_in_one_line(matrices: Matrices
         adapter.write_bytes(content)
         base.write_bytes(file_of([tensor]))
         with pytest.raises(InputError, match=match):
-            merge(base, adapter, out)
+            add_adapter(base, adapter, out)
 
     fits = (b"blk.0.ffn_up.weight", (256, 4), 12, blocks_of(Kind.Q4_K, 4, 144))
     whole = adapter_of(matrices)

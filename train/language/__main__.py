@@ -51,9 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
     gguf = path(MODELS[options.size])
     out = options.out or ROOT / "out" / "train" / f"reader-{options.size}"
     if options.verb == "merge":
-        from disputatio.llm.adapter import merge
+        from disputatio.llm.gguf import add_adapter
 
-        merge(gguf, options.adapter or out / ADAPTER, options.to)
+        add_adapter(gguf, options.adapter or out / ADAPTER, options.to)
         return 0
     import torch
 

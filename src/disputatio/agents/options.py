@@ -8,9 +8,14 @@ reliabilities in `ESTIMATES`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+import typing
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
+
+from disputatio.kit import Kit
+from disputatio.types import Answer
 
 PassageCount = Annotated[int | None, "passages to read; none: all of those given, or the index's default"]
 MaxTokens = Annotated[int, "maximum tokens per reply"]
@@ -77,3 +82,24 @@ class Estimates:
         """
         name, _, value = self.only_with.partition("=")
         return str(options.get(name, value)) == value
+
+
+# --- presets of another strategy ----------------------------------------------------------------------
+def preset(strategy: Callable[..., Answer], module: str, doc: str, **fixed: Any) -> Callable[..., Answer]:
+    """Return a strategy that calls another with `fixed` options; the other options are its own.
+
+    `module` is the name (`__name__`) of the file that defines it, whose last part is the strategy's name;
+    `doc` describes it.
+    """
+
+    def run(question: str, kit: Kit, **options: Any) -> Answer:
+        return strategy(question, kit, **fixed, **options)
+
+    signature = inspect.signature(strategy)
+    left = [parameter for name, parameter in signature.parameters.items() if name not in fixed]
+    hints = typing.get_type_hints(strategy, include_extras=True)
+    run.__name__ = run.__qualname__ = module.rpartition(".")[2]
+    run.__module__, run.__doc__ = module, doc
+    run.__annotations__ = {name: hint for name, hint in hints.items() if name not in fixed}
+    run.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]  # read by inspect
+    return run

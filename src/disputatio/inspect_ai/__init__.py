@@ -10,9 +10,8 @@ from disputatio.errors import MissingDependency
 
 try:
     from disputatio.inspect_ai.model import InspectModel
-    from disputatio.inspect_ai.scorer import disputatio_scorer
     from disputatio.inspect_ai.solver import disputation_solver
-    from disputatio.inspect_ai.tasks import disputatio_task
+    from disputatio.inspect_ai.tasks import disputatio_scorer, disputatio_task
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "inspect_ai":
         raise

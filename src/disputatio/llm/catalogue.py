@@ -327,12 +327,12 @@ def _fetch_from(
 
 def _merge(origin: Merged, target: Path, report: disk.Report) -> str:
     """Merge an adapter of this package into its model, fetched first; returns the SHA-256 of the sum."""
-    from disputatio.llm.adapter import merge
+    from disputatio.llm.gguf import add_adapter
 
     adapter = Path(__file__).parent / origin.adapter
     if not adapter.is_file() or disk.hash_file(adapter) != origin.sha256:
         raise DownloadError(f"{adapter} is not as it was released: install disputatio anew")
     base = path(origin.base, pull=True, progress=lambda done, *_: report(done))
     with disk.disk_errors(target):
-        merge(base, adapter, target)
+        add_adapter(base, adapter, target)
         return disk.hash_file(target)

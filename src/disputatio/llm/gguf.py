@@ -3,11 +3,12 @@
 The engine's reader knows Q4_0, Q4_1, Q4_K, Q6_K and Q8_0, but not Q5_0, which small models with odd
 widths hold in their Q4_K_M files. A Q5_0 block is 32 integers of 5 bits under one 16-bit scale; as
 Q8_0 the same integers and the same scale take a byte each, so every weight stays what it was.
-Weights to which an adapter is added (`adapter`) are summed in 32-bit floats and written as Q8_0.
+Weights to which an adapter is added (`add_adapter`) are summed in 32-bit floats and written as Q8_0.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import struct
 from collections.abc import Callable, Mapping
@@ -261,3 +262,64 @@ def _value(file: IO[bytes], kind: int, end: int) -> object:
     for _ in range(count):
         _value(file, inner, end)
     return None
+
+
+# --- adapters -----------------------------------------------------------------------------------------
+_LARGEST_HEADER = 1 << 22  # bytes
+
+
+def add_adapter(path: Path, adapter: Path, target: Path) -> None:
+    """Write the GGUF file to `target` with the adapter added to its weights.
+
+    Raises `InputError` for a file that is no adapter, or none of this model.
+    """
+    import numpy as np
+
+    weights, scale = read_adapter(adapter)
+
+    def sum_for(name: str) -> Added:
+        down, up = weights[f"{name}.down"], weights[f"{name}.up"]
+
+        def product(shape: tuple[int, ...]) -> NDArray[np.float32]:
+            if (down.shape[1], up.shape[0]) != shape:
+                raise InputError(f"{adapter}: {name} has another size than in {path.name}")
+            found: NDArray[np.float32] = np.float32(scale) * (up @ down)
+            return found
+
+        return product
+
+    wanted = {f"{name.rpartition('.')[0]}.weight": sum_for(name.rpartition(".")[0]) for name in weights}
+    if missing := wanted.keys() - rewrite(path, target, wanted):
+        raise InputError(f"{adapter}: {path.name} has no tensor {min(missing)}")
+
+
+def read_adapter(path: Path) -> tuple[Mapping[str, NDArray[np.float32]], float]:
+    """Return the matrices of an adapter by name, and the scale of their products; raises `InputError`."""
+    import numpy as np
+
+    content = path.read_bytes()
+    try:
+        (length,) = struct.unpack_from("<Q", content)
+        if length > _LARGEST_HEADER:
+            raise ValueError("header")
+        header: dict[str, Any] = json.loads(content[8 : 8 + length])
+        scale = float(header.pop("__metadata__")["scale"])
+        weights = {}
+        for name, about in header.items():
+            first, last = about["data_offsets"]
+            body = content[8 + length + first : 8 + length + last]
+            if about["dtype"] == "BF16":
+                flat = (np.frombuffer(body, "<u2").astype(np.uint32) << 16).view(np.float32)
+            elif about["dtype"] == "F32":
+                flat = np.frombuffer(body, "<f4").astype(np.float32)
+            else:
+                raise ValueError("type")
+            weights[name] = flat.reshape(about["shape"])
+        pairs = {name.rpartition(".")[0] for name in weights}
+        if set(weights) != {f"{name}.{part}" for name in pairs for part in ("down", "up")}:
+            raise ValueError("pairs")
+        if any(weights[f"{name}.down"].shape[0] != weights[f"{name}.up"].shape[1] for name in pairs):
+            raise ValueError("ranks")
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, struct.error) as error:
+        raise InputError(f"{path}: is no adapter ({type(error).__name__})") from error
+    return weights, scale

@@ -6,7 +6,7 @@ only by a quote of it, as small models take over whatever other agents say. `mad
 
 from __future__ import annotations
 
-from disputatio.agents.preset import preset
+from disputatio.agents.options import preset
 from disputatio.strategies.madam_rag import madam_rag
 
 madam_rag_bound = preset(

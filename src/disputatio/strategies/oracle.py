@@ -8,8 +8,7 @@ system but a ceiling: the best that estimates could reach. Differences from the 
 
 from __future__ import annotations
 
-from disputatio.agents.options import Logprobs
-from disputatio.agents.preset import preset
+from disputatio.agents.options import Logprobs, preset
 from disputatio.strategies.ra_rag import ra_rag
 
 LOGPROBS = Logprobs("used", purpose="check answers against their passages")

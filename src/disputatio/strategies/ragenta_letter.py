@@ -6,8 +6,7 @@ answer, and a model merges the answers to follow-up questions; `ragenta --set le
 
 from __future__ import annotations
 
-from disputatio.agents.options import Logprobs
-from disputatio.agents.preset import preset
+from disputatio.agents.options import Logprobs, preset
 from disputatio.strategies.ragenta import ragenta
 
 LOGPROBS = Logprobs("needed", instead="votes=10")

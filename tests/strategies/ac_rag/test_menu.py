@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.strategies.ac_rag.menu import YES_NO, YES_NO_MAYBE, read_menu, worded
+from disputatio.strategies.ac_rag import YES_NO, YES_NO_MAYBE, read_menu, worded
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from disputatio.errors import InputError
-from disputatio.strategies.speculative_rag.perspectives import clustered, subsets, word_vectors
+from disputatio.strategies.speculative_rag import clustered, subsets, word_vectors
 
 
 def _around(

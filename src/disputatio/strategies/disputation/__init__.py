@@ -45,8 +45,7 @@ from disputatio.kit import Kit, chat
 from disputatio.reliability.source_weights import vote_weights
 from disputatio.reliability.succession import best_claim
 from disputatio.strategies.disputation.answering import PartResult, compose_answer
-from disputatio.strategies.disputation.as_of import divided
-from disputatio.strategies.disputation.changes import answer_changes
+from disputatio.strategies.disputation.changes import answer_changes, divided
 from disputatio.strategies.disputation.debate import move_by_belief, move_by_debate
 from disputatio.strategies.disputation.details import Record, Similarity, WiderSearch
 from disputatio.strategies.disputation.reading import HOPELESS, MAX_TOKENS, PassageReading, Reader, read

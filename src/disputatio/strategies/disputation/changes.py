@@ -14,11 +14,12 @@ from difflib import SequenceMatcher
 from disputatio.causes import Cause
 from disputatio.kit import Kit
 from disputatio.reliability.similarity import content_similarity, content_stems
-from disputatio.reliability.succession import are_versions, in_force, succession
+from disputatio.reliability.succession import are_versions, best_claim, in_force, succession
+from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.text import bare_words, is_heading, one_line, sentences, stem
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
-from disputatio.versions.asked import asks_for_changes, versions_asked
-from disputatio.versions.dates import known_day
+from disputatio.versions.asked import asked_of, asks_for_changes, versions_asked
+from disputatio.versions.dates import is_later, known_day
 from disputatio.versions.families import family_names, one_publisher
 from disputatio.versions.phrases import STEMS
 
@@ -241,3 +242,48 @@ def _position(change: Change) -> Position:
         passages=tuple(dict.fromkeys(passage.id for passage in cited)),
         sources=tuple(dict.fromkeys(passage.source for passage in cited if passage.source)),
     )
+
+
+# --- as of a day or a version -------------------------------------------------------------------------
+def divided(
+    question: str, readings: Sequence[PassageReading], as_of: str
+) -> tuple[list[PassageReading], list[PassageReading]]:
+    """Return the readings that count for what is asked, and those of documents that are later."""
+    if as_of:
+        later = {reading.passage.id for reading in readings if _is_after(reading.passage, as_of)}
+    else:
+        later = _later_versions(question, readings)
+    kept = [reading for reading in readings if reading.passage.id not in later]
+    return kept, [reading for reading in readings if reading.passage.id in later]
+
+
+def _is_after(passage: Passage, day: str) -> bool:
+    return is_later(known_day(passage), day)
+
+
+def _later_versions(question: str, readings: Sequence[PassageReading]) -> set[str]:
+    """Return the ids of the passages of other versions than the one that the words of a question choose."""
+    asked = asked_of(question)
+    if not asked:
+        return set()
+    answering = [reading.passage for reading in readings if reading.answer]
+    older: dict[str, list[Passage]] = {}  # by id, what it takes the place of
+    newer: set[str] = set()
+    for passage in answering:
+        for other in answering:
+            claim = best_claim(other, [passage]) if other is not passage else None
+            if claim is not None and claim.believed:
+                older.setdefault(passage.id, []).append(other)
+                newer.add(other.id)
+    if asked.day:
+        return {
+            passage.id
+            for passage in answering
+            if _is_after(passage, asked.day)
+            and any(not _is_after(other, asked.day) for other in older.get(passage.id, ()))
+        }
+    if asked.version:
+        family = {passage.id for passage in answering if passage.id in older or passage.id in newer}
+        named = {passage.id for passage in answering if passage.version == asked.version}
+        return family - named if named & family else set()
+    return {passage.id for passage in answering if passage.id in older and passage.id not in newer}

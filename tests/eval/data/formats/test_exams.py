@@ -10,7 +10,7 @@ import pytest
 from disputatio.errors import InputError, UnknownName
 from disputatio.eval.data.datasets import check, identify, load
 from disputatio.eval.metrics import score_answer
-from disputatio.strategies.ac_rag.menu import read_menu
+from disputatio.strategies.ac_rag import read_menu
 from tests.eval.data.formats.published import LIAR, MEDMCQA, MEDQA, MMLU, PQAL
 from tests.eval.data.formats.rows import file_of
 

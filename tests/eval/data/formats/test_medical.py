@@ -11,7 +11,7 @@ import pytest
 from disputatio.errors import InputError, UnknownName
 from disputatio.eval.data.datasets import identify, load
 from disputatio.eval.metrics import score
-from disputatio.strategies.ac_rag.menu import read_menu
+from disputatio.strategies.ac_rag import read_menu
 from tests.eval.data.formats.rows import ABSTRACT, BENCHMARK, file_of
 
 

@@ -16,14 +16,15 @@ Differences from the paper:
   the term is not remembered, and does not come back;
 * the detector is told which terms are explained and which were not found, and lists terms, of which the first
   new one is taken; none ends the asking, and at first the question itself is then looked up;
-* prompts are ours, and speak of no field. For several options or yes, no and maybe see `ac_rag/menu.py`.
+* prompts are ours, and speak of no field. For several options or yes, no and maybe see `Menu`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from disputatio.agents.choice import choose, shares
@@ -38,11 +39,226 @@ from disputatio.causes import Cause, Support
 from disputatio.errors import InputError, ReplyError
 from disputatio.events import AgentFault, NoTerm, OptionPicked, PostCheck, PreCheck, TermLookedUp
 from disputatio.kit import Kit, chat
-from disputatio.strategies.ac_rag.memory import Memory, Note, Parts, cited_places
-from disputatio.strategies.ac_rag.menu import Menu, read_menu, worded
-from disputatio.text import fence, is_unknown, neutralise, one_line, sentences
+from disputatio.text import bare_words, fence, find_quote, is_unknown, neutralise, one_line, sentences, stem
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position, Reply, Sampling
-from disputatio.values import states
+from disputatio.values import canonical, states
+
+# --- the options that a question names ----------------------------------------------------------------
+FREE = "free"  # in place of options: the answer is in one's own words
+LETTERS = "ABCDEFGHIJ"
+YES_NO = ("yes", "no")
+YES_NO_MAYBE = ("yes", "no", "maybe")
+_MARK = r"\(?(?P<letter>[A-J])[.):]\)?\s++"
+_LINE = re.compile(rf"^[ \t]*{_MARK}(?P<text>\S(?:.*\S)?)[ \t]*+$", re.MULTILINE)
+_INLINE = re.compile(rf"(?:(?<=\s)|^){_MARK}(?P<text>.+?)(?<!\s)(?=\s++\(?[A-J][.):]\)?\s|\s*$)", re.DOTALL)
+_HEAD = re.compile(r"(?<![\s#])\s*+(?:#++\s*+)?(?:options|choices)\s*+:?\s*+$", re.IGNORECASE)
+_MAYBE = re.compile(
+    r"(?<![\s(])[\s(]*+\b(?:answer\s+)?(?:with\s+)?(?:yes)\s*(?:/|,|or)\s*no(?P<maybe>\s*(?:/|,)?\s*(?:or\s+)?maybe)?\b[\s).?:]*$",
+    re.IGNORECASE,
+)
+_AUXILIARY_WORDS = "is are was were do does did can could has have had will would should may might must"
+_AUXILIARY = frozenset(_AUXILIARY_WORDS.split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Menu:
+    """A question without its options, the word that stands for each, and what each says.
+
+    For lettered options the words are the letters; for yes and no they are the answers themselves.
+    """
+
+    question: str
+    words: tuple[str, ...]
+    texts: tuple[str, ...]
+
+    @property
+    def lettered(self) -> bool:
+        """True if a word stands for something longer."""
+        return self.words != self.texts
+
+    def shown(self) -> str:
+        """Return the question as an agent reads it, its options on lines of their own."""
+        lines = [f"{word}. {text}" for word, text in zip(self.words, self.texts, strict=True)]
+        choices = "\n".join(lines) if self.lettered else f"({' / '.join(self.words)})"
+        return f"{self.question}\n{choices}"
+
+
+def read_menu(question: str, choices: str = "") -> Menu | None:
+    """Return the options of a question, or None where it is to be answered freely.
+
+    `given` are the options, divided by "|"; "free" for none; empty to find them in the question: two or
+    more letters in order from A, or the form of a question that yes, no or maybe answers. Raises
+    `InputError` for fewer than two options or more than ten.
+
+    >>> read_menu("Which grows it? A. Rest B. Movement").texts
+    ('Rest', 'Movement')
+    >>> read_menu("Do mitochondria play a role?").words, read_menu("Who built it?")
+    (('yes', 'no', 'maybe'), None)
+    """
+    if choices.strip():
+        return None if choices.strip().casefold() == FREE else _given(question, choices)
+    for pattern in (_LINE, _INLINE):
+        matches = list(pattern.finditer(question))
+        letters = "".join(match["letter"] for match in matches)
+        if len(matches) > 1 and letters == LETTERS[: len(matches)]:
+            stem = _HEAD.sub("", question[: matches[0].start()])
+            if stem.strip():
+                return _menu(stem, [match["text"] for match in matches])
+    closing = _MAYBE.search(question)
+    if closing and question[: closing.start()].strip():
+        return Menu(
+            question=one_line(question[: closing.start()]),
+            words=YES_NO_MAYBE if closing["maybe"] else YES_NO,
+            texts=YES_NO_MAYBE if closing["maybe"] else YES_NO,
+        )
+    first = bare_words(question)
+    if first and first[0] in _AUXILIARY and "or" not in first and question.strip().endswith("?"):
+        return Menu(question=one_line(question), words=YES_NO_MAYBE, texts=YES_NO_MAYBE)
+    return None
+
+
+def worded(menu: Menu, word: str) -> str:
+    """Return the answer that a word of the menu stands for."""
+    return menu.texts[menu.words.index(word)]
+
+
+def _given(question: str, choices: str) -> Menu:
+    options = [one_line(option) for option in choices.split("|")]
+    if not 2 <= len(options) <= len(LETTERS) or not all(options):
+        raise InputError(
+            f"option choices: {choices!r} names {len(options)} options; give 2 to {len(LETTERS)} "
+            f"with | between them, or {FREE}"
+        )
+    if len({option.casefold() for option in options}) < len(options):
+        raise InputError(f"option choices: {choices!r} names one option twice")
+    if {option.casefold() for option in options} <= set(YES_NO_MAYBE):
+        words = tuple(option.casefold() for option in options)
+        return Menu(question=one_line(question), words=words, texts=words)
+    return _menu(question, [re.sub(rf"^{_MARK}", "", option) for option in options])
+
+
+def _menu(question: str, texts: Sequence[str]) -> Menu:
+    """Lettered options; an option that says that there is none keeps its letter in front of it."""
+    lines = [one_line(text) for text in texts]
+    labelled = [
+        f"{letter}. {line}" if is_unknown(line) else line
+        for letter, line in zip(LETTERS, lines, strict=False)
+    ]
+    return Menu(question=one_line(question), words=tuple(LETTERS[: len(lines)]), texts=tuple(labelled))
+
+
+# --- memory -------------------------------------------------------------------------------------------
+NO_NOTES = "There are no notes."
+NOT_FOUND = "nothing was found on: {terms}"
+SHORT = 3  # letters; words up to this length do not show what a sentence is about
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Parts that are the same in all rounds: the question (`asked`: as agents read it), the kit, the roles, the options."""
+
+    question: str
+    asked: str
+    kit: Kit
+    detector: str
+    resolver: str
+    votes: int
+    k: int
+    query: str
+    summary: bool
+    bound: bool
+    max_tokens: int
+    shots: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """An entry of the memory: a term, the passages read for it, and their claims on it, cited."""
+
+    term: str
+    passages: tuple[str, ...]
+    claims: tuple[Claim, ...]
+
+    @property
+    def text(self) -> str:
+        """The finding on the term."""
+        return " ".join(claim.text for claim in self.claims)
+
+
+@dataclass(slots=True, kw_only=True)
+class Memory:
+    """The findings for one question.
+
+    `missing` are terms on which nothing was found, `read` the passages by id, `useless` the ids of passages
+    without an answer, `replies` the replies of the agents that read them, `rounds` the number of searches.
+    """
+
+    notes: list[Note] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    read: dict[str, Passage] = field(default_factory=dict)
+    useless: set[str] = field(default_factory=set)
+    replies: list[Reply] = field(default_factory=list)
+    rounds: int = 0
+
+    def has(self, term: str) -> bool:
+        """Return whether a term was looked up before."""
+        known = (*(note.term for note in self.notes), *self.missing)
+        return canonical(term) in {canonical(other) for other in known}
+
+    def claims(self) -> list[Claim]:
+        """Return what all notes say, each claim once."""
+        return list(dict.fromkeys(claim for note in self.notes for claim in note.claims))
+
+    def remembered(self) -> list[Passage]:
+        """Return the passages behind the notes, in the order read."""
+        ids = {passage for note in self.notes for passage in note.passages}
+        return [passage for name, passage in self.read.items() if name in ids]
+
+    def shown(self) -> str:
+        """Return the memory as agents read it, in a fence."""
+        lines = [f"{note.term}: {note.text}" for note in self.notes]
+        if self.missing:
+            lines.append(NOT_FOUND.format(terms="; ".join(self.missing)))
+        return fence("notes", "\n".join(lines)) if lines else NO_NOTES
+
+
+def cited_places(passages: Iterable[Passage], quote: str, about: str = "") -> tuple[Citation, ...]:
+    """Citations of a quote, one for each passage; without a quote, of the sentence nearest to a text.
+
+    The citations are not numbered yet. A passage with neither has none.
+    """
+    citations = []
+    for passage in passages:
+        span = find_quote(passage.text, quote) if bare_words(quote) else nearest(passage.text, about)
+        if span is not None:
+            start, end = span
+            citations.append(
+                Citation(
+                    n=0,
+                    passage=passage.id,
+                    source=passage.source,
+                    quote=passage.text[start:end],
+                    start=start,
+                    end=end,
+                )
+            )
+    return tuple(citations)
+
+
+def nearest(text: str, about: str) -> tuple[int, int] | None:
+    """Return the sentence of a text that shares most words with another text; None if none shares any.
+
+    >>> nearest("It rained. The ferry crossed in 1887.", "the first ferry crossing")
+    (11, 37)
+    """
+    wanted = {stem(word) for word in bare_words(about) if len(word) > SHORT}
+    shared = [
+        (len(wanted & {stem(word) for word in bare_words(text[start:end])}), -start, end)
+        for start, end in sentences(text)
+    ]
+    most, start, end = max(shared, default=(0, 0, 0))
+    return (-start, end) if most else None
+
 
 LOGPROBS = Logprobs("needed", instead="votes=10")
 
