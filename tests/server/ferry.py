@@ -42,6 +42,11 @@ def script(delay: float = 0.0) -> Scripted:
     return Scripted(says, choices=lambda _: {"Yes": 0.9, "No": 0.1}, name="script", delay=delay)
 
 
+def held(released: threading.Event) -> Scripted:
+    """Return a model that reads the passages once it is released."""
+    return Scripted(lambda prompt: says(prompt) if released.wait(30) else "", name="script")
+
+
 def ferry_index(folder: Path, passages: Sequence[Passage] = PASSAGES) -> Index:
     """Return an index of the passages, searched by keyword."""
     index = Index.open(folder / "ferry.index", embedder="none")

@@ -13,7 +13,7 @@ from disputatio.llm.scripted import Scripted
 from disputatio.server.answer_store import AnswerStore
 from disputatio.server.options import StorageOptions
 from disputatio.types import Answer
-from tests.server.ferry import Served, ferry, read_events, says, script, served
+from tests.server.ferry import Served, ferry, held, read_events, says, served
 
 FIRST = "When did the ferry first cross?"
 SECOND = "And who says so of it?"
@@ -148,12 +148,14 @@ def test_a_question_is_answered_from_what_was_read_by_now_when_it_is_told_to(tmp
 
 
 def test_a_question_without_a_deadline_cannot_be_finished(tmp_path: Path) -> None:
-    with served(ferry(tmp_path, model=script(0.5))) as server:
+    released = threading.Event()
+    with served(ferry(tmp_path, model=held(released))) as server:
         body = {"question": FIRST}
         headers = {"Accept": "text/event-stream"}
         with server.client.stream("POST", "/api/ask", json=body, headers=headers) as response:
             name = next(data["id"] for kind, data in read_events(response) if kind == "asked")
             refused = server.client.post(f"/api/ask/{name}/finish")
+            released.set()
         assert refused.status_code == 400
         assert "within" in refused.json()["error"]["message"]
 

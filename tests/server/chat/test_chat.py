@@ -18,7 +18,7 @@ from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import strategy_names
 from disputatio.server.options import Limits
 from tests.server.chat.chats import chat, chatting, chunks, content, reads, request, without_model
-from tests.server.ferry import QUESTION, Served, ferry, served
+from tests.server.ferry import QUESTION, Served, ferry, held, served
 
 
 @pytest.fixture(scope="module")
@@ -267,18 +267,22 @@ def test_an_unknown_model_is_not_found(server: Served) -> None:
 
 @pytest.mark.long
 def test_a_full_server_asks_to_come_back(tmp_path: Path) -> None:
+    released = threading.Event()
     limits = Limits(in_flight=1, waiting=0)
-    with chatting(tmp_path, delay=3, limits=limits) as server:
+    with served(ferry(tmp_path, model=held(released), limits=limits)) as server:
         first = threading.Thread(target=lambda: chat(server))
         first.start()
         deadline = time.monotonic() + 10
         while not server.service.turns.running and time.monotonic() < deadline:
             time.sleep(0.01)
-        for stream in (False, True):
-            response = server.client.post("/v1/chat/completions", json=request(stream=stream))
-            assert response.status_code == 429
-            assert int(response.headers["retry-after"]) >= 1
-            assert response.json()["error"]["type"] == "rate_limit_error"
+        try:
+            for stream in (False, True):
+                response = server.client.post("/v1/chat/completions", json=request(stream=stream))
+                assert response.status_code == 429
+                assert int(response.headers["retry-after"]) >= 1
+                assert response.json()["error"]["type"] == "rate_limit_error"
+        finally:
+            released.set()
         first.join(30)
 
 
