@@ -35,7 +35,9 @@ ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "default": ("disputation", {}),
     "screened": ("disputation", {"reader": "screened"}),
     "concat": ("concat", {}),
+    "several": ("disputation", {"expect": "several"}),
 }
+COMPARED = ("default", "screened", "concat")  # `several` is told what the others are not, and stands apart
 SCORES = {"ramdocs": {"em": "strict EM", "right": "right"}, "nq": {"right": "right"}}
 AT_ONCE = 4  # questions in flight
 
@@ -96,7 +98,7 @@ def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the tables: of each corpus the rows that all arms have answered, and paired differences."""
     for name, scores in SCORES.items():
         by_arm = {
-            arm: {a["row"]: a for a in answers if (a["corpus"], a["arm"]) == (name, arm)} for arm in ARMS
+            arm: {a["row"]: a for a in answers if (a["corpus"], a["arm"]) == (name, arm)} for arm in COMPARED
         }
         rows = sorted(set.intersection(*(set(some) for some in by_arm.values())))
         if not rows:
