@@ -1,0 +1,1 @@
+"""The embedded engine and the embedder: time and memory."""
