@@ -35,3 +35,9 @@ def write_whole(path: Path, text: str) -> None:
     part = path.with_name(path.name + ".part")
     part.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
     part.replace(path)
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page of results, and show it."""
+    write_whole(path, text)
+    print(text)

@@ -1,4 +1,4 @@
-"""A logistic regression with a ridge, and the folds to check it by. Nothing is measured here; `bench.verdict.weights` does."""
+"""A logistic regression with a ridge. Nothing is measured here; `bench.verdict.weights` does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ Floats = NDArray[np.float64]
 
 RIDGE = 1.0  # on standardised features; the bias has none
 STEPS = 40  # of Newton's method, which has settled after about ten
-FOLDS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +61,3 @@ def chance(log_odds: Floats) -> Floats:
     [0.5]
     """
     return np.asarray(1 / (1 + np.exp(-log_odds)))
-
-
-def folds(count: int, deal: int) -> NDArray[np.int64]:
-    """Return the fold of each of so many rows, as even as can be.
-
-    >>> sorted(np.bincount(folds(25, 0)).tolist())
-    [2, 2, 2, 2, 2, 3, 3, 3, 3, 3]
-    """
-    return np.asarray(np.random.default_rng(deal).permutation(count) % FOLDS)

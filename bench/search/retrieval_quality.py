@@ -3,8 +3,7 @@
     python -m bench.search.retrieval_quality nfcorpus FOLDER --keep DIR
     python -m bench.search.retrieval_quality datamorgana FOLDER --keep DIR
 
-`--keep` is where the index and its vectors lie: embedding takes long, goes on where it was stopped, and is
-done once; without the index's own folder the index is made anew of the same vectors.
+`--keep` is where the index lies: embedding takes long, goes on where it was stopped, and is done once.
 The rank of a document is that of its best passage. Prints Markdown.
 """
 
@@ -14,25 +13,19 @@ import argparse
 import gzip
 import json
 import math
-import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from disputatio.parts import open_embedder
 from disputatio.protocols import Embedder
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Judged = Mapping[str, Mapping[str, int]]
 Found = Mapping[str, Sequence[str]]
@@ -80,52 +73,6 @@ def reciprocal_rank(ranking: Sequence[str], relevant: Mapping[str, int], depth: 
 
 
 # --- what is searched ----------------------------------------------------------------------------
-class Remembered:
-    """An embedder whose vectors are kept in a folder, so that another index needs no new ones.
-
-    `texts` holds 16 bytes of BLAKE2b of each text, `vectors` a row of float32 for each; both only grow, and
-    what a kill left of a last row is not read.
-    """
-
-    def __init__(self, embedder: Embedder, folder: Path) -> None:
-        import numpy as np
-
-        self._embedder = embedder
-        folder = folder / embedder.name.replace("/", "--")
-        folder.mkdir(parents=True, exist_ok=True)
-        self._files = (folder / "texts", folder / "vectors")
-        size = 4 * embedder.dimension
-        sizes = [file.stat().st_size if file.exists() else 0 for file in self._files]
-        rows = min(sizes[0] // 16, sizes[1] // size)
-        for file, width in zip(self._files, (16, size), strict=True):
-            file.touch()
-            os.truncate(file, rows * width)
-        keys = self._files[0].read_bytes()
-        vectors = np.fromfile(self._files[1], dtype="<f4").reshape(rows, embedder.dimension)
-        self._kept = {keys[at * 16 : at * 16 + 16]: vectors[at] for at in range(rows)}
-
-    @property
-    def name(self) -> str:
-        return self._embedder.name
-
-    @property
-    def dimension(self) -> int:
-        return self._embedder.dimension
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        import numpy as np
-
-        keys = [blake2b(f"{query} {text}".encode(), digest_size=16).digest() for text in texts]
-        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._kept}
-        if new:
-            vectors = self._embedder.embed(list(new.values()), query=query)
-            for file, data in zip(self._files, (b"".join(new), vectors.astype("<f4").tobytes()), strict=True):
-                with file.open("ab") as out:
-                    out.write(data)
-            self._kept |= zip(new, vectors, strict=True)
-        return np.array([self._kept[key] for key in keys], dtype=np.float32).reshape(-1, self.dimension)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
     """Documents (id, title, text), questions by id, and the judgements of each division of them."""
@@ -271,9 +218,7 @@ def main() -> int:
         parser.error("dense and hybrid search need an embedder")
     reading = read_nfcorpus if arguments.collection == "nfcorpus" else read_datamorgana
     collection = reading(arguments.folder)
-    index, seconds = filled(
-        arguments.keep / arguments.collection, Remembered(embedder, arguments.keep / "vectors"), collection
-    )
+    index, seconds = filled(arguments.keep / arguments.collection, embedder, collection)
     plain = FolderIndex.open(arguments.keep / arguments.collection, create=False)
     passages = index.info().passages
     print(f"{len(collection.documents)} documents, {passages} passages, embedder {embedder.name}.")

@@ -23,6 +23,7 @@ from pathlib import Path
 import httpx
 
 from bench import RESULTS
+from bench.lib.files import write_page
 from bench.lib.waiting import NAMES, Waiting, ferries, process, question
 from disputatio.api.indexing import Index
 from disputatio.eval.evaluate import evaluate
@@ -110,8 +111,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             lost += failed
             total, bound = queued(url)
     hourly = {way: 3600 * options.questions / statistics.median(seconds) for way, seconds in ways.items()}
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(
+    write_page(
+        PAGE,
         f"""# Sixteen people at once
 
 `python -m bench.serve.crowd --questions {options.questions} --rounds {options.rounds} --delay {options.delay}`, {platform.machine()}, {time.strftime("%Y-%m-%d")}; beside it this machine ran other work.
@@ -128,9 +129,7 @@ that takes {options.delay:g} s a batch this is far more than a real one answers 
 With 32 people and 16 turns ({total:.0f} questions), 95 % waited at most {bound:g} s for their turn (a bound of the histogram in `/metrics`); from asking to the answer the
 median was {statistics.median(times):.1f} s and the 95th of a hundred {sorted(times)[int(len(times) * 0.95)]:.1f} s.
 """,
-        encoding="utf-8",
     )
-    print(PAGE.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

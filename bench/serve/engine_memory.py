@@ -15,6 +15,7 @@ import time
 from collections.abc import Sequence
 
 from bench import RESULTS
+from bench.lib.files import write_page
 from bench.lib.waiting import resident
 from disputatio.kit import chat
 from disputatio.llm import catalogue, local
@@ -100,8 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for at in range(len(next(iter(columns.values())))):
         cells = " | ".join(f"{rows[at][1]:,.0f} MB" for rows in columns.values())
         lines.append(f"| {next(iter(columns.values()))[at][0]} | {cells} |")
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_page(PAGE, "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

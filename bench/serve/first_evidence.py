@@ -25,6 +25,7 @@ import httpx
 
 import disputatio as d
 from bench import RESULTS
+from bench.lib.files import write_page
 from bench.lib.waiting import NAMES, ferries, neighbours, process, question
 from bench.serve.overhead import spread
 
@@ -114,7 +115,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             texts = [question(NAMES[number % len(NAMES)]) for number in range(options.questions)]
             served = list(askers.map(lambda text: evidence_of(client, text), texts))
     by_encoder = [each["encoder"] for each in starts if "encoder" in each]
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
     page = f"""# How soon there is something to see
 
 `python -m bench.serve.first_evidence --busy {options.busy} --cold {options.cold} --warm {options.warm} --questions {options.questions} --askers {options.askers} --delay {options.delay}`, {platform.machine()}, {os.cpu_count()} cores, {time.strftime("%Y-%m-%d")}; {options.busy} busy processes beside it, load before it {load:.1f}.
@@ -129,8 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 The cold `ask` has an embedder and searches by meaning too; the index of the other two rows is searched by keyword. The server's model
 only waits, so no engine competes with it for a core.
 """
-    PAGE.write_text(page, encoding="utf-8")
-    print(page)
+    write_page(PAGE, page)
 
 
 if __name__ == "__main__":

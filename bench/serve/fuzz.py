@@ -30,6 +30,7 @@ from urllib.parse import quote
 import httpx
 
 from bench import RESULTS
+from bench.lib.files import write_page
 from bench.lib.waiting import NAMES, ferries, process, question
 
 PAGE = RESULTS / "serve" / "fuzz.md"
@@ -269,9 +270,9 @@ def main(arguments: Sequence[str] | None = None) -> None:  # noqa: PLR0915 (one 
     server_faults = re.findall(
         r'^disputatio_requests_total\{(.*status="5..".*)\} (\S+)', metrics, re.MULTILINE
     )
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
     leaks = {each: count for each, count in seen.items() if count}
-    PAGE.write_text(
+    write_page(
+        PAGE,
         f"""# Fuzzed requests
 
 `python -m bench.serve.fuzz --raw {options.raw} --examples {options.examples}`, {platform.machine()}, {time.strftime("%Y-%m-%d")}.
@@ -290,9 +291,7 @@ What schemathesis said last:
 {found[-1200:].strip()}
 ```
 """,
-        encoding="utf-8",
     )
-    print(PAGE.read_text(encoding="utf-8"))
     print("".join(said)[-3000:])
     for response in bad:
         print(response)

@@ -32,6 +32,7 @@ from pathlib import Path
 import httpx
 
 from bench import RESULTS, ROOT
+from bench.lib.files import write_page
 from bench.lib.waiting import process, resident
 
 PAGE = RESULTS / "serve" / "hostile.md"
@@ -289,7 +290,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"| {name} | {' | '.join(figures.get(name, '') for figures in columns.values())} |" for name in names
     ]
     load = f"load {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores, niceness {os.nice(0)}"
-    PAGE.write_text(
+    write_page(
+        PAGE,
         "\n".join((
             "# Clients that read much, and hostile connections",
             "",
@@ -302,9 +304,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             *rows,
             "",
         )),
-        encoding="utf-8",
     )  # fmt: skip
-    print(PAGE.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from typing import TypeVar
 import httpx
 
 from bench import RESULTS
+from bench.lib.files import write_page
 from bench.lib.waiting import NAMES, Waiting, ferries, process, question, spent
 from disputatio.api.indexing import Index
 from disputatio.kit import Kit
@@ -118,8 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 own_search.append(timed(searched, index, text))
     added = statistics.median(b - a for a, b in zip(own, served, strict=True))
     added_search = statistics.median(b - a for a, b in zip(own_search, served_search, strict=True))
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(
+    write_page(
+        PAGE,
         f"""# What the server adds
 
 `python -m bench.serve.overhead --questions {options.questions} --searches {options.searches} --delay {options.delay}`, {platform.machine()}, {time.strftime("%Y-%m-%d")}; beside it this machine ran other work.
@@ -138,9 +139,7 @@ to a search. What is added does not grow with the time that the model takes: a q
 20 to 45 s (`bench/results/engine/overhead.md`). Of processor time a question takes {in_library:.1f} ms in the library, and {over_http:.1f} ms over HTTP with what
 the client takes: that part does not depend on what else the machine did. Load while this ran: {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores.
 """,
-        encoding="utf-8",
     )
-    print(PAGE.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import httpx
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from bench import RESULTS
+from bench.lib.files import write_page
 from bench.lib.waiting import NAMES, ferries, process, question
 
 PAGE = RESULTS / "serve" / "page_tasks.md"
@@ -117,7 +118,8 @@ def main() -> None:
         browser.close()
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     late = sum(gap > 25 for gap in gaps)
-    PAGE.write_text(
+    write_page(
+        PAGE,
         f"# Tasks on the page, by clicks alone\n\n`python -m bench.serve.page_tasks --times {times}`, Chromium without"
         f" a window, {platform.machine()}, {os.cpu_count()} cores with a load of {load}, {time.strftime('%Y-%m-%d')}.\n"
         "The model waits half a second a batch; times are from a fresh profile and with the loading of the page.\n\n"
@@ -125,7 +127,6 @@ def main() -> None:
         f"While 50 passages are read one by one in six seconds: {1000 * len(gaps) / sum(gaps):.1f} frames a second,"
         f" {gaps[len(gaps) // 2]:.1f} ms between two (median), {gaps[int(len(gaps) * 0.99)]:.1f} ms at 99 %,"
         f" {late} of {len(gaps)} more than half a frame late.\n",
-        encoding="utf-8",
     )
 
 

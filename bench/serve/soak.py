@@ -22,6 +22,7 @@ from pathlib import Path
 import httpx
 
 from bench import RESULTS
+from bench.lib.files import write_page
 from bench.lib.waiting import NAMES, ferries, process, question, resident
 
 PAGE = RESULTS / "serve" / "soak.md"
@@ -106,8 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     table = "\n".join(
         f"| {done:,} | {memory:,.0f} | {files} | {threads} |" for done, memory, files, threads in rows
     )
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(
+    write_page(
+        PAGE,
         f"""# Thousands of mixed requests
 
 `python -m bench.serve.soak --requests {options.requests} --people {options.people}`, {platform.machine()}, {time.strftime("%Y-%m-%d")}: {sum(ends.values()):,} requests, {questions:,} of them questions, in {seconds:.0f} s.
@@ -120,9 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 (an upload is 409 while another one is under way; what if is 400 where the source that is left out was not found for that answer, which uploads change).
 A finished question stays for 60 s, so that clients can return to it: memory rises over the first minute, by what is asked in one.
 """,
-        encoding="utf-8",
     )
-    print(PAGE.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":
