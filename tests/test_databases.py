@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sqlite3
 import stat
 import subprocess
@@ -13,8 +14,9 @@ from typing import Any
 
 import pytest
 
+import disputatio
 from disputatio.api.many import KeptAnswers
-from disputatio.databases import is_damage, is_full
+from disputatio.databases import Database, is_damage, is_full
 from disputatio.errors import DisputatioError
 from disputatio.eval.running import run_log_file
 from disputatio.llm.call_cache import CallCache
@@ -109,3 +111,25 @@ def test_a_full_disk_is_not_taken_for_damage(code: int, damage: bool, full: bool
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = code
     assert (is_damage(error), is_full(error)) == (damage, full)
+
+
+def test_a_connection_is_closed_with_its_last_reference(tmp_path: Path) -> None:
+    database = Database(tmp_path / "file")
+    cursor = database.execute("SELECT 1")
+    database.__del__()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        cursor.fetchone()
+    with pytest.raises(sqlite3.OperationalError):
+        Database(tmp_path / "no folder" / "file")
+
+
+def test_every_connection_of_ours_is_closed_in_its_block_or_with_its_last_reference() -> None:
+    top = Path(disputatio.__file__).parent
+    for path in top.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        in_blocks = {id(each) for call in calls if "closing" in ast.unparse(call.func) for each in call.args}
+        for call in calls:
+            if ast.unparse(call.func) == "sqlite3.connect" and id(call) not in in_blocks:
+                made_by = {word.arg: ast.unparse(word.value) for word in call.keywords}
+                assert made_by.get("factory") == "Database", f"{path.name}:{call.lineno}"

@@ -72,7 +72,18 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
     log = path.with_name(f"{path.name}-wal")
     mode = "mode=ro" if log.exists() else "mode=ro&immutable=1"
     name = f"file:{quote(str(path.absolute()))}?{mode}"
-    return sqlite3.connect(name, timeout=30.0, isolation_level=None, check_same_thread=False, uri=True)
+    return sqlite3.connect(
+        name, timeout=30.0, isolation_level=None, check_same_thread=False, uri=True, factory=Database
+    )
+
+
+class Database(sqlite3.Connection):
+    """A connection that is closed with its last reference; Python 3.13 and later warn of any other."""
+
+    def __del__(self) -> None:
+        """Close it, unless it never was opened."""
+        with contextlib.suppress(sqlite3.ProgrammingError):
+            self.close()
 
 
 def tables_of(database: sqlite3.Connection) -> set[str]:

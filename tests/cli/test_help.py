@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from importlib import metadata
 from typing import Any
 
 import pytest
@@ -53,3 +56,11 @@ def test_completion_can_be_installed_and_shown(capsys: Capture) -> None:
     lines = run(capsys, "--help").out
     assert "--install-completion" in lines
     assert "--show-completion" in lines
+
+
+def test_the_package_run_as_a_module_is_the_command() -> None:
+    command = [sys.executable, "-m", "disputatio"]
+    told = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == metadata.version("disputatio")
+    refused = subprocess.run([*command, "ask"], capture_output=True, text=True, check=False)
+    assert (refused.returncode, "Traceback" in refused.stderr) == (2, False)

@@ -346,7 +346,8 @@ def test_a_page_of_documents_is_read_by_an_index_and_not_sorted(tmp_path: Path) 
         record._database.set_trace_callback(None)
         plan = record._database.execute(f"EXPLAIN QUERY PLAN {asked[-1]}").fetchall()
     assert "USING INDEX entries_by_path" in str(plan)
-    assert str(plan).count("TEMP B-TREE") == 1, "only the rows of the page are sorted, after the join"
+    # Only the rows of the page are sorted, after the join; later versions of SQLite sort nothing.
+    assert str(plan).count("TEMP B-TREE") <= 1
 
 
 def test_sources_are_counted_once_for_each_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

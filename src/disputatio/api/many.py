@@ -21,7 +21,7 @@ from typing import Any
 from disputatio.api.asking import prepared_for, until_cancelled
 from disputatio.api.ray_asking import arguments_for_workers, ask_on_workers
 from disputatio.api.request import Prepared
-from disputatio.databases import open_private, tables_of
+from disputatio.databases import Database, open_private, tables_of
 from disputatio.errors import (
     UNREADABLE,
     BudgetSpent,
@@ -258,7 +258,9 @@ class KeptAnswers:
             raise
 
     def _connected(self) -> sqlite3.Connection:
-        return sqlite3.connect(self._path, timeout=10, isolation_level=None, check_same_thread=False)
+        return sqlite3.connect(
+            self._path, timeout=10, isolation_level=None, check_same_thread=False, factory=Database
+        )
 
     def _opened(self, settings: str) -> dict[str, Any]:
         self._db.execute("PRAGMA journal_mode = WAL")

@@ -22,7 +22,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from disputatio.databases import check_private, connect_readonly, error_code, is_damage, open_private
+from disputatio.databases import (
+    Database,
+    check_private,
+    connect_readonly,
+    error_code,
+    is_damage,
+    open_private,
+)
 from disputatio.errors import UNREADABLE, DamagedFile, StoreError
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Token, Usage
 
@@ -345,7 +352,9 @@ def _name(database: sqlite3.Connection) -> None:
 
 
 def _connect(name: str) -> sqlite3.Connection:
-    return sqlite3.connect(name, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+    return sqlite3.connect(
+        name, timeout=_WAIT, isolation_level=None, check_same_thread=False, factory=Database
+    )
 
 
 def damaged_at(path: Path | str, place: str) -> DamagedFile:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.api.staleness import documents_of
-from disputatio.databases import error_code, open_private, tables_of
+from disputatio.databases import Database, error_code, open_private, tables_of
 from disputatio.errors import UNREADABLE, DamagedFile, InputError, StoreError
 from disputatio.server.faults import NotFound
 from disputatio.types import Answer
@@ -88,7 +88,9 @@ class AnswerStore:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 open_private(path, "store of answers", lambda db: tables_of(db) <= _TABLES)
-            self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=10)
+            self._db = sqlite3.connect(
+                path or ":memory:", check_same_thread=False, timeout=10, factory=Database
+            )
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             [version] = self._db.execute("PRAGMA user_version").fetchone()

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from disputatio.databases import open_private, tables_of
+from disputatio.databases import Database, open_private, tables_of
 from disputatio.errors import UNREADABLE, InputError, StoreError
 
 What = Literal["deleted", "stated", "taken back", "uploaded", "accepted", "reopened"]
@@ -46,7 +46,9 @@ class ChangeLog:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 open_private(path, "record of changes", lambda db: tables_of(db) <= {"changes", "refused"})
-            self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=10)
+            self._db = sqlite3.connect(
+                path or ":memory:", check_same_thread=False, timeout=10, factory=Database
+            )
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.executescript(_SCHEMA)
         except (OSError, sqlite3.Error) as error:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from disputatio import platforms
-from disputatio.databases import is_full, open_private, tables_of
+from disputatio.databases import Database, is_full, open_private, tables_of
 from disputatio.errors import InputError, StoreError
 from disputatio.eval.running import digests, kept_passages
 
@@ -66,7 +66,7 @@ def connect(path: Path) -> sqlite3.Connection:
         raise InputError(str(error)) from error
     except (OSError, sqlite3.Error):
         pass  # SQLite says below why a file cannot be written
-    database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=Database)
     try:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from disputatio import platforms
-from disputatio.databases import is_full
+from disputatio.databases import Database, is_full
 from disputatio.errors import IndexVersion, StoreError
 from disputatio.store.ingesting.fingerprint import Fingerprint
 from disputatio.store.ingesting.prepare import PreparedDocument
@@ -138,7 +138,7 @@ def _connect(file: Path, mode: str = "rw") -> sqlite3.Connection:
         refuse_link(name)
     options = "mode=ro&immutable=1" if mode == "immutable" else f"mode={mode}"
     uri = f"{file.absolute().as_uri()}?{options}"
-    database = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    database = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, factory=Database)
     try:
         for setting in (
             "trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL", "busy_timeout = 30000",
