@@ -681,6 +681,23 @@ def test_a_connection_that_breaks_is_taken_up_where_it_broke(site: Site, know: C
     assert progress[-1] == len(BODY)
 
 
+def test_the_hub_is_asked_for_the_file_and_nothing_else(
+    site: Site, know: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from huggingface_hub import constants
+    from huggingface_hub.utils import _detect_agent
+
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", False)  # as it is in a new process
+    monkeypatch.setattr(constants, "AGENT_HARNESSES_PATH", str(tmp_path / "agents.json"))
+    monkeypatch.setattr(_detect_agent, "_registry", None)
+    asked = []
+    monkeypatch.setattr(_detect_agent, "_fetch_registry", lambda: asked.append("agents"))
+    site.files[AT] = BODY
+    know(entry(TOY))
+    catalogue.pull("toy")
+    assert (site.seen, asked) == ([(AT, None)], [])
+
+
 def test_a_server_that_always_hangs_up_is_given_up_and_what_came_is_kept(
     site: Site, know: Callable[..., None]
 ) -> None:

@@ -180,9 +180,11 @@ def _faults(address: str) -> Iterator[None]:
     """Turn the library's faults into a `DownloadError` that names the address."""
     try:
         import httpx2
+        from huggingface_hub import constants
         from huggingface_hub.errors import HfHubHTTPError
     except ModuleNotFoundError as absent:
         raise MissingDependency("huggingface-hub", "local") from absent
+    constants.HF_HUB_DISABLE_TELEMETRY = True  # else it asks the hub which agents there are, to report yours
     try:
         yield
     except HfHubHTTPError as error:

@@ -91,7 +91,7 @@ def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
     """Return functions that list and fetch files of a repository, with every failure told in one line."""
     try:
         from httpx2 import HTTPError
-        from huggingface_hub import HfApi, hf_hub_download
+        from huggingface_hub import HfApi, constants, hf_hub_download
         from huggingface_hub.errors import (
             EntryNotFoundError,
             HfHubHTTPError,
@@ -102,6 +102,7 @@ def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
         from huggingface_hub.utils.tqdm import disable_progress_bars
     except ImportError as error:
         raise MissingDependency("huggingface_hub", "local") from error
+    constants.HF_HUB_DISABLE_TELEMETRY = True  # as for models: nothing but the data set is asked for
     endpoint = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # its warnings say what the error says
     if not sys.stderr.isatty():
