@@ -14,8 +14,8 @@ from scripts.structure import Imports, circles, imported, imports_of, structure_
 SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
-ROOMS, ARROWS, PUBLIC_NAMES = 38, 266, 68  # the most there may be, as scripts/structure.py counts them
-MODULES, LINES_OF_SRC, LINES_OF_BENCH = 450, 89_000, 11_250
+ROOMS, ARROWS, PUBLIC_NAMES = 39, 267, 68  # the most there may be, as scripts/structure.py counts them
+MODULES, LINES_OF_SRC, LINES_OF_BENCH = 451, 89_000, 11_340
 
 GROUND = (
     *("authority", "calling", "causes", "databases", "errors", "events", "platforms"),
@@ -51,6 +51,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "api": _ALL | {"rendering"},
     "eval": _ALL | {"api", "rendering"},  # a leaf: only doors import it, and the root as `evaluate`
     "cli": _ALL | {"api", "eval", "rendering", "server", "root"},
+    "__main__": frozenset({"cli"}),
     "server": _ALL | {"api", "rendering", "root"},  # nothing but cli imports it
     "inspect_ai": _ALL
     | {"api", "eval", "rendering"},  # a door like these: Inspect opens it, and nothing imports it

@@ -59,14 +59,16 @@ def _inspect_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
 
 
-_PATCHED = (asyncio, asyncio.events, asyncio.tasks, asyncio.futures, asyncio.DefaultEventLoopPolicy)
+_PATCHED = (asyncio, asyncio.events, asyncio.tasks, asyncio.futures)
 _PATCHED_LOOPS = tuple(kind for kind in asyncio.SelectorEventLoop.__mro__ if kind is not object)
 
 
 @pytest.fixture(autouse=True)
 def _asyncio_as_it_was() -> Iterator[None]:
     """Take back what Inspect does to asyncio in a whole process, which lets other tests leave loops open."""
-    owners = [*_PATCHED, *_PATCHED_LOOPS, type(asyncio.get_event_loop_policy()), inspect_async]
+    # Python 3.14 deprecates the public name; Inspect's patch takes the private one there, too.
+    policy = getattr(asyncio.events, "_get_event_loop_policy", asyncio.get_event_loop_policy)
+    owners = [*_PATCHED, *_PATCHED_LOOPS, type(policy()), inspect_async]
     before = [dict(vars(owner)) for owner in owners]
     yield
     if asyncio.run is not before[0]["run"]:
