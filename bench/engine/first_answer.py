@@ -1,7 +1,7 @@
 """Time from a wheel to the first answer, in an environment, a cache and a folder that are new; downloads apart.
 
     make release                          # builds the wheel
-    python -m bench.engine.first_answer   # writes bench/results/engine/first_answer.md
+    python -m bench.engine.first_answer   # writes a page of bench/results/engine
 
 The packages are downloaded first, and the models copied from this user's cache or downloaded. Then the clock runs: the
 environment, the install, and `disputatio demo`, which prepares the model for the engine.
