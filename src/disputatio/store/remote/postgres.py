@@ -175,9 +175,6 @@ class PostgresIndex(ServedIndex):
         settings = tables.settings_of(self._address, self._connection())
         return None if settings is None else check_settings(settings)
 
-    def _migrate(self) -> None:
-        tables.migrate(self._address, self._connection())
-
     def _hits(self, asked: ServerQuery) -> list[Hit]:
         connection, search = self._connection(), asked.search
         vector = None if asked.vector is None else vector_text(asked.vector)

@@ -1,4 +1,4 @@
-"""The tables of an index in PostgreSQL: connecting, making them, and bringing them to this version.
+"""The tables of an index in PostgreSQL: connecting to a server, and making them.
 
 An index is a schema of the database. Words are a table of our own (term, row, frequency), because the ranks
 of PostgreSQL's full text search know no word rarity; vectors are pgvector's. Whoever writes holds an advisory
@@ -8,7 +8,7 @@ lock of the transaction, so that writers take turns batch by batch and readers n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,17 +171,6 @@ def make(address: PostgresAddress, connection: Any, *, embedder: str, dimension:
         )
 
 
-def migrate(address: PostgresAddress, connection: Any) -> None:
-    """Bring an older index to this version, step by step in one transaction; raises `StoreError`."""
-    with reported(address, "bringing the index to this version"), connection.transaction():
-        lock(connection, address)
-        version = connection.execute("SELECT version FROM disputatio_index").fetchone()[0]
-        while version < FORMAT:
-            _STEPS[version](connection)
-            version += 1
-            connection.execute("UPDATE disputatio_index SET version = %s", (version,))
-
-
 def lock(connection: Any, address: PostgresAddress) -> None:
     """Wait for other writers of the index, however long; the lock ends with the transaction."""
     connection.execute("SET LOCAL statement_timeout = 0")
@@ -228,43 +217,12 @@ def _check_vector(address: PostgresAddress, connection: Any) -> None:
         raise IndexServerFault(f"{address.shown}: pgvector is {version_row[0]}, it is to be 0.5 or newer")
 
 
-def _second(connection: Any) -> None:
-    """Estimates of sources came with version 2."""
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS estimates (source text PRIMARY KEY, fields text NOT NULL, state text)"
-    )
-
-
-def _third(connection: Any) -> None:
-    """Counts of all passages, postings by term and row, and sketches came with version 3."""
-    connection.execute(
-        "ALTER TABLE disputatio_index ADD COLUMN passages bigint NOT NULL DEFAULT 0, "
-        "ADD COLUMN terms bigint NOT NULL DEFAULT 0"
-    )
-    connection.execute(
-        "UPDATE disputatio_index SET (passages, terms) = "
-        "(SELECT count(*), coalesce(sum(length), 0) FROM passages)"
-    )
-    connection.execute("ALTER TABLE passages ADD COLUMN sketch bytea")
-    connection.execute("DROP INDEX IF EXISTS postings_of_term")
-    connection.execute(f"CREATE INDEX {OF_TERM[0]} ON {OF_TERM[1]}")
-    _keep_vectors_inline(
-        connection, connection.execute("SELECT dimension FROM disputatio_index").fetchone()[0]
-    )
-
-
-def _fourth(connection: Any) -> None:
-    """Add the log of calibrations, new in version 4."""
-    connection.execute(_CALIBRATION)
-
-
 def _keep_vectors_inline(connection: Any, dimension: int) -> None:
     """Have vectors in the rows of their passages: fetching each from beside them takes most of a scan."""
     if 0 < dimension <= _INLINE:
         connection.execute("ALTER TABLE passages ALTER COLUMN vector SET STORAGE PLAIN")
 
 
-_STEPS: dict[int, Callable[[Any], None]] = {1: _second, 2: _third, 3: _fourth}
 _CALIBRATION = "CREATE TABLE IF NOT EXISTS calibration (line bigserial PRIMARY KEY, entry text NOT NULL)"
 OF_TERM = ("postings_of_term", "postings (term, row) INCLUDE (frequency, length)")
 BY_VECTOR = ("passages_by_vector", "passages USING hnsw (vector vector_ip_ops)")

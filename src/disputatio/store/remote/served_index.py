@@ -115,7 +115,10 @@ class ServedIndex(Index, ABC):
                     "own, or ingest into a new one"
                 )
             if settings["version"] < cls.format:
-                index._migrate()
+                raise StoreError(
+                    f"{index.shown}: is of an earlier version; ingest into a new one, or use the program "
+                    "that made it"
+                )
         return index
 
     @abstractmethod
@@ -319,12 +322,6 @@ class ServedIndex(Index, ABC):
     @abstractmethod
     def _settings(self) -> dict[str, Any] | None:
         """Return version, embedder, dimension and language, None without an index; raises `StoreError`."""
-
-    def _migrate(self) -> None:
-        """Bring an older index to this version; raises `StoreError`."""
-        raise StoreError(
-            f"{self.shown}: is of an earlier version; ingest into a new one, or use the program that made it"
-        )
 
     @abstractmethod
     def _writer(self, on_commit: Callable[[int], None] = lambda _: None) -> DocumentWriter:
