@@ -150,9 +150,6 @@ def estimates_by_owner(
         )
     if texts is None:
         notices.append("the index is too large to compare all its passages: copied texts are not detected")
-    drifted = [name for at, name in enumerate(names) if trusted.drifted[at]]
-    if drifted:
-        notices.append(f"do worse on questions that are no checks: {', '.join(drifted[:5])}")
     return Estimates(
         sources=sources,
         cross_checked=sum(_is_checkable(row, owners) for row in rows),

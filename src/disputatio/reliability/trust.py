@@ -22,7 +22,6 @@ from disputatio.reliability.grouping import Dependence, united_list
 from disputatio.reliability.owner_votes import OwnerVotes, VoteOutcome
 from disputatio.reliability.posterior import posterior
 from disputatio.reliability.weighted_vote import (
-    CAP,
     ITERATIONS,
     UNKNOWN,
     FlatVotes,
@@ -34,30 +33,27 @@ from disputatio.reliability.weighted_vote import (
     weights_of,
 )
 
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+ROUNDS = 5  # the most, of estimating trust and ties in turn
+
 
 # --- how often each owner was right -------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
     """Counts for each owner: answers that could be judged, and those that were right.
 
-    `checks_*` count verified questions that a source could recognise as checks, `live_*` other verified
-    questions, `crossed_*` questions judged by the vote of the other owners.
+    `known_*` count verified questions, `crossed_*` questions judged by the vote of the other owners.
     """
 
-    checks_answered: Floats
-    checks_agreed: Floats
-    live_answered: Floats
-    live_agreed: Floats
+    known_answered: Floats
+    known_agreed: Floats
     crossed_answered: Floats
     crossed_agreed: Floats
 
 
 def tally(
-    owner_votes: OwnerVotes,
-    truth: NDArray[np.int32],
-    seen: NDArray[np.bool_],
-    weight: Floats,
-    outcome: VoteOutcome | None,
+    owner_votes: OwnerVotes, truth: NDArray[np.int32], weight: Floats, outcome: VoteOutcome | None
 ) -> Tally:
     """Count for each owner its answers to known questions, and with an `outcome` also to the others.
 
@@ -66,31 +62,27 @@ def tally(
     """
     flat = owner_votes.votes
     slack = 0.0 if outcome is None else 1e-12 * (1 + float(outcome.powers.max(initial=0.0)))
-    counts = np.zeros((6, flat.sources))
+    counts = np.zeros((4, flat.sources))
     for questions, rows in flat.spans():
         first_slot = int(flat.start[questions.start])
         counts += _counts(
             owner_votes.part(questions, rows),
             truth[questions],
-            seen[questions],
             weight[questions],
             None if outcome is None else outcome.part(questions, rows, first_slot),
             slack,
         )
     return Tally(
-        checks_answered=counts[0],
-        checks_agreed=counts[1],
-        live_answered=counts[2],
-        live_agreed=counts[3],
-        crossed_answered=counts[4],
-        crossed_agreed=counts[5],
+        known_answered=counts[0],
+        known_agreed=counts[1],
+        crossed_answered=counts[2],
+        crossed_agreed=counts[3],
     )
 
 
 def _counts(
     owner_votes: OwnerVotes,
     truth: NDArray[np.int32],
-    seen: NDArray[np.bool_],
     weight: Floats,
     outcome: VoteOutcome | None,
     slack: float,
@@ -110,14 +102,13 @@ def _counts(
 
         return total(chosen), total(chosen & agreed)
 
-    checks = live = crossed = (np.zeros(flat.sources), np.zeros(flat.sources))
+    known = crossed = (np.zeros(flat.sources), np.zeros(flat.sources))
     if is_known.any():
-        right = flat.number == truth[question]
-        checks, live = sums(is_known & seen[question], right), sums(is_known & ~seen[question], right)
+        known = sums(is_known, flat.number == truth[question])
     if outcome is not None:
         leads, clear = _lead_of_the_others(owner_votes, outcome, slack)
         crossed = sums(~is_known & clear, flat.slot == leads)
-    return np.stack([*checks, *live, *crossed])
+    return np.stack([*known, *crossed])
 
 
 def _lead_of_the_others(
@@ -149,19 +140,14 @@ def _own_part(owner_votes: OwnerVotes, outcome: VoteOutcome) -> Floats:
     return parts[pair]
 
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-DRIFT = 0.99  # how sure it must be that a record on live questions is worse than on checks
-
-
+# --- trust --------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
     """The estimated reliability of each source, and the winner of each question.
 
     For each source, with the figures of its owner: `reliability` (posterior mean), `low`, `high`, `weights`,
-    `answered`, `agreed`; `checked` is false if nothing could be compared (the prior is used), `drifted` is
-    true if the owner does worse on live questions than on checks, so that its checks are not counted. `owner`
-    and `unit` number its owner and the owners tied with it.
+    `answered`, `agreed`; `checked` is false if nothing could be compared (the prior is used). `owner` and
+    `unit` number its owner and the owners tied with it.
 
     For each question: the winner (`winners`), -1 without answers, whether any weight backs it (`earned`),
     and whether it leads alone (`clear`): of clusters that tie, the winner is the one met first. `converged`
@@ -175,7 +161,6 @@ class Trust:
     answered: Floats
     agreed: Floats
     checked: NDArray[np.bool_]
-    drifted: NDArray[np.bool_]
     owner: Ints
     unit: Ints
     winners: NDArray[np.int32]
@@ -192,42 +177,34 @@ def trust(
     owners: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     known: NDArray[np.int32] | None = None,
-    checks: ArrayLike | None = None,
     importance: ArrayLike | None = None,
     options: int | None = None,
-    cap: int = CAP,
     prior: float = 0.5,
-    iterations: int = ITERATIONS,
     start: ArrayLike | None = None,
 ) -> Trust:
     """Estimate reliabilities from votes (questions, sources), with owners, ties and anchors.
 
     `owners` and `groups` are one number or name for each source (negative or empty: alone). `known` is as for
-    `weighted_vote.estimate`. `checks` marks known questions that a source could recognise as checks; they are
-    not counted for an owner that does worse on the other known questions. `importance` is how much each
-    question counts (older ones less); None: all 1. `start` are weights of sources to begin with, those of an
-    earlier estimate (`Trust.weights`) to which answers were added. Raises `InputError`.
+    `weighted_vote.estimate`. `importance` is how much each question counts (older ones less); None: all 1.
+    `start` are weights of sources to begin with, those of an earlier estimate (`Trust.weights`) to which
+    answers were added. Raises `InputError`.
     """
     listed = FlatVotes.of(votes)
     owner_votes = OwnerVotes.of(listed, owners, groups, split="none")
     flat = owner_votes.votes
     truth = pinned(known, flat.questions)
-    size = distinct(votes, cap) if options is None else options
-    seen = _flags(checks, flat.questions)
+    size = distinct(votes) if options is None else options
     weight = _importance(importance, flat.questions)
     is_known = truth != UNKNOWN
-    if not 0 < prior < 1 or iterations < 1:
-        raise InputError("prior must lie between 0 and 1, and iterations be at least 1")
+    if not 0 < prior < 1:
+        raise InputError("prior must lie between 0 and 1")
 
-    record = tally(owner_votes, truth, seen, weight, None)
+    record = tally(owner_votes, truth, weight, None)
     figures = judge(record, size, prior)
     power, spare = figures.power, figures.spare
     if start is not None:
         first_source = np.unique(owner_votes.owner, return_index=True)[1]
         power = spare = np.maximum(fitting(start, listed.sources), 0)[first_source]
-    elif seen.any() and not record.live_answered.any():
-        # Liars may do best on checks, so at first all owners that pass count alike.
-        power = (power > 0).astype(np.float64)
     if not power.any():  # nothing is verified: start from RA-RAG's estimate, with one vote for each unit
         plain = estimate(
             united_list(listed, owner_votes.unit[owner_votes.owner], split="none"),
@@ -241,9 +218,9 @@ def trust(
     seen_outcomes: set[bytes] = set()
     converged, rounds = False, 0
     outcome = owner_votes.run_vote(power, spare)
-    while rounds < iterations and not converged:
+    while rounds < ITERATIONS and not converged:
         rounds += 1
-        record = tally(owner_votes, truth, seen, weight, outcome)
+        record = tally(owner_votes, truth, weight, outcome)
         figures = judge(record, size, prior)
         power = figures.power
         outcome = owner_votes.run_vote(figures.power, figures.spare)
@@ -263,7 +240,6 @@ def trust(
         answered=figures.answered[of],
         agreed=figures.agreed[of],
         checked=figures.answered[of] > 0,
-        drifted=figures.drifted[of],
         owner=of,
         unit=owner_votes.unit[of],
         winners=np.where(is_known, truth, outcome.winners).astype(np.int32),
@@ -295,20 +271,14 @@ class Figures:
     high: Floats
     answered: Floats
     agreed: Floats
-    drifted: NDArray[np.bool_]
     power: Floats
     spare: Floats
 
 
 def judge(record: Tally, options: int, prior: float = 0.5) -> Figures:
-    """Return the posterior of each owner from its counts, and the weight that follows.
-
-    An owner has drifted if it does worse on known live questions than on checks with probability `DRIFT`.
-    Then its checks are left out, because they show only how it answers when it is checked.
-    """
-    drifted = _drifted(record)
-    answered = record.live_answered + record.crossed_answered + np.where(drifted, 0, record.checks_answered)
-    agreed = record.live_agreed + record.crossed_agreed + np.where(drifted, 0, record.checks_agreed)
+    """Return the posterior of each owner from its counts, and the weight that follows."""
+    answered = record.known_answered + record.crossed_answered
+    agreed = record.known_agreed + record.crossed_agreed
     mean, low, high = posterior(agreed, answered, mean=prior)
     return Figures(
         mean=mean,
@@ -316,26 +286,9 @@ def judge(record: Tally, options: int, prior: float = 0.5) -> Figures:
         high=high,
         answered=answered,
         agreed=agreed,
-        drifted=drifted,
         power=np.maximum(weights_of(low, options), 0),
         spare=np.maximum(weights_of(mean, options), 0),
     )
-
-
-def _drifted(record: Tally) -> NDArray[np.bool_]:
-    """Return whether the record on live questions is surely worse (normal approximation)."""
-    size = len(record.live_answered)
-    if not record.live_answered.any() or not record.checks_answered.any():
-        return np.zeros(size, dtype=np.bool_)
-    gap, spread = np.zeros(size), np.zeros(size)
-    for sign, agreed, answered in (
-        (1, record.checks_agreed, record.checks_answered),
-        (-1, record.live_agreed, record.live_answered),
-    ):
-        mean = (agreed + 1) / (answered + 2)
-        gap += sign * mean
-        spread += mean * (1 - mean) / (answered + 3)
-    return gap > 2.326 * np.sqrt(spread)  # the quantile of DRIFT
 
 
 def untangled(
@@ -344,21 +297,18 @@ def untangled(
     owners: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     known: NDArray[np.int32] | None = None,
-    checks: ArrayLike | None = None,
     importance: ArrayLike | None = None,
     options: int | None = None,
-    cap: int = CAP,
     prior: float = 0.5,
-    rounds: int = 5,
     start: tuple[Trust, Dependence] | None = None,
 ) -> tuple[Trust, Dependence]:
     """Estimate trust and ties together: shared errors show ties, and tied owners count once.
 
     The two are estimated in turn, as in Dong et al. 2009, section 5, until the ties do not change, at most
-    `rounds` times. `groups` (of near-duplicate text) stay tied throughout. `start` is an earlier result for
+    `ROUNDS` times. `groups` (of near-duplicate text) stay tied throughout. `start` is an earlier result for
     the same sources, perhaps with further ones after them, to which answers were added.
     """
-    size = distinct(votes, cap) if options is None else options
+    size = distinct(votes) if options is None else options
     bound = groups
     listed = FlatVotes.of(votes)
     is_known = pinned(known, listed.questions) != UNKNOWN
@@ -372,13 +322,13 @@ def untangled(
         bound = joined(np.concatenate([group, group.max(initial=-1) + 1 + np.arange(fresh)]), groups)
         if not weights.any():
             weights = None
+    rounds = 0
     while True:
         estimated = trust(
             listed,
             owners=owners,
             groups=bound,
             known=known,
-            checks=checks,
             importance=importance,
             options=size,
             prior=prior,
@@ -391,8 +341,8 @@ def untangled(
         new = tied_by_votes(
             united_list(listed, estimated.owner), judged, estimated.reliability[first_source], options=size
         )
-        rounds -= 1
-        if rounds <= 0 or (ties is not None and np.array_equal(new.group, ties.group)):
+        rounds += 1
+        if rounds == ROUNDS or (ties is not None and np.array_equal(new.group, ties.group)):
             return estimated, new
         ties = new
         bound = joined(new.group[estimated.owner], groups)
@@ -402,15 +352,6 @@ def joined(ties: ArrayLike, groups: ArrayLike | None) -> Ints:
     """Groups of sources that are tied in either way."""
     first = np.asarray(ties, dtype=np.int64)
     return OwnerVotes.of(np.full((0, len(first)), -1, dtype=np.int32), first, groups).unit[first]
-
-
-def _flags(checks: ArrayLike | None, questions: int) -> NDArray[np.bool_]:
-    if checks is None:
-        return np.zeros(questions, dtype=np.bool_)
-    array = np.asarray(checks)
-    if array.shape != (questions,) or array.dtype != np.bool_:
-        raise InputError(f"checks must be {questions} times true or false, one a question")
-    return array
 
 
 def _importance(importance: ArrayLike | None, questions: int) -> Floats:
