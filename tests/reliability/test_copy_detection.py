@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from disputatio.errors import InputError
 from disputatio.reliability.copy_detection import NEITHER, RIGHT, WRONG, copying, statuses, tied_by_votes
-from disputatio.reliability.grouping import groups_of, united
+from disputatio.reliability.grouping import groups_of, wording
 from disputatio.reliability.weighted_vote import FlatVotes, majority
+from tests.reliability.united import united
 
 Votes = NDArray[np.int32]
 FALSE_VALUES = 9
@@ -73,32 +74,15 @@ def test_a_thousand_copies_count_as_one_on_anchors() -> None:
     known = np.zeros(60, np.int32)
     accuracy = (crowd == 0).mean(axis=0)
     dependence = tied_by_votes(crowd, known, accuracy)
-    assert dependence.wording == "4 independent, 996 copies"
+    assert wording(dependence.group) == "4 independent, 996 copies"
     assert majority(united(crowd, dependence.group)).tolist() == majority(votes).tolist()
 
 
-def test_the_origin_is_named_if_accuracy_shows_it() -> None:
-    votes, truth = spoken([0.5, 0.95, 0.9], 600, coverage=1.0)
-    half = np.arange(600) < 300  # here source 1 copies source 0, elsewhere only source 1 speaks
-    votes[half, 1] = votes[half, 0]
-    votes[~half, 0] = -1
-    dependence = tied_by_votes(votes, truth, [0.5, 0.7, 0.9])
-    assert together(dependence.group) == {(0, 1)}
-    assert dependence.origin.tolist() == [0, 0, 2]
-
-
-def test_the_origin_of_twins_is_unknown() -> None:
-    votes, truth = spoken([0.6, 0.9], 600, coverage=1.0)
-    twins = votes[:, [0, 0, 1]]
-    assert tied_by_votes(twins, truth, [0.6, 0.6, 0.9]).origin.tolist() == [-1, -1, 2]
-
-
-def test_a_general_value_on_the_winners_path_is_neither_right_nor_wrong() -> None:
+def test_a_vote_is_right_wrong_or_without_a_winner_neither() -> None:
     votes = np.array([[0, 1, 2, -1], [1, 1, 0, 0]], dtype=np.int32)
-    entails = np.array([[0, 0, 1]])  # on the first question cluster 0 entails cluster 1
     flat = FlatVotes.of(votes)
-    stand = statuses(flat, [0, 1], entails)
-    assert stand.tolist() == [RIGHT, NEITHER, WRONG, RIGHT, RIGHT, WRONG, WRONG]
+    stand = statuses(flat, [0, 1])
+    assert stand.tolist() == [RIGHT, WRONG, WRONG, RIGHT, RIGHT, WRONG, WRONG]
     assert (statuses(flat, [-1, -2]) == NEITHER).all()
 
 

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disputatio.errors import InputError
-from disputatio.reliability.grouping import groups_of, tied_by_text, united, wording
+from disputatio.reliability.grouping import groups_of, tied_by_text, wording
 from disputatio.store.segments.minhash import pairs, sketch
 from disputatio.store.segments.terms import count
+from tests.reliability.united import united
 
 STORY = "The lighthouse at Quillhaven was designed in 1871 by the engineer {} who also built the pier"
 OTHER = "A survey of the orchards counted nine thousand pear trees {} and found that old kinds bear best"
@@ -38,26 +39,19 @@ def test_a_group_votes_like_most_of_its_members() -> None:
     assert united(votes, [0, 0, 0, 1]).tolist() == [[0, 2], [0, 2], [-1, 0]]
 
 
-def test_copied_text_ties_sources_and_dates_show_the_origin() -> None:
+def test_copied_text_ties_sources() -> None:
     texts = [STORY.format("Ada Marsh"), OTHER.format("in spring"), *[STORY.format("Ada Marsh")] * 3]
-    dependence = tied_by_text(
-        pairs(sketch(count([""] * len(texts), texts))), [0, 1, 2, 3, 4], 5, dates=[3.0, 1.0, 2.0, 5.0, np.nan]
-    )
+    dependence = tied_by_text(pairs(sketch(count([""] * len(texts), texts))), [0, 1, 2, 3, 4], 5)
     assert dependence.group.tolist() == [0, 1, 0, 0, 0]
-    assert dependence.origin.tolist() == [2, 1, 2, 2, 2]
-    assert dependence.wording == "2 independent, 3 copies"
+    assert wording(dependence.group) == "2 independent, 3 copies"
 
 
 def test_one_quoted_passage_among_many_ties_nobody() -> None:
     near = [[0, 3]]
     dependence = tied_by_text(near, [0, 0, 0, 1, 1, 1], 2)
-    assert dependence.wording == "2 independent"
-    assert tied_by_text(near, [0, 0, 0, 1, 1, 1], 2, share=0.3).wording == "1 independent, 1 copy"
-
-
-def test_without_dates_or_with_two_equal_ones_the_origin_is_unknown() -> None:
-    assert tied_by_text([[0, 1]], [0, 1], 2).origin.tolist() == [-1, -1]
-    assert tied_by_text([[0, 1]], [0, 1], 2, dates=[4.0, 4.0]).origin.tolist() == [-1, -1]
+    assert wording(dependence.group) == "2 independent"
+    twice = [[0, 3], [1, 4]]
+    assert wording(tied_by_text(twice, [0, 0, 0, 1, 1, 1], 2).group) == "1 independent, 1 copy"
 
 
 def test_the_wording_counts_independent_sources_and_copies() -> None:

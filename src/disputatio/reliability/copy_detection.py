@@ -18,20 +18,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability.grouping import Dependence, alone, groups_of
+from disputatio.reliability.grouping import Dependence, groups_of
 from disputatio.reliability.weighted_vote import CAP, FlatVotes, Votes, distinct
 
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+COPIED = 0.8  # c: the share of its values that a copier copies (the paper's default)
+SURE = 0.95  # posterior probability from which two sources are tied
+LEAST = 2  # the fewest false values that tied sources share
+EXACT = 2_000  # up to this many sources, all pairs are compared
+_CELLS = 200_000_000  # and up to this many sources times questions
+_CROWD = 64  # a value shared by more sources than this is counted by a product of matrices
+_BLOCK = 2048
+
+
 # --- evidence in false values that two sources share --------------------------------------------------
-Relation: TypeAlias = NDArray[np.int64]  # (n, 3): question, a cluster, and a cluster that it entails
 WRONG, RIGHT, NEITHER = 0, 1, 2
 _LEVELS = 24  # how many classes of popularity group the false values
 
 
-def statuses(flat: FlatVotes, winners: ArrayLike, entails: Relation | None = None) -> NDArray[np.int8]:
+def statuses(flat: FlatVotes, winners: ArrayLike) -> NDArray[np.int8]:
     """Return whether each vote is `RIGHT`, `WRONG` or `NEITHER`; raises `InputError`.
 
-    The winner is right. A cluster that the winner entails ("Minnesota" if "Minneapolis" won) says less but
-    nothing false, so it is neither; so is any vote on a question without a winner (below 0).
+    The winner is right; any vote on a question without a winner (below 0) is neither.
     """
     won = np.asarray(winners)
     if won.shape != (flat.questions,):
@@ -42,12 +51,6 @@ def statuses(flat: FlatVotes, winners: ArrayLike, entails: Relation | None = Non
         slot = right[flat.question[rows]]
         result[rows][flat.slot[rows] == slot] = RIGHT
         result[rows][slot < 0] = NEITHER
-    if entails is not None and len(entails):
-        question, general = (column[won[entails[:, 0]] == entails[:, 1]] for column in entails[:, [0, 2]].T)
-        held = general < np.diff(flat.start)[question]
-        on_path = np.zeros(int(flat.start[-1]), dtype=np.bool_)
-        on_path[flat.start[question[held]] + general[held]] = True
-        result[on_path[flat.slot]] = NEITHER
     return result
 
 
@@ -91,22 +94,22 @@ class SharedValues:
         return levels
 
 
-def same_value(first: Floats, other: Floats, p: Floats | float, copied: float) -> tuple[Floats, Floats]:
+def same_value(first: Floats, other: Floats, p: Floats | float) -> tuple[Floats, Floats]:
     """Return the probability that two sources give the same false value, if independent and if one copies."""
     mean, both = (first + other) / 2, (1 - first) * (1 - other)
-    apart, tied = 1 - first * other, 1 - copied * mean - (1 - copied) * first * other
-    return both * p / apart, (copied * (1 - mean) + (1 - copied) * both * p) / tied
+    apart, tied = 1 - first * other, 1 - COPIED * mean - (1 - COPIED) * first * other
+    return both * p / apart, (COPIED * (1 - mean) + (1 - COPIED) * both * p) / tied
 
 
-def shared_evidence(first: Floats, other: Floats, p: Floats | float, copied: float) -> Floats:
+def shared_evidence(first: Floats, other: Floats, p: Floats | float) -> Floats:
     """Return the log-odds of copying that each shared false value adds: never negative."""
-    independent, copying = same_value(first, other, p, copied)
+    independent, copying = same_value(first, other, p)
     return np.asarray(np.log(copying / independent), dtype=np.float64)
 
 
-def unshared_evidence(first: Floats, other: Floats, p: float, copied: float) -> Floats:
+def unshared_evidence(first: Floats, other: Floats, p: float) -> Floats:
     """Return what each question adds where both answered differently, not both right: never positive."""
-    independent, copying = same_value(first, other, p, copied)
+    independent, copying = same_value(first, other, p)
     return np.asarray(np.log((1 - copying) / np.maximum(1 - independent, 1e-12)), dtype=np.float64)
 
 
@@ -124,24 +127,12 @@ def accuracies(reliability: ArrayLike, sources: int) -> Floats:
     return right
 
 
-def prior_of(sources: int, prior: float | None, copied: float) -> float:
+def prior_of(sources: int, prior: float | None) -> float:
     """Return the prior of a pair: 1 / sources, at most 0.05, when None; raises `InputError`."""
     start = min(0.05, 1 / max(sources, 1)) if prior is None else prior
-    if not (0 < start < 1 and 0 < copied < 1):
-        raise InputError("prior and copied must lie between 0 and 1")
+    if not 0 < start < 1:
+        raise InputError("prior must lie between 0 and 1")
     return start
-
-
-Floats: TypeAlias = NDArray[np.float64]
-COPIED = 0.8  # c: the share of its values that a copier copies (the paper's default)
-SURE = 0.95  # posterior probability from which two sources are tied
-LEAST = 2  # the fewest false values that tied sources share
-ODDS = np.log(19.0)  # the log-odds from which an original is distinguished from its copies
-EXACT = 2_000  # up to this many sources, all pairs are compared
-_CELLS = 200_000_000  # and up to this many sources times questions
-_MEMBERS = 1_000  # the origin of a larger group is not looked for
-_CROWD = 64  # a value shared by more sources than this is counted by a product of matrices
-_BLOCK = 2048
 
 
 def copying(
@@ -151,8 +142,6 @@ def copying(
     *,
     options: int | None = None,
     prior: float | None = None,
-    copied: float = COPIED,
-    entails: Relation | None = None,
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Return the probability that one of two sources copies the other, and how many false values they share.
 
@@ -172,8 +161,8 @@ def copying(
     """
     flat = FlatVotes.of(votes)
     right = accuracies(reliability, flat.sources)
-    start = prior_of(flat.sources, prior, copied)
-    stands = statuses(flat, winners, entails)
+    start = prior_of(flat.sources, prior)
+    stands = statuses(flat, winners)
     false_values = (distinct(flat, CAP) if options is None else options) - 1
     values = SharedValues.of(flat, stands, false_values)
     stand = _dense(flat, stands)
@@ -184,10 +173,10 @@ def copying(
     shared = np.zeros((flat.sources, flat.sources))
     for number in np.unique(values.level):
         counts = _pairs_of_slots(flat, values.wrong, values.slots[values.level == number])
-        evidence += counts * shared_evidence(first, other, float(values.chances[number]), copied)
+        evidence += counts * shared_evidence(first, other, float(values.chances[number]))
         shared += counts
     differ = np.maximum(both_answered - both_right - shared, 0)
-    evidence += differ * unshared_evidence(first, other, values.usual, copied)
+    evidence += differ * unshared_evidence(first, other, values.usual)
     probability = probability_of(evidence, start)
     np.fill_diagonal(probability, 0)
     np.fill_diagonal(shared, 0)
@@ -200,14 +189,9 @@ def tied_by_votes(
     reliability: ArrayLike,
     *,
     options: int | None = None,
-    prior: float | None = None,
-    copied: float = COPIED,
-    sure: float = SURE,
-    least: int = LEAST,
-    entails: Relation | None = None,
     exact: bool | None = None,
 ) -> Dependence:
-    """Tie sources that copy with a probability of at least `sure` and share at least `least` false values.
+    """Tie sources that copy with a probability of at least `SURE` and share at least `LEAST` false values.
 
     The winners and reliabilities are given; `untangled` estimates them and the ties in turn. `exact` compares
     all pairs of sources; None does so where there are few. Raises `InputError`.
@@ -216,27 +200,19 @@ def tied_by_votes(
     if exact is None:
         exact = flat.sources <= EXACT and flat.sources * flat.questions <= _CELLS
     if exact:
-        chances, shared = copying(
-            flat, winners, reliability, options=options, prior=prior, copied=copied, entails=entails
-        )
-        first, second = np.nonzero(np.triu((chances >= sure) & (shared >= least)))
+        chances, shared = copying(flat, winners, reliability, options=options)
+        first, second = np.nonzero(np.triu((chances >= SURE) & (shared >= LEAST)))
         pairs = np.stack([first, second], axis=1).astype(np.int64)
         probability = chances[first, second]
-        stands = statuses(flat, winners, entails)
     else:
-        stands = statuses(flat, winners, entails)
         pairs, probability = copying_pairs(
             flat,
-            stands,
+            statuses(flat, winners),
             accuracies(reliability, flat.sources),
             false_values=(distinct(flat, CAP) if options is None else options) - 1,
-            prior=prior_of(flat.sources, prior, copied),
-            copied=copied,
-            sure=sure,
-            least=least,
+            prior=prior_of(flat.sources, None),
         )
-    group = groups_of(flat.sources, pairs)
-    return Dependence(group=group, origin=_origins(flat, group, stands), pairs=pairs, probability=probability)
+    return Dependence(group=groups_of(flat.sources, pairs), pairs=pairs, probability=probability)
 
 
 def _dense(flat: FlatVotes, stands: NDArray[np.int8]) -> NDArray[np.int8]:
@@ -289,56 +265,6 @@ def _pairs_of_slots(flat: FlatVotes, wrong: NDArray[np.bool_], slots: NDArray[np
     return np.asarray(matrix, dtype=np.float64)
 
 
-def _origins(flat: FlatVotes, group: NDArray[np.int32], stands: NDArray[np.int8]) -> NDArray[np.int32]:
-    """Return the source that each group copies: its accuracy is the same whether or not its copier answers.
-
-    Dong et al. 2009, intuition 2: a copier's accuracy differs between copied and other values. For a member
-    and another, compare the member's record where the other answered with its record where the other did not:
-    their difference is the log of the ratio of two Beta-binomial likelihoods, given the latter record and
-    given none. The origin is the member whose records differ least against every other, by log 19 or more. It
-    is left unknown in a group of more than `_MEMBERS`.
-    """
-    origin = alone(group)
-    size = np.bincount(group, minlength=1)
-    chosen = np.flatnonzero((size[group] > 1) & (size[group] <= _MEMBERS))  # sources
-    if not chosen.size:
-        return origin
-    answered = int(np.bincount(flat.source, minlength=flat.sources)[chosen].max(initial=0))
-    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, answered + 3)))])
-
-    def log_beta(right: Floats, wrong: Floats) -> Floats:  # of Beta(right + 1, wrong + 1)
-        hits, misses = right.astype(np.int64), wrong.astype(np.int64)
-        return np.asarray(log_factorial[hits] + log_factorial[misses] - log_factorial[hits + misses + 1])
-
-    tied = np.zeros(flat.sources, dtype=np.bool_)
-    tied[chosen] = True
-    mine = np.flatnonzero(tied[flat.source])
-    mine = mine[np.argsort(group[flat.source[mine]], kind="stable")]
-    of = group[flat.source[mine]]
-    begins = np.flatnonzero(np.diff(of, prepend=-1))
-    for begin, end in zip(begins, np.append(begins[1:], len(of)), strict=True):
-        rows = mine[begin:end]
-        questions, row = np.unique(flat.question[rows], return_inverse=True)
-        members, column = np.unique(flat.source[rows], return_inverse=True)
-        if len(members) < size[of[begin]]:
-            continue  # a member has no votes
-        inside = np.full((len(questions), len(members)), -1, dtype=np.int8)
-        inside[row, column] = stands[rows]
-        answering = (inside >= 0).astype(np.float32)
-        right, wrong = ((inside == kind).astype(np.float32) for kind in (RIGHT, WRONG))
-        # Of each member (row), on the questions that each other member (column) answered.
-        both_right, both_wrong = right.T @ answering, wrong.T @ answering
-        all_right, all_wrong = right.sum(axis=0)[:, None], wrong.sum(axis=0)[:, None]
-        rest = log_beta(all_right - both_right, all_wrong - both_wrong)
-        likeness = np.minimum(log_beta(all_right, all_wrong) - rest - log_beta(both_right, both_wrong), 0)
-        margin = likeness - likeness.T
-        np.fill_diagonal(margin, np.inf)
-        first = np.flatnonzero(margin.min(axis=1) >= ODDS)
-        if first.size == 1:
-            origin[members] = members[first[0]]
-    return origin
-
-
 # --- candidates -----------------------------------------------------------------------------------
 # Copy detection among many sources: candidate pairs are found without comparing all pairs.
 #
@@ -353,7 +279,6 @@ def _origins(flat: FlatVotes, group: NDArray[np.int32], stands: NDArray[np.int8]
 # found has its exact probability. If all shared values are listed, no tie is missed, because only shared
 # values count for copying. Else a pair that shares a small part of its common errors can be missed.
 
-Ints: TypeAlias = NDArray[np.int64]
 PAIRS = 32  # listed pairs of sources for each wrong answer, at most
 HASHES = 126  # of a MinHash
 WINDOW = 8  # neighbours in a bucket that a source is a candidate with
@@ -368,28 +293,25 @@ def copying_pairs(
     *,
     false_values: int,
     prior: float,
-    copied: float,
-    sure: float,
-    least: int,
 ) -> tuple[Ints, Floats]:
-    """Return the pairs of sources (n, 2) that copy with at least `sure`, and their probabilities.
+    """Return the pairs of sources (n, 2) that copy with at least `SURE`, and their probabilities.
 
     `stands` is the status of each vote, `right` the accuracy of each source.
     """
     values = SharedValues.of(flat, stands, false_values)
-    needed = np.log(sure / (1 - sure)) - np.log(prior / (1 - prior))
+    needed = np.log(SURE / (1 - SURE)) - np.log(prior / (1 - prior))
     largest = _largest_listed(values)
     everything = largest >= values.voters.max(initial=0)
     # Evidence of shared values is never negative and all other is never positive: it bounds the sum.
     keys = _listed_candidates(
-        flat, values, right, copied, largest, needed if everything else needed / 2, least if everything else 1
+        flat, values, right, largest, needed if everything else needed / 2, LEAST if everything else 1
     )
     if not everything:
         keys = np.union1d(keys, _hashed_candidates(flat, values))
     first, other = np.divmod(keys, flat.sources)
-    shared, evidence = _judged(flat, stands, values, right, copied, first, other)
+    shared, evidence = _judged(flat, stands, values, right, first, other)
     probability = probability_of(evidence, prior)
-    tied = (probability >= sure) & (shared >= least)
+    tied = (probability >= SURE) & (shared >= LEAST)
     return np.stack([first[tied], other[tied]], axis=1).astype(np.int64), probability[tied]
 
 
@@ -407,7 +329,6 @@ def _listed_candidates(
     flat: FlatVotes,
     values: SharedValues,
     right: Floats,
-    copied: float,
     largest: int,
     needed: float,
     least: int,
@@ -431,7 +352,7 @@ def _listed_candidates(
         one = np.repeat(at[rows], reach)
         step = np.arange(len(one)) - np.repeat(np.cumsum(reach) - reach, reach) + 1
         first, other = source[one], source[one + step]
-        weight = shared_evidence(right[first], right[other], values.chances[level[slot[one]]], copied)
+        weight = shared_evidence(right[first], right[other], values.chances[level[slot[one]]])
         keys, back, shared = np.unique(first * flat.sources + other, return_inverse=True, return_counts=True)
         evidence = np.bincount(back, weight, minlength=len(keys))
         found.append(keys[(evidence >= needed - 1e-9) & (shared >= least)])
@@ -467,7 +388,6 @@ def _judged(
     stands: NDArray[np.int8],
     values: SharedValues,
     right: Floats,
-    copied: float,
     first: Ints,
     other: Ints,
 ) -> tuple[Ints, Floats]:
@@ -494,13 +414,13 @@ def _judged(
         same = not_both_right & (flat.slot[one] == flat.slot[two])
         of = pair[same]
         p = values.chances[level[flat.slot[one[same]]]]
-        weight = shared_evidence(right[first[of]], right[other[of]], p, copied)
+        weight = shared_evidence(right[first[of]], right[other[of]], p)
         begin, size = int(chunk[0]), len(chunk)
         counts = np.bincount(of - begin, minlength=size)
         differ = np.bincount(pair[not_both_right] - begin, minlength=size) - counts
         shared[chunk] = counts
         evidence[chunk] = np.bincount(of - begin, weight, minlength=size) + differ * unshared_evidence(
-            right[first[chunk]], right[other[chunk]], values.usual, copied
+            right[first[chunk]], right[other[chunk]], values.usual
         )
     return shared, evidence
 

@@ -25,25 +25,13 @@ SHARE = 0.5  # sources are tied by text when more than this share of one's passa
 class Dependence:
     """Sources that are tied.
 
-    For each source: the number of its `group`, from 0 in the order met, and the `origin` that its group
-    copies, -1 if unknown (a source alone is its own origin). `pairs` (n, 2) are the tied pairs, the lower
-    number first, `probability` (n,) their probabilities.
+    For each source: the number of its `group`, from 0 in the order met. `pairs` (n, 2) are the tied pairs,
+    the lower number first, `probability` (n,) their probabilities.
     """
 
     group: NDArray[np.int32]
-    origin: NDArray[np.int32]
     pairs: NDArray[np.int64]
     probability: Floats
-
-    @property
-    def independent(self) -> int:
-        """The number of groups; a source alone is a group."""
-        return len(np.unique(self.group))
-
-    @property
-    def wording(self) -> str:
-        """The groups in words, as "3 independent, 41 copies"."""
-        return wording(self.group)
 
 
 def wording(group: ArrayLike) -> str:
@@ -81,22 +69,8 @@ def groups_of(sources: int, *pairs: ArrayLike) -> NDArray[np.int32]:
     return np.unique(label, return_inverse=True)[1].astype(np.int32)
 
 
-def united(votes: ArrayLike, group: ArrayLike) -> NDArray[np.int32]:
-    """Votes of groups, (questions, groups): each group votes like most of its members.
-
-    A tie goes to the cluster met first.
-
-    >>> united([[0, 1, 1], [0, -1, -1]], [0, 1, 1]).tolist()
-    [[0, 1], [0, -1]]
-    """
-    flat = united_list(FlatVotes.of(votes), group)
-    result = np.full((flat.questions, flat.sources), -1, dtype=np.int32)
-    result[flat.question, flat.source] = flat.number
-    return result
-
-
 def united_list(votes: FlatVotes, group: ArrayLike, *, split: Split = "first") -> FlatVotes:
-    """Return the same as `united`, from a list of votes to a list of votes.
+    """Return the votes of groups: each group votes like most of its members.
 
     `split` is the vote of a group that is evenly divided: `first` for the cluster met first, `none` for no
     vote, so that the order of its sources changes no estimate. Raises `InputError`.
@@ -151,15 +125,12 @@ def sorted_by(key: NDArray[np.int64], moved: NDArray[np.bool_]) -> NDArray[np.in
     return np.insert(np.flatnonzero(~moved), places, rows)
 
 
-def tied_by_text(
-    pairs: ArrayLike, source: ArrayLike, sources: int, *, share: float = SHARE, dates: ArrayLike | None = None
-) -> Dependence:
+def tied_by_text(pairs: ArrayLike, source: ArrayLike, sources: int) -> Dependence:
     """Tie the sources whose passages are near duplicates.
 
-    Two sources are tied if more than `share` of the passages of one are in the other. `pairs` (n, 2) are
+    Two sources are tied if more than `SHARE` of the passages of one are in the other. `pairs` (n, 2) are
     nearly equal passages (the index finds them by MinHash, Broder 1997), `source` (passages,) is the source
-    of each passage. The origin of a group is the source with the earliest of the `dates` (passages,) among
-    its duplicates, unless two share it; NaN is no date. Raises `InputError`.
+    of each passage. Raises `InputError`.
     """
     near = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
     of = np.asarray(source, dtype=np.int64)
@@ -185,30 +156,10 @@ def tied_by_text(
         (left, right, max(left_count / passages_of[left], right_count / passages_of[right]))
         for (left, right), (left_count, right_count) in sorted(shared.items())
     ]
-    tied_rows = [row for row in rows if row[2] > share]
+    tied_rows = [row for row in rows if row[2] > SHARE]
     tied = np.array([row[:2] for row in tied_rows], dtype=np.int64).reshape(-1, 2)
-    group = groups_of(sources, tied)
-    origin = alone(group)
-    if dates is not None and near.size:
-        days = np.asarray(dates, dtype=np.float64)
-        duplicated = np.unique(near)
-        first = np.full(sources, np.inf)
-        np.fmin.at(first, of[duplicated], days[duplicated])
-        for number in np.unique(group[tied.ravel()]):
-            members_of = np.flatnonzero(group == number)
-            best = first[members_of].min()
-            earliest = members_of[first[members_of] == best]
-            if np.isfinite(best) and len(earliest) == 1:
-                origin[members_of] = earliest[0]
     return Dependence(
-        group=group,
-        origin=origin,
+        group=groups_of(sources, tied),
         pairs=tied,
         probability=np.array([row[2] for row in tied_rows], dtype=np.float64),
     )
-
-
-def alone(group: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return a source alone in its group is its own origin; the origin of others is unknown (-1)."""
-    members = np.bincount(group, minlength=1)
-    return np.where(members[group] == 1, np.arange(len(group)), -1).astype(np.int32)
