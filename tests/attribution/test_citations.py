@@ -92,10 +92,10 @@ def test_every_citation_is_verbatim_in_its_passage(text: str, answer: list[str],
 
 def test_each_passage_that_states_the_answer_is_cited_once_in_order() -> None:
     passages = [FERRY, Passage(id="p2", text="Nothing."), Passage(id="p3", source="x", text="In 1887.")]
-    citations = cite("1887", passages, {}, first=4)
+    citations = cite("1887", passages, {})
     assert [(citation.n, citation.passage, citation.source) for citation in citations] == [
-        (4, "p1", "museum.example"),
-        (5, "p3", "x"),
+        (1, "p1", "museum.example"),
+        (2, "p3", "x"),
     ]
 
 

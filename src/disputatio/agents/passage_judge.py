@@ -70,9 +70,7 @@ class Triplet:
         return tuple(dict.fromkeys(citation for claim in self.statements for citation in claim.citations))
 
 
-def predict(
-    questions: Sequence[tuple[str, Passage]], kit: Kit, *, turn: int = 1, max_tokens: int = 200
-) -> list[Triplet]:
+def predict(questions: Sequence[tuple[str, Passage]], kit: Kit, *, turn: int = 1) -> list[Triplet]:
     """Return the answer of each passage alone to its question; all in one batch.
 
     An unusable reply gives a fault instead of an answer. Small models add their own beliefs to what they read, so
@@ -82,7 +80,7 @@ def predict(
     completions = kit.complete(
         "predictor",
         prompts,
-        Sampling(max_tokens=max_tokens, schema=PREDICTOR_SCHEMA),
+        Sampling(max_tokens=200, schema=PREDICTOR_SCHEMA),
         passages=[[passage] for _, passage in questions],
     )
     triplets = []

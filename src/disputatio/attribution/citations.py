@@ -32,10 +32,8 @@ def quote_span(passage: Passage, answer: str, reply: Reply | None = None) -> tup
     return find_quote(passage.text, answer)
 
 
-def cite(
-    answer: str, passages: Iterable[Passage], replies: Mapping[str, Reply], first: int = 1
-) -> list[Citation]:
-    """Return one citation for each passage that states the answer, numbered from `first`."""
+def cite(answer: str, passages: Iterable[Passage], replies: Mapping[str, Reply]) -> list[Citation]:
+    """Return one citation for each passage that states the answer, numbered from 1."""
     citations: list[Citation] = []
     for passage in passages:
         reply = replies.get(passage.id)
@@ -46,7 +44,7 @@ def cite(
             start, end = span
             citations.append(
                 Citation(
-                    n=first + len(citations),
+                    n=1 + len(citations),
                     passage=passage.id,
                     source=passage.source,
                     quote=passage.text[start:end],

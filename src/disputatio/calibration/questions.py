@@ -217,14 +217,12 @@ def _in_turn(
 
 
 # --- questions ------------------------------------------------------------------------------------
-def write_questions(
-    candidates: Sequence[CandidateSentence], kit: Kit, *, max_tokens: int = 96
-) -> list[Check | str]:
+def write_questions(candidates: Sequence[CandidateSentence], kit: Kit) -> list[Check | str]:
     """Write one question for each candidate sentence, all in one batch; a reason instead if it is unusable.
 
     Raises `LLMError`.
     """
-    sampling = Sampling(max_tokens=max_tokens, schema=WRITER_SCHEMA)
+    sampling = Sampling(max_tokens=96, schema=WRITER_SCHEMA)
     completions = kit.complete("questioner", [writer_prompt(candidate) for candidate in candidates], sampling)
     written: list[Check | str] = []
     for candidate, completion in zip(candidates, completions, strict=True):

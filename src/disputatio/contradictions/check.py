@@ -82,16 +82,13 @@ def find(
     accepted: Collection[str] = frozenset(),
     kit: Kit | None = None,
     calls: int = 0,
-    least: float = 0.5,
     progress: Progress = lambda *_: None,
 ) -> Check:
     """Return the contradictions between documents.
 
     `sources` have their estimates, `tiers` the weight of each declared authority, `families` the name that
     versions of a document share. Those below `severity` are counted only; those whose id is `accepted` are
-    not
-    new. With a `kit` its model judges up to `calls` of them, and drops those it finds less likely than
-    `least`.
+    not new. With a `kit` its model judges up to `calls` of them, and drops those it finds unlikely.
     """
     began = time.perf_counter()
     corpus = _Corpus()
@@ -115,7 +112,7 @@ def find(
         kept = [
             replace(each, probability=probability)
             for each, probability in zip(kept, probabilities, strict=True)
-            if probability is None or probability >= least
+            if probability is None or probability >= 0.5
         ]
     return Check(
         contradictions=tuple(kept[:MOST]),

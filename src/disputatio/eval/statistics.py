@@ -73,9 +73,7 @@ def mean(values: Sequence[float | None]) -> float | None:
     return sum(present) / len(present) if present else None
 
 
-def estimate(
-    values: Sequence[float | None], *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
-) -> MeanEstimate:
+def estimate(values: Sequence[float | None], *, resamples: int = RESAMPLES, seed: int = 0) -> MeanEstimate:
     """Return the mean of the values and its bootstrap percentile interval.
 
     >>> estimate([1.0, 1.0, None, 1.0])
@@ -83,19 +81,18 @@ def estimate(
     >>> estimate([0.5]), estimate([])
     (MeanEstimate(n=1, mean=0.5, low=None, high=None), MeanEstimate(n=0, mean=None, low=None, high=None))
     """
-    return estimates([values], level=level, resamples=resamples, seed=seed)[0]
+    return estimates([values], resamples=resamples, seed=seed)[0]
 
 
 def estimates(
     columns: Sequence[Sequence[float | None]],
     *,
-    level: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> list[MeanEstimate]:
     """`estimate` of each of several columns of values, in far less time than one by one."""
     columns_present = [[value for value in values if value is not None] for values in columns]
-    spans = _spans(columns_present, level=level, resamples=resamples, seed=seed)
+    spans = _spans(columns_present, resamples=resamples, seed=seed)
     return [
         MeanEstimate(n=len(values), mean=mean(values), low=span and span[0], high=span and span[1])
         for values, (span, _) in zip(columns_present, spans, strict=True)
@@ -106,7 +103,6 @@ def paired_difference(
     first: Sequence[float | None],
     other: Sequence[float | None],
     *,
-    level: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Difference:
@@ -118,13 +114,12 @@ def paired_difference(
     >>> paired_difference([1.0, 1.0, 1.0], [0.0, 0.0, None]).mean
     1.0
     """
-    return paired_differences([(first, other)], level=level, resamples=resamples, seed=seed)[0]
+    return paired_differences([(first, other)], resamples=resamples, seed=seed)[0]
 
 
 def paired_differences(
     columns: Sequence[tuple[Sequence[float | None], Sequence[float | None]]],
     *,
-    level: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> list[Difference]:
@@ -136,7 +131,7 @@ def paired_differences(
     gaps = [[a - b for a, b in pair] for pair in pairs]
     differences = []
     for pair, gap, (span, tail) in zip(
-        pairs, gaps, _spans(gaps, level=level, resamples=resamples, seed=seed), strict=True
+        pairs, gaps, _spans(gaps, resamples=resamples, seed=seed), strict=True
     ):
         below = sum(b for _, b in pair)
         differences.append(
@@ -198,7 +193,7 @@ def _means(columns: Sequence[Sequence[float]], *, resamples: int, seed: int) -> 
 
 
 def _spans(
-    columns: Sequence[Sequence[float]], *, level: float, resamples: int, seed: int
+    columns: Sequence[Sequence[float]], *, resamples: int, seed: int
 ) -> list[tuple[tuple[float, float] | None, int]]:
     """For each column the interval of its resampled means, and how many are on the rarer side of zero.
 
@@ -216,7 +211,7 @@ def _spans(
         for start in range(0, len(places), _TOGETHER):
             some = places[start : start + _TOGETHER]
             means = _means([columns[at] for at in some], resamples=resamples, seed=seed)
-            lows, highs = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
+            lows, highs = np.quantile(means, [0.025, 0.975], axis=0)
             tails = np.minimum((means <= _ZERO).sum(axis=0), (means >= -_ZERO).sum(axis=0))
             for at, low, high, tail in zip(some, lows, highs, tails, strict=True):
                 spans[at] = ((float(low), float(high)), int(tail))

@@ -266,18 +266,15 @@ def _pairs_of_slots(flat: FlatVotes, wrong: NDArray[np.bool_], slots: NDArray[np
 
 
 # --- candidates -----------------------------------------------------------------------------------
-# Copy detection among many sources: candidate pairs are found without comparing all pairs.
+# Not all pairs of many sources are compared. Two sources are candidates if
 #
-# Three steps, none of which goes with the square of the sources. Two sources are candidates if
+# - false values that few sources gave show that they copy: such values are listed with the pairs of their
+#   sources, rarest first, at most `PAIRS` pairs a wrong answer; or
+# - the sets of all their false values are alike, by MinHash (Broder 1997) with locality-sensitive hashing.
 #
-# - false values that few sources gave already show that they copy: such values are listed with the pairs
-# of   their sources, rarest first, as long as there are at most `PAIRS` pairs a wrong answer; or - the
-# sets of all their false values are alike, by MinHash (Broder 1997) with locality-sensitive hashing: the
-# values that many sources gave are found in no other way.
-#
-# Candidates are then judged by the exact formulas (`copy_evidence`) on all their votes. So a tie that is
-# found has its exact probability. If all shared values are listed, no tie is missed, because only shared
-# values count for copying. Else a pair that shares a small part of its common errors can be missed.
+# Candidates are judged by the exact formulas on all their votes, so a tie that is found has its exact
+# probability. If all shared values are listed, no tie is missed; else a pair that shares a small part of its
+# common errors can be missed.
 
 PAIRS = 32  # listed pairs of sources for each wrong answer, at most
 HASHES = 126  # of a MinHash

@@ -18,19 +18,13 @@ from disputatio.errors import InputError
 
 Floats: TypeAlias = NDArray[np.float64]
 LEVEL = 0.95
+_STRENGTH = 2.0  # of the prior, in answers
 LOG_ODDS = 36.0  # beyond this a probability is 0 or 1 in double precision
 _TINY = 1e-300
 _log_gamma = np.frompyfunc(math.lgamma, 1, 1)
 
 
-def posterior(
-    agreed: ArrayLike,
-    answered: ArrayLike,
-    *,
-    mean: float = 0.5,
-    strength: float = 2.0,
-    level: float = LEVEL,
-) -> tuple[Floats, Floats, Floats]:
+def posterior(agreed: ArrayLike, answered: ArrayLike, *, mean: float = 0.5) -> tuple[Floats, Floats, Floats]:
     """Return the posterior's mean and the lower and upper end of its central interval, in the arrays' shape.
 
     Raises `InputError` if `agreed` is negative or more than `answered`, or the prior is invalid.
@@ -39,16 +33,16 @@ def posterior(
     >>> f"{mean:.3f} {low:.3f} {high:.3f}"
     '0.833 0.587 0.977'
     """
-    if not (0 < mean < 1 and strength > 0 and 0 < level < 1):
-        raise InputError("a Beta prior needs 0 < mean < 1, strength > 0 and 0 < level < 1")
+    if not 0 < mean < 1:
+        raise InputError("a Beta prior needs 0 < mean < 1")
     right, all_ = np.broadcast_arrays(
         np.asarray(agreed, dtype=np.float64), np.asarray(answered, dtype=np.float64)
     )
     if not np.all(np.isfinite(all_)) or np.any(right < 0) or np.any(right > all_ * (1 + 1e-9) + 1e-9):
         raise InputError("agreed must lie between 0 and answered")
-    a = strength * mean + right
-    b = strength * (1 - mean) + np.maximum(all_ - right, 0.0)
-    tail = np.array([(1 - level) / 2, (1 + level) / 2]).reshape((2,) + (1,) * a.ndim)
+    a = _STRENGTH * mean + right
+    b = _STRENGTH * (1 - mean) + np.maximum(all_ - right, 0.0)
+    tail = np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2]).reshape((2,) + (1,) * a.ndim)
     low, high = quantile(tail, a, b)
     return a / (a + b), low, high
 

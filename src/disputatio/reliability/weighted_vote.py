@@ -330,7 +330,6 @@ def estimate(
     votes: Votes | FlatVotes,
     *,
     options: int | None = None,
-    cap: int = CAP,
     prior: float = 0.5,
     iterations: int = ITERATIONS,
     known: NDArray[np.int32] | None = None,
@@ -344,17 +343,17 @@ def estimate(
     `iterations` have run. The paper says nothing of ties: here each of n clusters that tie has won an nth of
     the question, so that the order of the sources changes no estimate.
 
-    `options` is L; None takes the most distinct clusters seen in a question, at most `cap`. `known[j]` fixes
+    `options` is L; None takes the most distinct clusters seen in a question, at most `CAP`. `known[j]` fixes
     the right cluster of question j: -2 if it is not known, -1 if no source gave it. A source that cannot be
     compared gets the `prior`. `lone=False` leaves out questions that only one source answered: the paper
     counts them, although such an answer always wins and so shows nothing. `start` are weights to begin with
     instead of 1, such as those of an earlier estimate to which answers were added: fewer rounds are then
     needed, and where a vote is close another cluster may win. Raises `InputError`.
     """
-    if not 0 < prior < 1 or iterations < 1 or cap < 2:
-        raise InputError("prior must lie between 0 and 1, iterations be at least 1 and cap at least 2")
+    if not 0 < prior < 1 or iterations < 1:
+        raise InputError("prior must lie between 0 and 1, and iterations be at least 1")
     flat = FlatVotes.of(votes)
-    size = distinct(votes, cap) if options is None else options
+    size = distinct(votes) if options is None else options
     truth = pinned(known, flat.questions)
     is_known = truth != UNKNOWN
     together = is_known | (np.bincount(flat.question, minlength=flat.questions) > 1)

@@ -26,6 +26,7 @@ KINDS = {
 }
 _LEVELS: dict[Severity, str] = {"high": "error", "medium": "warning", "low": "note"}
 _LONGEST = 300  # characters of a quote that are shown
+_TITLE = "Contradictions between documents"
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1f2328}"
     "body{background:#fff}"
@@ -117,7 +118,7 @@ def _shortened(side: Statement) -> str:
 
 
 # --- HTML ----------------------------------------------------------------------------------------
-def check_page(check: Check, *, title: str = "Contradictions between documents") -> str:
+def check_page(check: Check) -> str:
     """Return a page of HTML that stands alone: no script, no link, nothing loaded, everything escaped."""
     style = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'"
@@ -127,8 +128,8 @@ def check_page(check: Check, *, title: str = "Contradictions between documents")
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escaped(title)}</title><style>{_STYLE}</style></head>\n"
-        f"<body><main><h1>{escaped(title)}</h1>{lines}\n{articles}\n</main></body></html>\n"
+        f"<title>{_TITLE}</title><style>{_STYLE}</style></head>\n"
+        f"<body><main><h1>{_TITLE}</h1>{lines}\n{articles}\n</main></body></html>\n"
     )
 
 

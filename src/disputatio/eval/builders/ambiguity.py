@@ -290,10 +290,8 @@ def cut(passage: Passage, answer: str) -> str:
     return head + " ".join(words[first : first + room])
 
 
-def noise(
-    ambiguous: Ambiguous, hits_by_query: Mapping[str, Sequence[Hit]], wrong: Sequence[str] = ()
-) -> list[str]:
-    """Texts that the search found and that hold no answer, not even half of one, the best first."""
+def noise(ambiguous: Ambiguous, hits_by_query: Mapping[str, Sequence[Hit]]) -> list[str]:
+    """Return found texts without an answer, not even half of one, the best first."""
     hits = sorted((hit for hits in hits_by_query.values() for hit in hits), key=lambda hit: -hit.score)
     texts = dict.fromkeys(cut(hit.passage, "") for hit in hits if len(hit.passage.text.split()) >= SCRAP)
-    return [text for text in texts if not any(bears(text, answer) for answer in (*ambiguous.answers, *wrong))]
+    return [text for text in texts if not any(bears(text, answer) for answer in ambiguous.answers)]

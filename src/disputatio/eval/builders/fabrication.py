@@ -21,6 +21,7 @@ from disputatio.types import Prompt, Sampling
 
 SHORT = 4  # words of a wrong answer, at most
 AT_ONCE = 4  # questions whose prompts go in one batch
+_TRIES = 2
 _SPARE = 3  # more wrong answers than wanted, as some are no use
 _LONGEST = 1600  # characters of a text
 
@@ -62,22 +63,22 @@ TEXT_SCHEMA: Mapping[str, Any] = object_of(text=TEXT)
 
 
 def fabricated(
-    materials: Sequence[Material], kit: Kit, *, tries: int = 2, say: Callable[[str], None] = lambda _: None
+    materials: Sequence[Material], kit: Kit, *, say: Callable[[str], None] = lambda _: None
 ) -> list[Material]:
     """Return the questions with texts by the model where they pass the checks, counted in `made`.
 
-    `materials` are whole already (`substituted`): what they hold is kept where the model fails `tries`
+    `materials` are whole already (`substituted`): what they hold is kept where the model fails `_TRIES`
     times. A lie is the model's only with all its texts. Raises `LLMError`.
     """
     done: list[Material] = []
     for start in range(0, len(materials), AT_ONCE):
-        done += _some(materials[start : start + AT_ONCE], kit, tries)
+        done += _some(materials[start : start + AT_ONCE], kit)
         generated = sum(material.made.get("generated", 0) for material in done)
         say(f"{len(done)}/{len(materials)} questions, {generated} texts by the model")
     return done
 
 
-def _some(materials: Sequence[Material], kit: Kit, tries: int) -> list[Material]:
+def _some(materials: Sequence[Material], kit: Kit) -> list[Material]:
     wrong = [
         wrong_answers(material, offered)
         for material, offered in zip(materials, _wrong(materials, kit), strict=True)
@@ -86,7 +87,7 @@ def _some(materials: Sequence[Material], kit: Kit, tries: int) -> list[Material]
     for material, answers in zip(materials, wrong, strict=True):
         asks += [_reword(material, n) for n in range(FACTUAL)]
         asks += [_argue(material, answer, n) for answer in answers for n in range(TEXTS)]
-    texts = iter(_write(asks, kit, tries))
+    texts = iter(_write(asks, kit))
     done = []
     for material, answers in zip(materials, wrong, strict=True):
         factual = [next(texts) for _ in range(FACTUAL)]
@@ -146,10 +147,10 @@ def _argue(material: Material, answer: str, n: int) -> tuple[Prompt, Callable[[s
     return chat(ARGUE_SYSTEM, task), lambda text: stands(text, answer) and not bears_any(text, material.gold)
 
 
-def _write(asks: Sequence[tuple[Prompt, Callable[[str], bool]]], kit: Kit, tries: int) -> list[str]:
-    """Return a text for each prompt that passes its check in so many tries, else ""."""
+def _write(asks: Sequence[tuple[Prompt, Callable[[str], bool]]], kit: Kit) -> list[str]:
+    """Return a text for each prompt that passes its check in `_TRIES` tries, else ""."""
     texts = [""] * len(asks)
-    for turn in range(tries):
+    for turn in range(_TRIES):
         missing = [n for n, text in enumerate(texts) if not text]
         sampling = Sampling(max_tokens=160, temperature=0.7, seed=turn, schema=TEXT_SCHEMA)
         for n, completion in zip(

@@ -77,7 +77,6 @@ def mix(
     noisy: Shares = NOISE,
     depth: int = DEPTH,
     seed: int = 0,
-    progress: Callable[[int], None] = lambda _: None,
 ) -> Mixture:
     """So many questions (None: all that have an answer with a passage), drawn towards the shares.
 
@@ -87,8 +86,7 @@ def mix(
     left_out: dict[str, list[int]] = {}
     able = []
     rarity = rarities([question.question for question in ambiguous])
-    for n, question in enumerate(ambiguous):
-        progress(n)
+    for question in ambiguous:
         buildable = (
             _find(question, search, depth, rarity)
             if question.senses
