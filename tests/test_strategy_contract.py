@@ -42,6 +42,8 @@ NAMES = sorted(
     if found.name[0] != "_"
 )
 QUESTION = "In what year did the {first} ferry cross?"
+# They answer from memory, decide whether to search, or search in other words.
+ASKING_WITHOUT = ("ac_rag", "astute_rag", "closed_book", "crag", "self_rag")
 _USAGE = Usage(calls=1, prompt_tokens=10, completion_tokens=5, seconds=0.001)
 
 HOSTILE_REPLIES = {
@@ -403,6 +405,7 @@ def test_no_passages_are_no_evidence_and_not_an_error(name: str) -> None:
         assert not answer.passages, "what was answered without passages rests on none"
     else:
         assert answer.abstained == "no_evidence"
+    assert not model.asked or name in ASKING_WITHOUT
 
 
 @each_strategy

@@ -43,12 +43,6 @@ def test_an_empty_list_is_an_abstention() -> None:
     assert (answer.answers, answer.abstained, answer.replies) == ((), "no_evidence", ())
 
 
-def test_without_passages_nothing_is_asked() -> None:
-    model = Scripted([])
-    assert concat("When?", kit(model, [])).abstained == "no_evidence"
-    assert model.calls == []
-
-
 def test_a_broken_reply_is_asked_for_once_more_and_then_is_an_error() -> None:
     assert concat("When?", kit(Scripted(["1921", '{"answers": ["1921"]}']), PASSAGES)).answers == ("1921",)
     with pytest.raises(ReplyError):

@@ -403,12 +403,6 @@ def test_an_answer_without_a_claim_is_stated_by_the_passage_that_gave_it_or_left
     assert (answer.answers, answer.text) == (("8,849 m",), "Everest is 8,849 m high [1].")
 
 
-def test_without_passages_nobody_is_asked() -> None:
-    desk = Desk(LINES)
-    assert answered(desk, Shelf([])).abstained == "no_evidence"
-    assert desk.calls == []
-
-
 def test_a_broken_predictor_everywhere_is_a_fault() -> None:
     desk = Desk({"": "I would say"})
     assert answered(desk, Shelf([HEIGHT, NEPAL])).abstained == "fault"

@@ -117,25 +117,18 @@ def test_a_changed_bit_of_a_record_or_of_what_it_is_scored_against_is_told(tmp_p
             read_journal(tmp_path)
 
 
-def test_a_text_that_damage_turned_into_bytes_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("guard", "damage"),
+    [
+        ("records_stay", "UPDATE records SET body = CAST(body AS BLOB)"),
+        ("records_last", "DELETE FROM records"),
+    ],
+)
+def test_a_record_of_bytes_or_that_has_vanished_is_told(tmp_path: Path, guard: str, damage: str) -> None:
     with open_run_log(tmp_path, MANIFEST, [RIGHT], examples(1)) as journal:
         journal.append("right", _record(), state="done")
     stored = sqlite3.connect(tmp_path / FILE)
-    stored.execute("DROP TRIGGER records_stay")
-    stored.execute("UPDATE records SET body = CAST(body AS BLOB)")
-    stored.commit()
-    stored.close()
-    with pytest.raises(InputError, match="records 1 is not what was written"):
-        read_journal(tmp_path)
-
-
-def test_a_record_that_has_vanished_is_told(tmp_path: Path) -> None:
-    with open_run_log(tmp_path, MANIFEST, [RIGHT], examples(1)) as journal:
-        journal.append("right", _record(), state="done")
-    stored = sqlite3.connect(tmp_path / FILE)
-    stored.execute("DROP TRIGGER records_last")
-    stored.execute("DELETE FROM records")
-    stored.commit()
+    stored.executescript(f"DROP TRIGGER {guard}; {damage}")
     stored.close()
     with pytest.raises(InputError, match="records 1 is not what was written"):
         read_journal(tmp_path)
