@@ -13,7 +13,7 @@ from typing import Any
 
 from disputatio.errors import InputError
 from disputatio.text import content_id, squad_normalise
-from disputatio.types import Passage
+from disputatio.types import Example, Passage
 
 _LONGEST_LITERAL = 1 << 20  # characters of a list that stands in one cell
 
@@ -42,6 +42,28 @@ class Place:
             return InputError(f"{self.path}: {self.name}: {reason}")
         line = self.row if self.line is None else self.line
         return InputError(f"{self.path}:{line + 1}: {reason}")
+
+    def example(
+        self,
+        row: Mapping[str, Any],
+        question: str,
+        *,
+        gold: tuple[str, ...] = (),
+        wrong: tuple[str, ...] = (),
+        passages: tuple[Passage, ...] = (),
+        **metadata: Any,
+    ) -> Example:
+        """Return the example of the row here; its id names its data set, its place there and its content."""
+        content = json.dumps(row, sort_keys=True, default=str)
+        return Example(
+            id=content_id("x", self.dataset, str(self.row), content),
+            row=self.row,
+            question=question,
+            gold=gold,
+            wrong=wrong,
+            passages=passages,
+            metadata={"dataset": self.dataset, **metadata},
+        )
 
 
 def read_text(path: Path) -> str:
@@ -167,8 +189,3 @@ def document(number: int, text: str, *, title: str = "", url: str = "", date: st
     return Passage(
         text=text, source=source, id=content_id("p", source, text), title=title, url=url, date=date
     )
-
-
-def example_id(row: Mapping[str, Any], place: Place) -> str:
-    """Return the name of an example: of its data set, its place there and its content."""
-    return content_id("x", place.dataset, str(place.row), json.dumps(row, sort_keys=True, default=str))

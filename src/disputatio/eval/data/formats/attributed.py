@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from disputatio.eval.data.formats.format import Format
-from disputatio.eval.data.rows import Place, example_id, items, number, optional, string
+from disputatio.eval.data.rows import Place, items, number, optional, string
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
 
@@ -35,21 +35,17 @@ def datamorgana(row: Mapping[str, Any], place: Place) -> Example:
     pages = items(row, "document_ids", str, place)
     if len(texts) != len(pages):
         raise place.wrong(f"context has {len(texts)} texts for {len(pages)} document_ids")
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=string(row, "question", place),
+    return place.example(
+        row,
+        string(row, "question", place),
         gold=(string(row, "answer", place),),
         passages=tuple(
             Passage(text=text, source=page_source(page), id=content_id("p", page, text))
             for page, text in zip(pages, texts, strict=True)
             if text.strip()
         ),
-        metadata={
-            "dataset": place.dataset,
-            "pages": tuple(pages),
-            "strata": _categories(row, place),
-        },
+        pages=tuple(pages),
+        strata=_categories(row, place),
     )
 
 
@@ -79,19 +75,15 @@ def judged_answers(row: Mapping[str, Any], place: Place) -> Example:
     the metadata; the passages that were read are not published with it. The parts are the systems.
     """
     system = string(row, "system", place)
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=string(row, "question", place),
+    return place.example(
+        row,
+        string(row, "question", place),
         gold=(string(row, "ground_truth_answer", place),),
-        metadata={
-            "dataset": place.dataset,
-            "part": system,
-            "answer": optional(row, "generated_answer", place),
-            "correctness": number(row, "correctness_score", place),
-            "faithfulness": number(row, "faithfulness_score", place),
-            "strata": {"system": system},
-        },
+        part=system,
+        answer=optional(row, "generated_answer", place),
+        correctness=number(row, "correctness_score", place),
+        faithfulness=number(row, "faithfulness_score", place),
+        strata={"system": system},
     )
 
 
@@ -112,23 +104,18 @@ def expertqa(row: Mapping[str, Any], place: Place) -> Example:
         if body.strip():
             source = urlsplit(url).hostname or f"evidence{len(passages) + 1}"
             passages.append(Passage(text=body, source=source, url=url, id=content_id("p", url, body)))
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=string(row, "question", place),
-        gold=(),
+    return place.example(
+        row,
+        string(row, "question", place),
         passages=tuple({passage.id: passage for passage in passages}.values()),
-        metadata={
-            "dataset": place.dataset,
-            "part": optional(row, "split", place),
-            "claim": string(row, "claim", place),
-            "support": "" if support == "N/A" else support,
-            "correctness": optional(row, "correctness", place),
-            "reliability": optional(row, "reliability", place),
-            "informativeness": optional(row, "informativeness", place),
-            "system": optional(row, "system", place),
-            "strata": {"support": support or "none", "field": optional(row, "field", place) or "none"},
-        },
+        part=optional(row, "split", place),
+        claim=string(row, "claim", place),
+        support="" if support == "N/A" else support,
+        correctness=optional(row, "correctness", place),
+        reliability=optional(row, "reliability", place),
+        informativeness=optional(row, "informativeness", place),
+        system=optional(row, "system", place),
+        strata={"support": support or "none", "field": optional(row, "field", place) or "none"},
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from disputatio.eval.data.formats.format import Format
 from disputatio.eval.data.formats.menus import in_words
-from disputatio.eval.data.rows import Place, example_id, scalar_text, string
+from disputatio.eval.data.rows import Place, scalar_text, string
 from disputatio.text import one_line
 from disputatio.types import Example
 
@@ -47,20 +47,16 @@ def liar(row: Mapping[str, Any], place: Place) -> Example:
         raise place.wrong(f"label {label!r} is none of {', '.join(HOLDS)}")
     claim = one_line(string(row, "statement", place)).rstrip(".")
     right = HOLDS[label]
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=in_words(f"Is it true that {claim}?", ("yes", "no")),
+    return place.example(
+        row,
+        in_words(f"Is it true that {claim}?", ("yes", "no")),
         gold=(right,),
         wrong=("no" if right == "yes" else "yes",),
-        metadata={
-            "dataset": place.dataset,
-            "id": scalar_text(row, "id"),
-            "claim": claim,
-            "speaker": scalar_text(row, "speaker"),
-            "options": ("yes", "no"),
-            "strata": {"verdict": label},
-        },
+        id=scalar_text(row, "id"),
+        claim=claim,
+        speaker=scalar_text(row, "speaker"),
+        options=("yes", "no"),
+        strata={"verdict": label},
     )
 
 

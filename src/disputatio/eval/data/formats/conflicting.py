@@ -19,7 +19,6 @@ from disputatio.eval.data.rows import (
     answers,
     distinct,
     document,
-    example_id,
     items,
     optional,
     scalar_text,
@@ -55,23 +54,19 @@ def ramdocs(row: Mapping[str, Any], place: Place) -> Example:
         passages.append(document(number, string(entry, "text", place, at)))
     types = tuple(entry["type"] for entry in documents)
     gold = answers(row, "gold_answers", place)
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=string(row, "question", place),
+    return place.example(
+        row,
+        string(row, "question", place),
         gold=gold,
         wrong=answers(row, "wrong_answers", place),
         passages=tuple(passages),
-        metadata={
-            "dataset": place.dataset,
-            "types": types,
-            "answers": tuple(entry["answer"] for entry in documents),
-            "entities": tuple(items(row, "disambig_entity", str, place)) if "disambig_entity" in row else (),
-            "strata": {
-                "gold answers": str(len(answer_set(gold))),
-                "misinformation passages": str(types.count("misinfo")),
-                **_imbalance(gold, documents),
-            },
+        types=types,
+        answers=tuple(entry["answer"] for entry in documents),
+        entities=tuple(items(row, "disambig_entity", str, place)) if "disambig_entity" in row else (),
+        strata={
+            "gold answers": str(len(answer_set(gold))),
+            "misinformation passages": str(types.count("misinfo")),
+            **_imbalance(gold, documents),
         },
     )
 
@@ -90,20 +85,16 @@ def ambigdocs(row: Mapping[str, Any], place: Place) -> Example:
         )
     stated = tuple(string(entry, "answer", place, f"documents[{n}].") for n, entry in enumerate(documents))
     gold = distinct(stated)
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=string(row, "question", place),
+    return place.example(
+        row,
+        string(row, "question", place),
         gold=gold,
         passages=tuple(passages),
-        metadata={
-            "dataset": place.dataset,
-            "id": scalar_text(row, "qid"),
-            "types": ("correct",) * len(documents),
-            "answers": stated,
-            "entities": tuple(passage.title for passage in passages),
-            "strata": {"gold answers": str(len(answer_set(gold)))},
-        },
+        id=scalar_text(row, "qid"),
+        types=("correct",) * len(documents),
+        answers=stated,
+        entities=tuple(passage.title for passage in passages),
+        strata={"gold answers": str(len(answer_set(gold)))},
     )
 
 
@@ -184,19 +175,15 @@ def conflicts(row: Mapping[str, Any], place: Place) -> Example:
         passages[name] = Passage(
             text=text, source=source, id=name, title=known["title"], url=known["url"], date=date
         )
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=string(row, "question", place),
+    return place.example(
+        row,
+        string(row, "question", place),
         gold=distinct([row.get("correct_answer")]),
         passages=tuple(passages.values()),
-        metadata={
-            "dataset": place.dataset,
-            "part": kind,
-            "conflict": kind,
-            "origin": scalar_text(row, "source"),
-            "strata": {"conflict": conflict_type},
-        },
+        part=kind,
+        conflict=kind,
+        origin=scalar_text(row, "source"),
+        strata={"conflict": conflict_type},
     )
 
 
@@ -217,15 +204,13 @@ def _mixed_example(
 ) -> Example:
     """Return an example of passages with their kinds and answers, the passages mixed."""
     known = mixed(typed)
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=question,
+    return place.example(
+        row,
+        question,
         gold=gold,
         wrong=wrong,
         passages=tuple(document(number, text) for number, (_, _, text) in enumerate(known, 1)),
-        metadata={
-            "dataset": place.dataset,
+        **{
             "id": scalar_text(row, "id"),
             "types": tuple(kind for kind, _, _ in known),
             "answers": tuple(answer for _, answer, _ in known),

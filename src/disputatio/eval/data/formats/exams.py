@@ -11,7 +11,7 @@ from typing import Any
 from disputatio.errors import InputError
 from disputatio.eval.data.formats.format import Format
 from disputatio.eval.data.formats.menus import LETTERS, menu, options_of
-from disputatio.eval.data.rows import Place, document, example_id, read_text, scalar_text, string, value
+from disputatio.eval.data.rows import Place, document, read_text, scalar_text, string, value
 from disputatio.types import Example
 
 _SPLIT = re.compile(r"_(?:test|dev|val|validation|train)$")
@@ -47,18 +47,14 @@ def mmlu(row: Mapping[str, Any], place: Place) -> Example:
         raise place.wrong(f"answer {answer!r} is none of its {len(options)} options")
     subject = scalar_text(row, "subject") or _SPLIT.sub("", place.path.name.partition(".")[0])
     question_menu = menu(string(row, "question", place), options, right)
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=question_menu.question,
+    return place.example(
+        row,
+        question_menu.question,
         gold=question_menu.gold,
         wrong=question_menu.wrong,
-        metadata={
-            "dataset": place.dataset,
-            "part": subject,
-            "options": question_menu.options,
-            "strata": {"subject": subject},
-        },
+        part=subject,
+        options=question_menu.options,
+        strata={"subject": subject},
     )
 
 
@@ -89,15 +85,13 @@ def legalbench(row: Mapping[str, Any], place: Place) -> Example:
         question, gold, wrong = chosen.question, chosen.gold, chosen.wrong
         known["options"] = chosen.options
     part = place.path.name.partition(".")[0]
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=question,
+    return place.example(
+        row,
+        question,
         gold=gold,
         wrong=wrong,
         passages=tuple(document(number, text) for number, text in enumerate(texts.values(), 1)),
-        metadata={
-            "dataset": place.dataset,
+        **{
             "part": part,
             "id": f"{part} {scalar_text(row, 'index')}" if scalar_text(row, "index") else "",
             "strata": {"answer": answer} if known else {},
@@ -134,16 +128,8 @@ def legalbench_examples(row: Mapping[str, Any], place: Place) -> Example:
         chosen = menu(question, options, options.index(right))
         question, gold, wrong, known = chosen.question, chosen.gold, chosen.wrong, {"options": chosen.options}
     kind = KINDS.get(scalar_text(task, "reasoning"), "other")
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=question,
-        gold=gold,
-        wrong=wrong,
-        metadata={
-            "dataset": place.dataset, "part": kind, "strata": {"reasoning": kind}, "task": name, **known
-        },
-    )  # fmt: skip
+    known |= {"part": kind, "strata": {"reasoning": kind}, "task": name}
+    return place.example(row, question, gold=gold, wrong=wrong, **known)
 
 
 def tasks_of(rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]:

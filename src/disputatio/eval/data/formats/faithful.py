@@ -16,7 +16,6 @@ from disputatio.eval.data.rows import (
     Place,
     answers,
     document,
-    example_id,
     optional,
     scalar_text,
     string,
@@ -92,15 +91,13 @@ def _example(
     metadata: Mapping[str, Any] | None = None,
 ) -> Example:
     context = string(row, "context", place)
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=question or string(row, "question", place),
+    return place.example(
+        row,
+        question or string(row, "question", place),
         gold=gold,
         wrong=wrong,
         passages=tuple(document(number, text) for number, text in enumerate(documents(context), 1)),
-        metadata={
-            "dataset": place.dataset,
+        **{
             "id": scalar_text(row, "qid") or scalar_text(row, "id"),
             "justification": optional(row, "justification", place),
             **({"strata": {"origin": scalar_text(row, "subset")}} if row.get("subset") else {}),

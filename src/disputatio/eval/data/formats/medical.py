@@ -11,7 +11,7 @@ from typing import Any
 from disputatio.errors import InputError
 from disputatio.eval.data.formats.format import Format
 from disputatio.eval.data.formats.menus import DECISIONS, in_words, menu, options_of
-from disputatio.eval.data.rows import Place, example_id, items, read_text, scalar_text, string, value
+from disputatio.eval.data.rows import Place, items, read_text, scalar_text, string, value
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
 
@@ -99,21 +99,17 @@ def _chosen(row: Mapping[str, Any], place: Place, *, options: Any, answer: str, 
         raise place.wrong(f"answer {answer!r} is none of its options {', '.join(named)}")
     right = list(named).index(answer) if answer else None
     question_menu = menu(string(row, "question", place), list(named.values()), right)
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=question_menu.question,
+    return place.example(
+        row,
+        question_menu.question,
         gold=question_menu.gold,
         wrong=question_menu.wrong,
-        metadata={
-            "dataset": place.dataset,
-            "part": part,
-            "id": scalar_text(row, "id"),
-            "answer": answer,
-            "right": right,
-            "options": question_menu.options,
-            "strata": {"set": part},
-        },
+        part=part,
+        id=scalar_text(row, "id"),
+        answer=answer,
+        right=right,
+        options=question_menu.options,
+        strata={"set": part},
     )
 
 
@@ -140,10 +136,9 @@ def pubmedqa(row: Mapping[str, Any], place: Place) -> Example:
     part = "unsplit" if tests is None else "test" if pmid in tests else "train"
     if tests and tests.get(pmid, decision) != decision:
         raise place.wrong(f"final_decision is {decision!r} here and {tests[pmid]!r} in {TEST_IDS}")
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=in_words(string(fields, "question", place), DECISIONS),
+    return place.example(
+        row,
+        in_words(string(fields, "question", place), DECISIONS),
         gold=(decision,),
         wrong=tuple(other for other in DECISIONS if other != decision),
         passages=(
@@ -157,14 +152,11 @@ def pubmedqa(row: Mapping[str, Any], place: Place) -> Example:
         )
         if abstract.strip()
         else (),
-        metadata={
-            "dataset": place.dataset,
-            "part": part,
-            "id": pmid,
-            "document": pmid,
-            "options": DECISIONS,
-            "strata": {"decision": decision},
-        },
+        part=part,
+        id=pmid,
+        document=pmid,
+        options=DECISIONS,
+        strata={"decision": decision},
     )
 
 

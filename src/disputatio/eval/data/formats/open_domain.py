@@ -17,7 +17,6 @@ from disputatio.eval.data.rows import (
     by_columns,
     distinct,
     document,
-    example_id,
     items,
     literal,
     optional,
@@ -54,17 +53,13 @@ def ambignq(row: Mapping[str, Any], place: Place) -> Example:
         if reading and reading not in readings:
             readings.append(reading)
     richest = max(readings, key=len, default=())
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=string(row, "question", place),
+    return place.example(
+        row,
+        string(row, "question", place),
         gold=distinct([names[0] for names in richest]),
-        metadata={
-            "dataset": place.dataset,
-            "id": scalar_text(row, "id"),
-            "readings": tuple(readings),
-            "strata": {"gold answers": str(len(richest))},
-        },
+        id=scalar_text(row, "id"),
+        readings=tuple(readings),
+        strata={"gold answers": str(len(richest))},
     )
 
 
@@ -226,15 +221,13 @@ def _any_name(
     metadata: Mapping[str, Any] | None = None,
 ) -> Example:
     """Return an example of one answer that goes by several names."""
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=question or string(row, "question", place),
+    return place.example(
+        row,
+        question or string(row, "question", place),
         gold=names,
         wrong=wrong,
         passages=passages,
-        metadata={
-            "dataset": place.dataset,
+        **{
             "id": name or scalar_text(row, "id") or scalar_text(row, "_id"),
             "readings": ((names,),) if answer_set(names) else (),
             **(metadata or {}),

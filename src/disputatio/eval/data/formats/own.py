@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from disputatio.eval.data.formats.format import BY_ANSWER, Format
-from disputatio.eval.data.rows import Place, answers, example_id, items, scalar_text, string
+from disputatio.eval.data.rows import Place, answers, items, scalar_text, string
 from disputatio.eval.metrics import answer_set
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
@@ -43,18 +43,14 @@ def jsonl(row: Mapping[str, Any], place: Place) -> Example:
             )
         )
     gold = answers(row, "gold", place)
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=string(row, "question", place),
+    return place.example(
+        row,
+        string(row, "question", place),
         gold=gold,
         wrong=answers(row, "wrong", place) if "wrong" in row else (),
         passages=tuple(passages),
-        metadata={
-            "dataset": place.dataset,
-            "id": scalar_text(row, "id"),
-            "strata": {"gold answers": str(len(answer_set(gold))), **_categories(row, place)},
-        },
+        id=scalar_text(row, "id"),
+        strata={"gold answers": str(len(answer_set(gold))), **_categories(row, place)},
     )
 
 

@@ -12,7 +12,6 @@ from disputatio.eval.data.rows import (
     Place,
     distinct,
     document,
-    example_id,
     items,
     literal,
     scalar_text,
@@ -36,15 +35,13 @@ def poisonedrag(row: Mapping[str, Any], place: Place) -> Example:
     gold, wrong = _answers(row, _RIGHT, place), _answers(row, _PLANTED, place)
     truths = [boolean(answer) for answer in (*gold, *wrong)]
     texts = items(row, "adv_texts", str, place)
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=string(row, "question", place),
+    return place.example(
+        row,
+        string(row, "question", place),
         gold=gold,
         wrong=wrong,
         passages=tuple(document(number, text) for number, text in enumerate(texts, 1) if text.strip()),
-        metadata={
-            "dataset": place.dataset,
+        **{
             "id": scalar_text(row, "id"),
             "types": tuple("misinfo" for text in texts if text.strip()),
             "answers": tuple(wrong[0] if wrong else "" for text in texts if text.strip()),
@@ -89,15 +86,13 @@ def realtimeqa(row: Mapping[str, Any], place: Place) -> Example:
         question_menu = menu(question, options, int(right))
         question, gold, wrong = question_menu.question, question_menu.gold, question_menu.wrong
         known["options"] = question_menu.options
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=question,
+    return place.example(
+        row,
+        question,
         gold=gold,
         wrong=wrong,
         passages=tuple(passages.values()),
-        metadata={
-            "dataset": place.dataset,
+        **{
             "part": part,
             "id": scalar_text(row, "question id") or scalar_text(row, "id"),
             "types": tuple(types),

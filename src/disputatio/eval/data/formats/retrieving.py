@@ -8,7 +8,7 @@ from typing import Any
 
 from disputatio.errors import InputError
 from disputatio.eval.data.formats.format import Format
-from disputatio.eval.data.rows import Place, answers, example_id, read_text, string, value
+from disputatio.eval.data.rows import Place, answers, read_text, string, value
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
 
@@ -37,18 +37,14 @@ def retrievalqa(row: Mapping[str, Any], place: Place) -> Example:
                 name, Passage(text=text, title=title or "", source=f"doc{number + 1}", id=name)
             )
     origin = string(row, "data_source", place)
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=string(row, "question", place),
+    return place.example(
+        row,
+        string(row, "question", place),
         gold=answers(row, "ground_truth", place),
         passages=tuple(passages.values()),
-        metadata={
-            "dataset": place.dataset,
-            "part": origin,
-            "id": string(row, "question_id", place),
-            "strata": {"origin": origin},
-        },
+        part=origin,
+        id=string(row, "question_id", place),
+        strata={"origin": origin},
     )
 
 
@@ -62,18 +58,13 @@ def beir(row: Mapping[str, Any], place: Place) -> Example:
     judged: Mapping[str, Mapping[str, Mapping[str, int]]] = place.facts.get("judged", {})
     part = next((split for split in SPLITS if name in judged.get(split, {})), UNJUDGED)
     relevant = dict(judged.get(part, {}).get(name, {}))
-    return Example(
-        id=example_id(row, place),
-        row=place.row,
-        question=string(row, "text", place),
-        gold=(),
-        metadata={
-            "dataset": place.dataset,
-            "part": part,
-            "id": name,
-            "relevant": relevant,
-            "strata": {"split": part},
-        },
+    return place.example(
+        row,
+        string(row, "text", place),
+        part=part,
+        id=name,
+        relevant=relevant,
+        strata={"split": part},
     )
 
 
