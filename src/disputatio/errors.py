@@ -44,7 +44,8 @@ Exceptions carry data and do nothing. A fault is never an answer, an abstention 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
@@ -81,6 +82,15 @@ class MissingDependency(ConfigError):
     def __init__(self, package: str, extra: str) -> None:
         self.package, self.extra = package, extra
         super().__init__(f"{package} is not installed: run pip install 'disputatio[{extra}]'")
+
+
+@contextmanager
+def importing(package: str, extra: str) -> Iterator[None]:
+    """Raise `MissingDependency` where an import in the block fails."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingDependency(package, extra) from error
 
 
 class MissingPart(ConfigError):

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from disputatio.errors import MissingDependency
+from disputatio.errors import importing
 from disputatio.events import Event, Extracted, Found, ModelCall
 from disputatio.trace import Trace
 from disputatio.types import Answer
@@ -105,11 +105,9 @@ def _of_answer(answer: Answer) -> dict[str, Any]:
 
 def tracer() -> Tracer:
     """Return the tracer of the application's provider, else of one that exports by OTLP over HTTP."""
-    try:
+    with importing("opentelemetry-sdk", "otel"):
         from opentelemetry import trace
         from opentelemetry.sdk.trace import TracerProvider
-    except ImportError as error:
-        raise MissingDependency("opentelemetry-sdk", "otel") from error
     provider = trace.get_tracer_provider()
     return (provider if isinstance(provider, TracerProvider) else _provider()).get_tracer("disputatio")
 
@@ -117,10 +115,8 @@ def tracer() -> Tracer:
 @cache
 def _provider() -> Any:
     """Return a provider of our own, which `OTEL_EXPORTER_OTLP_ENDPOINT` and the like tell where to send."""
-    try:
+    with importing("opentelemetry-exporter-otlp-proto-http", "otel"):
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    except ImportError as error:
-        raise MissingDependency("opentelemetry-exporter-otlp-proto-http", "otel") from error
     from opentelemetry.sdk.resources import SERVICE_NAME, Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor

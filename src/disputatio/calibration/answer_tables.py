@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from disputatio.calibration.estimates import with_figures
-from disputatio.errors import InputError, MissingDependency, StoreError
+from disputatio.errors import InputError, StoreError, importing
 from disputatio.reliability.answers import COLUMNS, Answers, SourceFigures
 from disputatio.types import Source
 
@@ -43,11 +43,9 @@ def read_answers(path: Path, into: Answers) -> int:
 @contextmanager
 def _batches(path: Path) -> Iterator[Iterator[pa.RecordBatch]]:
     """Open the record batches of a file; raises `InputError` of one line for an unreadable one."""
-    try:
+    with importing("pyarrow", "arrow"):
         import pyarrow as pa
         import pyarrow.dataset as ds
-    except ImportError as error:
-        raise MissingDependency("pyarrow", "arrow") from error
     if path.suffix.lower() not in _FORMATS:
         raise InputError(f"{path}: a table of answers is one of {', '.join(_FORMATS)}")
     if not path.is_file():

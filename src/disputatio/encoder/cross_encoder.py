@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from disputatio.errors import InputError, MissingDependency
+from disputatio.errors import InputError, importing
 from disputatio.platforms import block_usage_reports
 
 _MOST_TOKENS = 512
@@ -26,12 +26,10 @@ class CrossEncoder:
         for name in ("model.onnx", "tokenizer.json"):
             if not (folder / name).is_file():
                 raise InputError(f"{folder}: a cross-encoder needs {name} there")
-        try:
+        with importing("openvino", "local"):
             block_usage_reports()
             import openvino
             from tokenizers import Tokenizer
-        except ImportError as absent:
-            raise MissingDependency("openvino", "local") from absent
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(_MOST_TOKENS)
         self._tokenizer.enable_padding()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from disputatio.errors import InputError, MissingDependency
+from disputatio.errors import InputError, importing
 from disputatio.platforms import block_usage_reports
 
 if TYPE_CHECKING:
@@ -108,11 +108,9 @@ class EncoderModel:
     def _load(self) -> tuple[Any, Tokenizer]:
         """Return the compiled model and the tokenizer."""
         if self._loaded is None:
-            try:
+            with importing("openvino", "local"):
                 block_usage_reports()
                 import openvino
-            except ImportError as absent:
-                raise MissingDependency(absent.name or "openvino", "local") from absent
             tokenizer = tokenizer_of(
                 self._files[TOKENIZER], self.about.length, overlap=self.about.length // 4
             )

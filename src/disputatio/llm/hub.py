@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from disputatio.errors import DownloadError, InputError, MissingDependency
+from disputatio.errors import DownloadError, InputError, importing
 from disputatio.llm import disk
 from disputatio.llm.models import Hub, ModelEntry, ModelFile
 
@@ -178,12 +178,10 @@ class _ServerBusy(DownloadError):
 @contextmanager
 def _faults(address: str) -> Iterator[None]:
     """Turn the library's faults into a `DownloadError` that names the address."""
-    try:
+    with importing("huggingface-hub", "local"):
         import httpx2
         from huggingface_hub import constants
         from huggingface_hub.errors import HfHubHTTPError
-    except ModuleNotFoundError as absent:
-        raise MissingDependency("huggingface-hub", "local") from absent
     constants.HF_HUB_DISABLE_TELEMETRY = True  # else it asks the hub which agents there are, to report yours
     try:
         yield

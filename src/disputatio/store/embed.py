@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from disputatio.errors import ConfigError, MissingDependency
+from disputatio.errors import ConfigError, importing
 from disputatio.platforms import block_usage_reports
 from disputatio.protocols import Embedder
 from disputatio.store.model_folder import EmbedderSettings, ModelFolder, read_folder
@@ -129,10 +129,8 @@ class OnnxEmbedder:
 
     def _opened(self) -> _Loaded:
         block_usage_reports()
-        try:
+        with importing("openvino", "local"):
             import openvino
-        except ImportError as error:
-            raise MissingDependency(error.name or "openvino", "local") from error
         file = self._found.model
         core = openvino.Core()
         # In float32 a text has the same vector on every machine and beside any other text. What a
@@ -170,10 +168,8 @@ class OnnxEmbedder:
         )
 
     def _tokenizer(self) -> Any:
-        try:
+        with importing("tokenizers", "local"):
             from tokenizers import Tokenizer
-        except ImportError as error:
-            raise MissingDependency(error.name or "tokenizers", "local") from error
         file = self._found.tokenizer
         try:
             json.loads(file.read_bytes())

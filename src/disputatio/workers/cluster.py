@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from disputatio.errors import ClusterFault, InputError, MissingDependency
+from disputatio.errors import ClusterFault, InputError, importing
 
 _RAISED = re.compile(r"^(?!ray\.)([A-Za-z_][\w.]*): (\S.*)$", re.MULTILINE)  # as a traceback ends
 _ANSWERING = 10.0  # seconds that a cluster may take to answer at all
@@ -54,10 +54,8 @@ def cluster(address: str, workers: int | None) -> Iterator[int]:
         # Where this is off, Ray takes the loopback for its own address; else it replaces one that is given
         # by that of the machine, and listens to the network.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
-    try:
+    with importing("ray", "scale"):
         import ray
-    except ImportError as error:
-        raise MissingDependency(error.name or "ray", "scale") from error
 
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False, "configure_logging": False}
     with contextlib.ExitStack() as stack:
@@ -101,10 +99,8 @@ def _knock(address: str) -> None:
         raise ClusterFault(f"{none_there}: {reason.lower()}") from error
     if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
         return  # it answers only to whoever has its certificates
-    try:
+    with importing("grpcio", "scale"):
         import grpc
-    except ImportError as error:
-        raise MissingDependency("grpcio", "scale") from error
     with grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel:
         try:
             channel.unary_unary(_ALIVE)(b"", timeout=_ANSWERING)

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from disputatio.errors import InputError, MissingDependency, UnknownName
+from disputatio.errors import InputError, UnknownName, importing
 from disputatio.eval.data.formats.catalogue import FORMATS, hint
 from disputatio.eval.data.formats.format import Format
 from disputatio.eval.data.formats.own import FORMATS as PLAIN
@@ -577,10 +577,8 @@ def _table(form: Format, path: Path, text: str) -> Iterator[Row]:
 
 
 def _parquet(path: Path) -> Iterator[Row]:
-    try:
+    with importing("pyarrow", "arrow"):
         from pyarrow import ArrowException, parquet
-    except ImportError as error:
-        raise MissingDependency("pyarrow", "arrow") from error
     number = 0
     try:
         with parquet.ParquetFile(path) as file:

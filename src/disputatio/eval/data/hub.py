@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from disputatio.errors import DownloadError, InputError, MissingDependency
+from disputatio.errors import DownloadError, InputError, importing
 
 PREFIX = "hf:"
 _SUFFIXES = (".jsonl", ".json", ".tsv", ".csv", ".parquet")
@@ -89,7 +89,7 @@ def fetched(name: str, patterns: tuple[str, ...] = (), beside: tuple[str, ...] =
 
 def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
     """Return functions that list and fetch files of a repository, with every failure told in one line."""
-    try:
+    with importing("huggingface_hub", "local"):
         from httpx2 import HTTPError
         from huggingface_hub import HfApi, constants, hf_hub_download
         from huggingface_hub.errors import (
@@ -100,8 +100,6 @@ def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
             RepositoryNotFoundError,
         )
         from huggingface_hub.utils.tqdm import disable_progress_bars
-    except ImportError as error:
-        raise MissingDependency("huggingface_hub", "local") from error
     constants.HF_HUB_DISABLE_TELEMETRY = True  # as for models: nothing but the data set is asked for
     endpoint = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # its warnings say what the error says

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio import platforms
-from disputatio.errors import MissingDependency, StoreError
+from disputatio.errors import StoreError, importing
 from disputatio.store.calibration_file import NAME as CALIBRATION
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.database import ABOUT, RecordFile, replace_record
@@ -177,10 +177,8 @@ _REPAIR = "repair it with the program that wrote it, or ingest the documents int
 def _batches(path: Path, table: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of a table of LanceDB at a version."""
     os.environ.setdefault("LANCE_LOG", "error")
-    try:
+    with importing("lancedb", "convert"):
         import lancedb
-    except ImportError as error:
-        raise MissingDependency("lancedb", "convert") from error
     try:
         opened = lancedb.connect(str(path)).open_table(table["name"])
         opened.checkout(table["version"])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from disputatio import platforms
-from disputatio.errors import InputError, MissingDependency, StoreError
+from disputatio.errors import InputError, StoreError, importing
 from disputatio.store.record.database import ABOUT, RecordFile
 from disputatio.store.record.manifest import check_command, reported
 
@@ -93,11 +93,9 @@ def _whole(file: Path) -> Iterator[Path]:
 
 
 def _parquet(part: Path, batches: Rows, dimension: int) -> int:
-    try:
+    with importing("pyarrow", "arrow"):
         import pyarrow as pa
         from pyarrow import parquet
-    except ImportError as error:
-        raise MissingDependency("pyarrow", "arrow") from error
 
     def schema(names: list[str]) -> pa.Schema:
         kinds: dict[str, Any] = {"vector": pa.list_(pa.float32(), dimension)} if dimension else {}

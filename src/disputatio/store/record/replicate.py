@@ -25,7 +25,7 @@ from typing import IO, Any, Protocol, cast
 from urllib.parse import unquote, urlsplit
 
 from disputatio import platforms
-from disputatio.errors import BucketFault, InputError, MissingDependency, StoreError
+from disputatio.errors import BucketFault, InputError, StoreError, importing
 from disputatio.store.addresses import is_served, mask_secrets
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.database import reading, replace_record
@@ -143,10 +143,8 @@ class Bucket:
     """An object store, as Arrow opens it."""
 
     def __init__(self, url: str) -> None:
-        try:
+        with importing("pyarrow", "arrow"):
             from pyarrow import ArrowInvalid, fs
-        except ImportError as error:
-            raise MissingDependency("pyarrow", "arrow") from error
         try:
             self._files, root = fs.FileSystem.from_uri(url)
         except (ArrowInvalid, OSError) as error:

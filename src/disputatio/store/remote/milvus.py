@@ -20,7 +20,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from disputatio.errors import InputError, MissingDependency, StoreError
+from disputatio.errors import InputError, MissingDependency, StoreError, importing
 from disputatio.store.remote.engine import (
     DENSE,
     DOCUMENTS,
@@ -312,10 +312,8 @@ class Milvus:
             return self._client
 
     def _reported(self, doing: str) -> AbstractContextManager[None]:
-        try:
+        with importing("pymilvus", "milvus"):
             from pymilvus import MilvusException
-        except ImportError as error:
-            raise MissingDependency("pymilvus", "milvus") from error
         return reported(self._address, doing, MilvusException)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
-from disputatio.errors import IndexServerFault, InputError, MissingDependency, StoreError
+from disputatio.errors import IndexServerFault, InputError, StoreError, importing
 
 FORMAT = 4
 SCHEMA = "disputatio"
@@ -85,10 +85,8 @@ def address_of(path: str | Path) -> PostgresAddress | None:
 
 def connect(address: PostgresAddress) -> Any:
     """Return a connection; raises `StoreError` in one line without the password, `MissingDependency`."""
-    try:
+    with importing("psycopg", "postgres"):
         import psycopg
-    except ImportError as error:
-        raise MissingDependency("psycopg", "postgres") from error
     with reported(address, "connecting"):
         connection = psycopg.connect(
             address.server,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from disputatio.errors import MissingDependency, StoreError
+from disputatio.errors import StoreError, importing
 from disputatio.store.remote.engine import (
     DENSE,
     PASSAGES,
@@ -229,10 +229,8 @@ class Qdrant:
             return self._client
 
     def _reported(self, doing: str) -> AbstractContextManager[None]:
-        try:
+        with importing("qdrant-client", "scale"):
             from qdrant_client.http.exceptions import ApiException
-        except ImportError as error:
-            raise MissingDependency("qdrant-client", "scale") from error
         return reported(self._address, doing, ApiException)
 
 

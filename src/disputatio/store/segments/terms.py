@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from disputatio.errors import InputError, MissingDependency
+from disputatio.errors import InputError, importing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,10 +83,8 @@ def stemmer(language: str) -> Callable[[str], str] | None:
     """
     if not language:
         return None
-    try:
+    with importing("PyStemmer", "store"):
         import Stemmer
-    except ImportError as error:
-        raise MissingDependency("PyStemmer", "store") from error
     if language not in Stemmer.algorithms():
         known = ", ".join(Stemmer.algorithms())
         raise InputError(f"there is no stemmer for the language {language!r}; known: {known}")
