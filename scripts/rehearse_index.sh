@@ -28,7 +28,7 @@ done
 
 printf '%s\n' '{"text": "The Elm Bridge was opened in May 1921.", "source": "a"}' \
     '{"text": "In May 1921 the mayor opened the Elm Bridge.", "source": "b"}' >"$work/folder/passages.jsonl"
-shown() { sed -e "s#$work/##g" -e "s#$PWD/##g" -e "s#127.0.0.1:$port#127.0.0.1:8399#g" -e '/^hwloc/d' -e 's/[[:space:]]*$//'; }
+shown() { sed -e "s#$work/##g" -e "s#$PWD/##g" -e "s#127.0.0.1:$port#127.0.0.1:8399#g" -e '/^hwloc/d' -e '/^WARNING: Location/d' -e 's/\x1b\[[0-9;]*m//g' -e 's/[[:space:]]*$//'; }
 : >"$log"
 step() { # run a command line as it is shown, in the folder of a user, and keep what it says
     local begun=$SECONDS status=0

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from scripts.rehearse_image import script_of, stages
+
 ROOT = Path(__file__).resolve().parent.parent
 QUESTION = "When was the Elm Bridge opened?"
 
@@ -133,6 +135,21 @@ def test_the_image_builds_its_wheel_of_what_it_copies_with_the_page_and_its_noti
         notices = opened.read("disputatio/server/page/THIRD_PARTY.txt").decode()
     assert "disputatio/server/page/index.html" in files
     assert "react-aria-components 1." in notices and "Apache License" in notices
+
+
+def test_the_steps_of_the_image_are_run_as_its_file_says(tmp_path: Path) -> None:
+    first, second = stages((ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8"))
+    assert [name for name, _ in second] == ["COPY", "RUN", "USER", "EXPOSE", "CMD"]
+    assert "DISPUTATIO_RELEASE=1" in "\n".join(script_of(first, "/one", str(ROOT), ""))
+    (tmp_path / "context/files").mkdir(parents=True)
+    (tmp_path / "context/files/a").write_text("a")
+    [stage] = stages("FROM x\nWORKDIR /app\nCOPY files/a ./\nCOPY files b\n")
+    lines = script_of(stage, f"{tmp_path}/root", str(tmp_path / "context"), "")
+    subprocess.run(["bash", "-ec", "\n".join(lines)], check=True, capture_output=True)
+    copied = [path.relative_to(tmp_path / "root").as_posix() for path in (tmp_path / "root").rglob("a")]
+    assert sorted(copied) == ["app/a", "app/b/a"]
+    with pytest.raises(SystemExit, match="ADD"):
+        stages("FROM x\nADD a b\n")
 
 
 def test_workflows_run_what_is_there_with_few_rights_and_named_versions() -> None:
