@@ -83,6 +83,7 @@ def test_a_cause_of_a_kind_that_is_not_in_the_table_is_worded_by_its_support() -
     )
 
 
+@pytest.mark.long
 def test_every_kind_that_the_code_gives_is_in_the_table() -> None:
     kinds = {
         argument.value.value

@@ -293,6 +293,7 @@ def test_what_is_read_can_be_limited_to_sources_and_dates() -> None:
     assert d.ask(QUESTION, before="2010", **how).answers == ("1887",)
 
 
+@pytest.mark.long
 def test_a_question_is_cancelled_from_another_thread_at_once_wherever_it_waits() -> None:
     cancel = d.Cancel()
     waiting, gone = threading.Event(), threading.Event()

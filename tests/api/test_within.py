@@ -44,6 +44,7 @@ def released() -> threading.Event:
     return threading.Event()
 
 
+@pytest.mark.long
 def test_what_was_read_by_the_deadline_is_answered_from_and_the_rest_is_named(
     released: threading.Event,
 ) -> None:
@@ -66,6 +67,7 @@ def test_what_was_read_by_the_deadline_is_answered_from_and_the_rest_is_named(
     assert answer.confidence <= whole.confidence
 
 
+@pytest.mark.long
 def test_the_encoder_reads_what_the_model_has_not(released: threading.Event) -> None:
     d.ask(QUESTION, passages=PASSAGES, model=stuck_after(99, released))  # loads the encoder
     answer = d.ask(QUESTION, passages=PASSAGES, model=stuck_after(1, released), within="4s")
@@ -88,6 +90,7 @@ def test_a_question_in_time_is_answered_as_without_a_deadline() -> None:
     assert (timed.claims, timed.conflict) == (usual.claims, usual.conflict)
 
 
+@pytest.mark.long
 def test_finished_calls_are_in_the_journal(tmp_path: Path, released: threading.Event) -> None:
     journal = CallCache(tmp_path / "calls.sqlite")
     model = CachedLLM(stuck_after(2, released), journal, engine="script")

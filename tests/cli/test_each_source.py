@@ -78,6 +78,7 @@ def test_an_ordinary_answer_has_no_table(capsys: Capture) -> None:
     assert done.json["each_source"] == []
 
 
+@pytest.mark.long
 def test_a_source_with_many_passages_does_not_keep_the_others_out(capsys: Capture) -> None:
     for number in range(12):
         Path(f"club/hut-{number}.md").write_text(
@@ -90,6 +91,7 @@ def test_a_source_with_many_passages_does_not_keep_the_others_out(capsys: Captur
     assert {passage["source"] for passage in plain["passages"]} < {"birds", "board", "club", "letters"}
 
 
+@pytest.mark.long
 def test_sources_that_there_is_no_room_for_are_counted(capsys: Capture) -> None:
     done = ask(capsys, "-k", "1", "--set", "wider=0", "--json")
     read = {row["source"] for row in done.json["each_source"]}

@@ -58,6 +58,7 @@ def test_completion_can_be_installed_and_shown(capsys: Capture) -> None:
     assert "--show-completion" in lines
 
 
+@pytest.mark.long
 def test_the_package_run_as_a_module_is_the_command() -> None:
     command = [sys.executable, "-m", "disputatio"]
     told = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)

@@ -165,12 +165,13 @@ def test_copies_of_a_statement_are_named_once() -> None:
     assert one.first.also or one.second.also
 
 
+@pytest.mark.long
 def test_a_statement_that_is_repeated_does_not_make_pairs_grow_with_the_square() -> None:
     def compared(count: int) -> int:
         texts = [f"The dam on the Orrin is {90 + n} m high." for n in range(count)]
         return d.check([Passage(text=text) for text in texts]).compared
 
-    assert compared(1600) < 6 * compared(400)
+    assert compared(800) < 6 * compared(200)
 
 
 def test_the_same_thing_said_in_one_document_is_no_contradiction_between_documents() -> None:

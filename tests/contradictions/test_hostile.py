@@ -77,6 +77,7 @@ def test_a_location_of_sarif_is_no_address_elsewhere(path: str) -> None:
         assert "\n" not in uri
 
 
+@pytest.mark.long
 def test_many_documents_with_one_sentence_and_a_figure_each_are_bounded() -> None:
     texts = [f"The tower is {number} m high." for number in range(3_000)]
     result = d.check([Passage(text=text) for text in texts])

@@ -78,6 +78,7 @@ def is_quick_beside(server: Served, work: Callable[[], Any]) -> bool:
     return quick
 
 
+@pytest.mark.long
 def test_passages_of_a_question_are_prepared_beside_other_requests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +94,7 @@ def test_passages_of_a_question_are_prepared_beside_other_requests(
         assert is_quick_beside(server, lambda: server.ask(QUESTION, passages=passages))
 
 
+@pytest.mark.long
 def test_the_description_of_the_api_is_made_once_beside_other_requests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from disputatio.llm.scripted import Scripted
 from disputatio.server.options import Limits
 from tests.server.ferry import Served, ferry, says, served
@@ -51,6 +53,7 @@ def test_no_model_is_asked_where_no_suggestion_is_wanted(tmp_path: Path) -> None
         assert model.calls == []
 
 
+@pytest.mark.long
 def test_a_question_ends_the_writing_which_begins_again_later(tmp_path: Path) -> None:
     with served(ferry(tmp_path, model=_model(0.3), limits=Limits(suggestions=3))) as server:
         assert server.client.get("/api/suggestions").json()["writing"]

@@ -148,6 +148,7 @@ def fail(*_: object, **__: object) -> None:
     raise StoreError("no")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("then", ["the next job", "a start"])
 def test_a_job_that_cannot_be_undone_now_is_undone_later(
     then: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -269,6 +270,7 @@ def test_a_body_that_rests_is_cut_however_much_of_it_came(tmp_path: Path) -> Non
         assert time.monotonic() - began < 5
 
 
+@pytest.mark.long
 def test_few_uploads_are_received_at_a_time(tmp_path: Path) -> None:
     with serving(tmp_path, limits=Limits(uploads=1)) as server:
         with begin(server):

@@ -22,6 +22,7 @@ def _reasons(path: Path) -> tuple[list[str], dict[str, str]]:
     return [one.text for one in documents], names
 
 
+@pytest.mark.long
 def test_members_of_every_kind_are_read_and_named_below_the_archive(tmp_path: Path) -> None:
     inner = files.pack(tmp_path / "inner.zip", {"deep/x.txt": "Nested words."}).read_bytes()
     (tmp_path / "inner.zip").unlink()
