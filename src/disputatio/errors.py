@@ -46,10 +46,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """The errors of Python that reading JSON of another shape than ours raises; caught to raise one of ours."""
+
+
+RefusalCode: TypeAlias = Literal[
+    "unreadable", "encrypted", "too_large", "too_slow", "no_text", "scan", "unknown_type", "encoding",
+    "missing_package", "missing_column", "bad_row", "unsafe", "not_found", "changed", "not_fetched",
+    "unconfined",
+]  # fmt: skip
+"""Why a file or a row of it was refused; `rendering.refusals` says what to do about each."""
 
 
 class DisputatioError(Exception):
@@ -106,10 +114,10 @@ class InputError(DisputatioError):
 
 
 class IngestError(InputError):
-    """A document could not be read; `path` names it and `reason` says why."""
+    """A document could not be read; `path` names it, `reason` says why, `code` is the kind of reason."""
 
-    def __init__(self, path: str, reason: str) -> None:
-        self.path, self.reason = path, reason
+    def __init__(self, path: str, reason: str, code: RefusalCode = "unreadable") -> None:
+        self.path, self.reason, self.code = path, reason, code
         super().__init__(f"{path}: {reason}")
 
 

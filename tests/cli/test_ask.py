@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
+from disputatio.rendering.refusals import REMEDIES
+from disputatio.server.changes import ChangeLog
 from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Answer
 from tests.shell import PASSAGES, QUESTION, SCRIPT, Run, bind_agents, run, write_passages, write_script
+from tests.store import files
 from tests.store.hashing import HashEmbedder
 
 Capture = pytest.CaptureFixture[str]
@@ -285,6 +288,30 @@ def test_good_files_are_ingested_and_bad_ones_listed(workspace: Path, capsys: Ca
     assert again.err.count("refused ") == len(done.json["refused"])
     answered = ask(capsys, "--index", "docs.index", "--json")
     assert answered.json["answers"] == ["1887"]
+
+
+def test_what_ingest_refused_is_on_record_with_its_remedy_until_it_was_read(
+    workspace: Path, capsys: Capture
+) -> None:
+    folder = workspace / "harbour"
+    folder.mkdir()
+    (folder / "good.md").write_text("The gate opens at five.")
+    (folder / "scan.pdf").write_bytes(files.pdf_of(b""))
+    (folder / "tides.txt").write_bytes("für".encode("latin-1"))
+    done = run(capsys, "ingest", folder, "--index", "docs.index", "--embedder", "none")
+    assert [line for line in done.err.splitlines() if line.startswith(("scan:", "encoding:"))] == [
+        f"scan: {REMEDIES['scan']}",
+        f"encoding: {REMEDIES['encoding']}",
+    ]
+    changes = ChangeLog(workspace / "docs.index.changes.sqlite")
+    assert {(each["path"], each["code"], each["by"]) for each in changes.refused()} == {
+        ("harbour/scan.pdf", "scan", "command line"),
+        ("harbour/tides.txt", "encoding", "command line"),
+    }
+    (folder / "tides.txt").write_text("für")
+    run(capsys, "ingest", "harbour/*.txt", "--index", "docs.index")
+    assert [each["path"] for each in changes.refused()] == ["harbour/scan.pdf"]
+    changes.close()
 
 
 def test_columns_are_named_and_files_left_out_by_options_of_ingest(workspace: Path, capsys: Capture) -> None:

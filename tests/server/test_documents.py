@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from disputatio.api.indexing import Index
+from disputatio.rendering.refusals import REMEDIES
 from disputatio.server.changes import ChangeLog
 from disputatio.server.options import Access, StorageOptions
+from disputatio.store.ingesting.ingest import Refusal
 from tests.server.ferry import Served, ferry, served
 
 RULES = "# Mooring rules\n\nBoats longer than 12 metres moor at the north quay.\n"
@@ -155,11 +157,16 @@ def test_a_server_that_only_reads_deletes_nothing(tmp_path: Path, docs: Path) ->
 
 def test_what_was_refused_stays_on_record_until_it_was_read(tmp_path: Path) -> None:
     log = ChangeLog(tmp_path / "changes.sqlite")
-    log.note_upload([], [{"path": "a.pdf", "reason": "has no text"}, {"path": "b.pdf", "reason": "is empty"}])
+    found = [Refusal("a.pdf", "has no text", "scan"), Refusal("b.csv:7", "is no row", "bad_row")]
+    log.note_refused(found, read=[], by="upload")
     log.close()
     again = ChangeLog(tmp_path / "changes.sqlite")
-    again.note_upload(["a.pdf"], [])
-    assert [each["path"] for each in again.refused()] == ["b.pdf"]
+    again.note_refused([], read=["a.pdf", "b"], by="upload")
+    [left] = again.refused()
+    assert (left["path"], left["code"], left["remedy"]) == ("b.csv:7", "bad_row", REMEDIES["bad_row"])
+    again.note_refused([], read=["b.csv"], by="upload")
+    assert again.refused() == []
+    again.note_refused(found, read=[], by="upload")
     again.forget_refused("")
     assert again.refused() == []
     again.close()

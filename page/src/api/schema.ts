@@ -1442,7 +1442,7 @@ export interface components {
         };
         /**
          * Documents
-         * @description Some of the `total` documents, and the uploaded files that were refused.
+         * @description Some of the `total` documents, and the files that were refused.
          */
         Documents: {
             /** Documents */
@@ -2021,15 +2021,29 @@ export interface components {
         };
         /**
          * Refused
-         * @description An uploaded file that could not be read, the reason, and when; it stays until the file was read.
+         * @description A file or a row (`path:row`) that was refused, the reason, and when; it stays until it was read.
+         *
+         *     `code` is of what kind the reason is, and `remedy` what to do about that.
          */
         Refused: {
             /** At */
             at: string;
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "upload" | "command line";
+            /**
+             * Code
+             * @enum {string}
+             */
+            code: "unreadable" | "encrypted" | "too_large" | "too_slow" | "no_text" | "scan" | "unknown_type" | "encoding" | "missing_package" | "missing_column" | "bad_row" | "unsafe" | "not_found" | "changed" | "not_fetched" | "unconfined";
             /** Path */
             path: string;
             /** Reason */
             reason: string;
+            /** Remedy */
+            remedy: string;
         };
         /**
          * Relation
@@ -2393,8 +2407,7 @@ export interface components {
         };
         /**
          * Statement
-         * @description A statement of a document: `quote` is `text[start:end]` of its text, and `value` what others
-         *     contradict.
+         * @description A statement of a document, quoted as `text[start:end]`; `value` is what others contradict.
          *
          *     `document` is its id in an index, `path` and `row` the place that it was read from, `section` the headings
          *     above it. `also` names other documents that state the same in the same words.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -19,9 +21,10 @@ from disputatio.cli.options import (
     StatedSource,
     TextColumn,
 )
-from disputatio.errors import InputError
+from disputatio.errors import IngestError, InputError, StoreError
 
 if TYPE_CHECKING:
+    from disputatio.config import Settings
     from disputatio.store.contract import Index
     from disputatio.store.ingesting.ingest import IngestSummary
     from disputatio.store.ingesting.options import ReadOptions
@@ -119,7 +122,7 @@ def ingest(
         sidecar=sidecar,
     )  # fmt: skip
     check_options(options)
-    addresses = [path for path in paths if path.lower().startswith(("http://", "https://"))]
+    addresses = [path for path in paths if _is_address(path)]
     files = [path for path in paths if path not in addresses]
     _check(addresses, files, urls=urls, watch=watch, ray=ray)
     if ray is None and (workers is not None or threads != 1):
@@ -140,7 +143,67 @@ def ingest(
     cluster = None if ray is None else Cluster(ray, workers, threads)
     summary = _ingest(opened, files, addresses, options, cluster)
     show_summary(summary, opened.path, as_json=as_json)
+    _record_refused(summary, paths, settings)
     raise typer.Exit(_exit_code(summary, strict=strict))
+
+
+def _record_refused(summary: IngestSummary, paths: Sequence[str], settings: Settings) -> None:
+    """Put what was refused on record beside the index, where the page of `disputatio serve` shows it."""
+    from disputatio.cli.opening import path_beside
+    from disputatio.server.changes import ChangeLog
+
+    file = path_beside(settings, "changes.sqlite")
+    if not summary.refused and not file.exists():
+        return
+    roots = _roots(paths)
+    found = [(refusal, *_place(refusal.path, roots)) for refusal in summary.refused]
+    names = {place: name for _, place, name in found}
+    try:
+        with contextlib.closing(ChangeLog(file)) as changes:
+            changes.note_refused(
+                [refusal._replace(path=place) for refusal, place, _ in found],
+                read=roots.values(),
+                by="command line",
+                shown=lambda place: names[place],
+            )
+    except StoreError as error:
+        typer.echo(f"what was refused is not on record: {error}", err=True)
+
+
+def _is_address(path: str) -> bool:
+    return path.lower().startswith(("http://", "https://"))
+
+
+def _roots(paths: Sequence[str]) -> dict[str, str]:
+    """Return where each file, folder and address lies that was named; a pattern names what it fits."""
+    from disputatio.store.ingesting.files import find_files
+
+    roots: dict[str, str] = {}
+    for path in paths:
+        if _is_address(path):
+            roots[path] = path
+        elif Path(path).exists():
+            roots["" if path == "." else str(Path(path))] = str(Path(path).resolve())
+        elif path != "-":
+            with contextlib.suppress(IngestError):  # no file matches, which the summary tells
+                roots |= {str(file): str(file.resolve()) for file, _ in find_files(Path(path), [])}
+    return roots
+
+
+def _place(path: str, roots: Mapping[str, str]) -> tuple[str, str]:
+    """Return where a refused file lies, and its name from the file or folder on that was named.
+
+    >>> _place("docs/a.csv:3", {"docs": "/home/ada/docs"})
+    ('/home/ada/docs/a.csv:3', 'docs/a.csv:3')
+    >>> _place("https://x.example/a", {"https://x.example/a": "https://x.example/a"})
+    ('https://x.example/a', 'https://x.example/a')
+    """
+    for given in sorted(roots, key=len, reverse=True):
+        rest = path.removeprefix(given) if given else f"/{path}"
+        if path == given or (rest != path and rest.startswith(("/", ":"))):
+            root = roots[given]
+            return f"{root}{rest}", path if _is_address(root) else f"{PurePath(root).name}{rest}"
+    return path, path
 
 
 def _exit_code(summary: IngestSummary, *, strict: bool) -> int:

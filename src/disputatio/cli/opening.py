@@ -20,6 +20,17 @@ def named_index(index: Path | None) -> Path:
     return require_one(read_settings(index=index).index)
 
 
+def path_beside(settings: Settings, ending: str) -> Path:
+    """Return the file or folder beside an index that has this ending; in the cache for one on a server."""
+    from disputatio.parts import cache_folder
+    from disputatio.store.addresses import is_served, mask_secrets
+    from disputatio.text import content_id
+
+    if is_served(settings.index):  # which names no folder
+        return cache_folder(settings) / content_id("served", mask_secrets(settings.index)) / ending
+    return settings.index.with_name(f"{settings.index.name}.{ending}")
+
+
 def open_named(index: Path | None) -> Index:
     """Open the index, or several, to read without a search; raises `StoreError` if there is none."""
     from disputatio.config import read_settings

@@ -38,6 +38,7 @@ from disputatio.events import (
     Unchecked,
     Unestimated,
 )
+from disputatio.rendering.refusals import REMEDIES
 from disputatio.rendering.wording import (
     SOURCE_COLUMNS,
     certified,
@@ -108,7 +109,9 @@ def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
     """Print the counts of an ingest on stdout, and the refused files on stderr."""
     if as_json:
         fields = asdict(summary)
-        fields["refused"] = [{"path": path, "reason": reason} for path, reason in summary.refused]
+        fields["refused"] = [
+            {**refusal._asdict(), "remedy": REMEDIES[refusal.code]} for refusal in summary.refused
+        ]
         write_json(fields)
         return
     removed = f", {summary.removed} removed" if summary.removed else ""
@@ -126,8 +129,10 @@ def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
         write(f"{count(summary.described, 'document')} as people describe them\n")
     for notice in summary.notices:
         typer.echo(one_line(notice), err=True)
-    for path, reason in summary.refused:
+    for path, reason, _ in summary.refused:
         typer.echo(f"refused {one_line(path)}: {one_line(reason)}", err=True)
+    for code in dict.fromkeys(refusal.code for refusal in summary.refused):
+        typer.echo(f"{code.replace('_', ' ')}: {REMEDIES[code]}", err=True)
 
 
 def write_json(value: Any, *, indent: int | None = None) -> bool:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from disputatio.cli.messages import say
+from disputatio.cli.opening import path_beside
 from disputatio.cli.options import Indexes, Journal, Model, Roles, read_roles
 from disputatio.errors import InputError, MissingDependency
-from disputatio.text import content_id
 
 if TYPE_CHECKING:
     from disputatio.config import Settings
@@ -210,21 +210,16 @@ def _keeping(
     from disputatio.eval.reporting.run_folders import RunFolders
     from disputatio.parts import cache_folder
     from disputatio.server.options import StorageOptions
-    from disputatio.store.addresses import is_served, mask_secrets
 
     if runs is not None and not runs.is_dir():
         raise InputError(f"--runs {runs}: no such folder")
-    uploads = settings.index.with_name(settings.index.name + ".uploads")
-    if is_served(settings.index):  # which names no folder
-        uploads = cache_folder(settings) / content_id("served", mask_secrets(settings.index)) / "uploads"
-    beside = uploads.name.removesuffix(".uploads")
     kept = {"default": cache_folder(settings) / "answers.sqlite", "none": None}
     return StorageOptions(
         answers=kept[answers] if answers in kept else Path(answers),
         days=days,
-        uploads=uploads,
+        uploads=path_beside(settings, "uploads"),
         runs=None if runs is None else RunFolders(runs),
         audit=audit,
-        changes=uploads.with_name(f"{beside}.changes.sqlite"),
-        baseline=uploads.with_name(f"{beside}.accepted.json"),
+        changes=path_beside(settings, "changes.sqlite"),
+        baseline=path_beside(settings, "accepted.json"),
     )

@@ -1,4 +1,4 @@
-"""The record of what clients changed: deletions with what undoes them, statements, and refused uploads.
+"""The record of what clients changed: deletions with what undoes them, statements, and refused files.
 
 A SQLite file beside the index, for its user alone.
 """
@@ -10,7 +10,7 @@ import json
 import sqlite3
 import threading
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +18,11 @@ from typing import Any, Literal
 
 from disputatio.databases import Database, open_private, tables_of
 from disputatio.errors import UNREADABLE, InputError, StoreError
+from disputatio.rendering.refusals import REMEDIES
+from disputatio.store.ingesting.ingest import Refusal
 
+RefusedBy = Literal["upload", "command line"]
+Shown = Callable[[str], str]
 What = Literal["deleted", "stated", "taken back", "uploaded", "accepted", "reopened"]
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS changes (
@@ -27,6 +31,13 @@ CREATE TABLE IF NOT EXISTS changes (
 );
 CREATE TABLE IF NOT EXISTS refused (path TEXT PRIMARY KEY, reason TEXT NOT NULL, at TEXT NOT NULL);
 """
+_ADDED = {  # columns of `refused` that earlier versions did not have
+    "code": "ALTER TABLE refused ADD COLUMN code TEXT NOT NULL DEFAULT 'unreadable'",
+    "shown": "ALTER TABLE refused ADD COLUMN shown TEXT NOT NULL DEFAULT ''",
+    "by": "ALTER TABLE refused ADD COLUMN by TEXT NOT NULL DEFAULT 'upload'",
+}
+_WITHIN = "substr(path, 1, length(?1) + 1) IN (?1 || '/', ?1 || ':')"  # a folder, an archive, a table
+_NAME = "CASE shown WHEN '' THEN path ELSE shown END"  # as clients see it
 _DAYS = 30  # for which a deletion can be undone
 _LARGEST = 1 << 30  # bytes of a deleted document
 _MOST = 10_000  # changes and refusals that are remembered
@@ -51,6 +62,9 @@ class ChangeLog:
             )
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.executescript(_SCHEMA)
+            known = {row[1] for row in self._db.execute("PRAGMA table_info(refused)")}
+            for column in _ADDED.keys() - known:
+                self._db.execute(_ADDED[column])
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"{path}: cannot keep changes: {error}") from error
 
@@ -108,12 +122,23 @@ class ChangeLog:
         with self._open() as db:
             db.execute("UPDATE changes SET undone = ?, undo = NULL WHERE key = ?", (_now(), key))
 
-    def note_upload(self, read: Iterable[str], refused: Iterable[Mapping[str, str]]) -> None:
-        """Record what an upload refused; a file that was read since is no longer refused."""
+    def note_refused(
+        self, refused: Iterable[Refusal], *, read: Iterable[str], by: RefusedBy, shown: Shown = str
+    ) -> None:
+        """Record what was refused, in place of what had been refused of the files and folders now `read`.
+
+        `shown` makes of a path what clients see.
+        """
+        now = _now()
         with self._open() as db:
-            db.executemany("DELETE FROM refused WHERE path = ?", [(name,) for name in read])
-            rows = [(each["path"], each["reason"], _now()) for each in refused]
-            db.executemany("INSERT OR REPLACE INTO refused VALUES (?, ?, ?)", rows)
+            for name in read:
+                db.execute(f"DELETE FROM refused WHERE path = ?1 OR {_WITHIN}", (name,))
+            rows = [(path, reason, now, code, shown(path), by) for path, reason, code in refused]
+            db.executemany(
+                "INSERT OR REPLACE INTO refused (path, reason, at, code, shown, by) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                rows,
+            )
             db.execute(
                 "DELETE FROM refused WHERE path IN "
                 "(SELECT path FROM refused ORDER BY at DESC LIMIT -1 OFFSET ?)",
@@ -121,15 +146,18 @@ class ChangeLog:
             )
 
     def refused(self) -> list[dict[str, str]]:
-        """Return what was refused and not read since, the newest first."""
+        """Return what was refused and not read since, the newest first, with what to do about it."""
         with self._open() as db:
-            rows = db.execute("SELECT path, reason, at FROM refused ORDER BY at DESC, path LIMIT 1000")
-            return [{"path": path, "reason": reason, "at": at} for path, reason, at in rows]
+            rows = db.execute(
+                f"SELECT {_NAME}, reason, code, by, at FROM refused ORDER BY at DESC, path LIMIT 1000"
+            ).fetchall()
+        names = ("path", "reason", "code", "by", "at")
+        return [{**dict(zip(names, row, strict=True)), "remedy": REMEDIES.get(row[2], "")} for row in rows]
 
     def forget_refused(self, path: str) -> None:
         """Forget that a file was refused; an empty name forgets all."""
         with self._open() as db:
-            db.execute("DELETE FROM refused WHERE path = ?1 OR ?1 = ''", (path,))
+            db.execute(f"DELETE FROM refused WHERE {_NAME} = ?1 OR ?1 = ''", (path,))
 
     def close(self) -> None:
         """Close the file."""

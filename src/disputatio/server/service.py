@@ -92,7 +92,7 @@ class Service:
         self.kit = kit
         self.prices = prices or read_prices()
         self.answers = AnswerStore(self.keeping.answers, days=self.keeping.days, most=self.keeping.most)
-        self.changes = ChangeLog(self.keeping.changes if self.access.writing else None)
+        self.changes = self._open_changes()
         self.turns = Turns(
             at_once=self.limits.in_flight,
             waiting=self.limits.waiting,
@@ -116,6 +116,17 @@ class Service:
         self.notice: dict[str, Any] | None = None
         self._running: dict[str, Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+
+    def _open_changes(self) -> ChangeLog:
+        """Open the record of changes; a server that does not write reads what the command line refused."""
+        path = self.keeping.changes
+        if self.access.writing:
+            return ChangeLog(path)
+        try:
+            return ChangeLog(path if path is not None and path.exists() else None)
+        except StoreError as error:
+            LOG.warning("what was refused cannot be shown: %s", shown(str(error)))
+            return ChangeLog(None)
 
     @classmethod
     def open(

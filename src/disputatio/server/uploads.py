@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 
 from disputatio import platforms
 from disputatio.errors import IndexBusy, InputError, StoreError
+from disputatio.rendering.refusals import REMEDIES
 from disputatio.server.faults import NoRoom, is_of_full_disk, shown
 from disputatio.store.contract import Index
 from disputatio.store.ingesting.fingerprint import Fingerprint, look
@@ -197,7 +198,15 @@ class Uploads:
         refused = [refusal for summary in summaries for refusal in summary.refused]
         return _sum(summaries) | {
             "files": [path.name for path in paths],
-            "refused": [{"path": self._name(path), "reason": shown(reason)} for path, reason in refused],
+            "refused": [
+                {
+                    "path": self._name(path),
+                    "reason": shown(reason),
+                    "code": code,
+                    "remedy": REMEDIES[code],
+                }
+                for path, reason, code in refused
+            ],
         }
 
     def _name(self, path: str) -> str:

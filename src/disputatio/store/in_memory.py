@@ -161,16 +161,16 @@ def passage_of(row: Mapping[str, Any], where: str) -> Passage:
     """
     text = row.get("text")
     if text is None:
-        raise IngestError(where, "has no text")
+        raise IngestError(where, "has no text", "no_text")
     if not isinstance(text, str):
-        raise IngestError(where, "'text' is not text")
+        raise IngestError(where, "'text' is not text", "bad_row")
     text = clean(text)
     if not text.strip():
-        raise IngestError(where, "has no text")
+        raise IngestError(where, "has no text", "no_text")
     fields = {name: _field(name, row.get(name), where) for name in _FIELDS}
     metadata = row.get("metadata") or {}
     if not isinstance(metadata, Mapping):
-        raise IngestError(where, "'metadata' is no object")
+        raise IngestError(where, "'metadata' is no object", "bad_row")
     return Passage(
         text=text,
         id=fields["id"],
@@ -188,5 +188,5 @@ def _field(name: str, value: object, where: str) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str | None):
-        raise IngestError(where, f"{name!r} is not text")
+        raise IngestError(where, f"{name!r} is not text", "bad_row")
     return " ".join(clean(value or "").split())

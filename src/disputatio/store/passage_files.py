@@ -129,7 +129,9 @@ def _rows(form: str, file: BinaryIO, columns: Mapping[str, str], *, tabs: bool) 
         return _without_metadata(csv_rows(file, columns, tabs=tabs))
     raw = file.read(LARGEST_FILE + 1)
     if len(raw) > LARGEST_FILE:
-        raise Unreadable(f"is larger than {LARGEST_FILE >> 20} MB, the limit of a JSON array: use JSON lines")
+        raise Unreadable(
+            f"is larger than {LARGEST_FILE >> 20} MB, the limit of a JSON array: use JSON lines", "too_large"
+        )
     try:
         value = json.loads(decoded(raw))
     except (ValueError, RecursionError):
@@ -166,9 +168,8 @@ def _passages(rows: Iterator[Row], name: str) -> tuple[list[Passage], list[Inges
             passage = _passage(row, f"{name}:{number}")
             content = (passage.source, passage.text)
             if passage.id and texts.setdefault(passage.id, content) != content:
-                raise IngestError(
-                    f"{name}:{number}", f"its id {passage.id[:100]!r} stands for another text already"
-                )
+                reason = f"its id {passage.id[:100]!r} stands for another text already"
+                raise IngestError(f"{name}:{number}", reason, "bad_row")
         except IngestError as error:
             refused.add(error)
         else:
@@ -189,9 +190,9 @@ def _size(row: Mapping[str, object] | str) -> int:
 
 def _passage(row: Mapping[str, object] | str, where: str) -> Passage:
     if isinstance(row, str):
-        raise IngestError(where, row)
+        raise IngestError(where, row, "bad_row")
     passage = passage_of(row, where)
     for field, longest in LONGEST.items():
         if len(getattr(passage, field)) > longest:
-            raise IngestError(where, f"its {field} is longer than {longest:,} characters")
+            raise IngestError(where, f"its {field} is longer than {longest:,} characters", "too_large")
     return passage

@@ -11,6 +11,7 @@ import pytest
 from disputatio.errors import InputError
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting import fetch
+from disputatio.store.ingesting.ingest import Refusal
 from disputatio.store.ingesting.ingest_urls import ingest_urls
 from disputatio.store.ingesting.options import ReadOptions
 from tests.store.loopback import Web, page, web
@@ -35,7 +36,7 @@ def test_every_row_of_an_address_is_in_and_replaced_by_the_next_fetch(served: We
     _say(served, "/a.jsonl", b'{"text": "A zebra."}\n{"text": "A giraffe."}\n{"text": 3}\n', _ROWS)
     first = ingest_urls(index, [url], **served.seams)
     assert (first.added, first.passages) == (2, 2)
-    assert first.refused == ((f"{url}:3", "'text' is not text"),)
+    assert first.refused == (Refusal(f"{url}:3", "'text' is not text", "bad_row"),)
     again = ingest_urls(index, [url], **served.seams)
     assert (again.added, again.unchanged, again.replaced) == (0, 2, 0)
     _say(served, "/a.jsonl", b'{"text": "A zebra."}\n{"text": "An okapi."}\n', _ROWS)
@@ -77,11 +78,11 @@ def test_an_address_that_fails_keeps_what_it_gave_before_and_does_not_stop_the_o
     urls = ["http://x.example/a", "http://127.0.0.1/", "http://x.example/b"]
     reported: list[tuple[int, int]] = []
     done = ingest_urls(index, urls, progress=lambda *told: reported.append(told), **served.seams)
-    assert (done.added, [path for path, _ in done.refused]) == (2, ["http://127.0.0.1/"])
+    assert (done.added, [path for path, *_ in done.refused]) == (2, ["http://127.0.0.1/"])
     assert reported == [(1, 3), (2, 3), (3, 3)]
     served.answers = {"/b": page(b"An okapi.", "text/plain")}
     done = ingest_urls(index, urls[:1], **served.seams)
-    assert done.refused == (("http://x.example/a", "answered 404 Not Found"),)
+    assert done.refused == (Refusal("http://x.example/a", "answered 404 Not Found", "not_fetched"),)
     assert len(index.documents()) == 2
 
 

@@ -77,7 +77,7 @@ def test_the_summary_counts_what_was_left_out_apart_from_what_was_refused(
     (folder / "empty.txt").write_text("")
     index = FolderIndex.open(tmp_path / "ix")
     summary = index.ingest(folder, exclude=["old", "*.log"])
-    assert (summary.added, [Path(path).name for path, _ in summary.refused]) == (3, ["empty.txt"])
+    assert (summary.added, [Path(path).name for path, *_ in summary.refused]) == (3, ["empty.txt"])
     assert summary.left_out == {"code": 4, "configuration": 2, "excluded": 2}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.errors import IngestError, MissingDependency
+from disputatio.errors import IngestError
 from disputatio.store.ingesting import sandbox
 from disputatio.store.ingesting.parsers import Format, ParsedPart, formats
 from disputatio.store.ingesting.readers import open_reader
@@ -42,8 +42,9 @@ def test_a_parser_that_hangs_is_ended_and_the_next_file_is_read(tmp_path: Path, 
     slow = tmp_path / "slow.html"  # attributes of one element are compared with each other
     slow.write_text("<p " + " ".join(f"a{number}=x" for number in range(200_000)) + ">words</p>")
     with Sandbox(seconds=0.5) as box:
-        with pytest.raises(IngestError, match=r"slow\.html: took more than 0\.5 s"):
+        with pytest.raises(IngestError, match=r"slow\.html: took more than 0\.5 s") as refused:
             _parse(box, slow)
+        assert refused.value.code == "too_slow"
         box._seconds = 20.0
         assert _text(_parse(box, good)) == "Good words."
 
@@ -146,8 +147,9 @@ def test_a_missing_parser_says_what_to_install(tmp_path: Path, monkeypatch: pyte
     lacking = Format(kind="pdf", suffixes=(".pdf",), packages={"no_such_parser": "no-such-parser"})
     monkeypatch.setattr(sandbox, "formats", lambda: {**formats(), "pdf": lacking})
     (tmp_path / "x.pdf").write_bytes(b"%PDF-")
-    with Sandbox() as box, pytest.raises(MissingDependency, match=r"disputatio\[store\]"):
+    with Sandbox() as box, pytest.raises(IngestError, match=r"disputatio\[store\]") as refused:
         _parse(box, tmp_path / "x.pdf", "pdf")
+    assert refused.value.code == "missing_package"
 
 
 @pytest.mark.parametrize(
@@ -163,6 +165,7 @@ def test_a_missing_parser_says_what_to_install(tmp_path: Path, monkeypatch: pyte
         b'{"pages": ["x"]}',
         b'{"member": [-1]}',
         b'{"refused": ""}',
+        b'{"refused": "odd", "code": "odd"}',
         b'{"run": "rm"}',
         b"[" * 100_000,
     ],

@@ -14,6 +14,7 @@ import pytest
 from disputatio.errors import IndexBusy, InputError, StoreError
 from disputatio.store.contract import IngestSummary
 from disputatio.store.folder_index import FolderIndex
+from disputatio.store.ingesting.ingest import Refusal
 from disputatio.store.ingesting.readers import find_files
 from disputatio.store.ingesting.watch import watch
 from disputatio.store.record.manifest import writing
@@ -28,7 +29,7 @@ class Recorder:
         self.path = path
         self.ingested: list[dict[str, str]] = []
         self.deleted: list[str] = []
-        self.refused: tuple[tuple[str, str], ...] = ()
+        self.refused: tuple[Refusal, ...] = ()
         self.before: Callable[[], None] = lambda: None
 
     def ingest(self, *paths: Path, **_: object) -> IngestSummary:
@@ -192,7 +193,7 @@ def test_hidden_files_and_the_index_itself_start_nothing(folder: Path) -> None:
 def test_an_ingest_that_did_nothing_is_not_told_and_a_refusal_is_told_once(
     folder: Path, index: Recorder
 ) -> None:
-    bad = (str(folder / "bad.pdf"), "is not a readable PDF file")
+    bad = Refusal(str(folder / "bad.pdf"), "is not a readable PDF file")
     index.refused = (bad,)
     with watching(index, folder) as summaries:
         assert summaries[0].refused == (bad,)

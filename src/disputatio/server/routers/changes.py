@@ -1,4 +1,4 @@
-"""`/api/changes`: what clients changed, and its undoing; `/api/refused`: uploads that could not be read."""
+"""`/api/changes`: what clients changed, and its undoing; `/api/refused`: files that could not be read."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel
 
+from disputatio.errors import RefusalCode
+from disputatio.server.changes import RefusedBy
 from disputatio.server.replies import client_of, json_response
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS
@@ -29,10 +31,16 @@ class ChangeRow(BaseModel):
 
 
 class Refused(BaseModel):
-    """An uploaded file that could not be read, the reason, and when; it stays until the file was read."""
+    """A file or a row (`path:row`) that was refused, the reason, and when; it stays until it was read.
+
+    `code` is of what kind the reason is, and `remedy` what to do about that.
+    """
 
     path: str
     reason: str
+    code: RefusalCode
+    remedy: str
+    by: RefusedBy
     at: str
 
 

@@ -32,6 +32,7 @@ from disputatio.server.uploads import Staged, Uploads
 from disputatio.store.contract import DocumentFacts
 from disputatio.store.ingesting.description import check_fields
 from disputatio.store.ingesting.documents import Document, page_of
+from disputatio.store.ingesting.ingest import Refusal
 from disputatio.store.ingesting.source import check_source_by
 from disputatio.text import one_line
 
@@ -142,7 +143,7 @@ class DescribeBody(Body):
 
 
 class Documents(BaseModel):
-    """Some of the `total` documents, and the uploaded files that were refused."""
+    """Some of the `total` documents, and the files that were refused."""
 
     total: int
     documents: list[DocumentRow]
@@ -268,8 +269,8 @@ def _uploading(service: Service) -> APIRouter:
             result = uploads.ingest(
                 index, batch, staged, source_by=source_by, shared=shared, progress=job.progress
             )
-            refused = [dict(each) for each in result["refused"]]
-            service.changes.note_upload(result["files"], refused)
+            refused = [Refusal(each["path"], each["reason"], each["code"]) for each in result["refused"]]
+            service.changes.note_refused(refused, read=result["files"], by="upload")
             detail = f"{len(result['files'])} files, {len(refused)} refused"
             service.note_change("uploaded", client=client, detail=detail)
             return result

@@ -254,7 +254,7 @@ def shown(url: str) -> str:
 
 
 def _refusal(url: str, reason: str) -> IngestError:
-    return IngestError(shown(url), reason)
+    return IngestError(shown(url), reason, "not_fetched")
 
 
 def _is_odd(letter: str) -> bool:

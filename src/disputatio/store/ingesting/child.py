@@ -151,16 +151,16 @@ def _answer(
             _send(parent, part)
             bounds.renew(float(task["seconds"]))
     except MemoryError:
-        refusal: ParsedPart | None = {"refused": f"takes more than {task['megabytes']} MB of memory to read"}
+        refusal: ParsedPart | None = _too_large(task)
         spent = True
     except BrokenPipeError:
         return True
     except (RefusedDocument, Unreadable) as error:
-        refusal = {"refused": str(error)}
+        refusal = {"refused": str(error), "code": error.code}
     except Exception as error:  # noqa: BLE001  (whatever a parser raises is the file's fault)
         refusal = {"refused": _broken(kind, error)}
         if spent := bounds.were_met():  # libraries in C have many words for it
-            refusal = {"refused": f"takes more than {task['megabytes']} MB of memory to read"}
+            refusal = _too_large(task)
     else:
         refusal = None
     spent = bounds.release() or spent
@@ -185,15 +185,19 @@ def _parts(
     raw.seek(0)
     limit = largest(inner)
     if not size:
-        raise RefusedDocument("is empty")
+        raise RefusedDocument("is empty", "no_text")
     if limit is not None and size > limit:
-        raise RefusedDocument(f"is larger than {limit >> 20} MB, the limit")
+        raise RefusedDocument(f"is larger than {limit >> 20} MB, the limit", "too_large")
     try:
         yield from parser(inner, name, columns)(raw)
     except (RefusedDocument, Unreadable, MemoryError):
         raise
     except Exception as error:  # whatever a parser raises is the file's fault, and told as such
         raise RefusedDocument(_broken(inner, error)) from error
+
+
+def _too_large(task: dict[str, Any]) -> ParsedPart:
+    return {"refused": f"takes more than {task['megabytes']} MB of memory to read", "code": "too_large"}
 
 
 def _broken(kind: str, error: Exception) -> str:

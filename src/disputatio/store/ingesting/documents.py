@@ -84,7 +84,7 @@ class Refusals(list[IngestError]):
             self.append(error)
             return
         self._more += 1
-        more = IngestError(self._path, f"{self._more} more rows were refused")
+        more = IngestError(self._path, f"{self._more} more rows were refused", "bad_row")
         self[self.MOST :] = [more]
 
 
@@ -120,7 +120,7 @@ def document_of(
             continue
         if isinstance(value, bool) or value is None or not isinstance(value, str | int | float):
             if name in FIELDS and value is not None:
-                raise IngestError(where, f"{name!r} is not text")
+                raise IngestError(where, f"{name!r} is not text", "bad_row")
             continue
         words, removed = cleaned(_as_text(value))
         hidden += removed
@@ -131,7 +131,7 @@ def document_of(
         elif words:
             metadata[cleaned(name)[0][:100]] = words
     if row and not stated.get("text", "").strip():
-        raise IngestError(where, "has no text")
+        raise IngestError(where, "has no text", "no_text")
     if left_out:
         metadata["left_out"] = ", ".join(left_out[:_MOST_FIELDS])
     if pages:
@@ -152,11 +152,11 @@ def _field(name: str, value: object, words: str, where: str) -> str:
     """Return a field that has its own place; raises `IngestError` for text that is none or too long."""
     if name == "text":
         if not isinstance(value, str):
-            raise IngestError(where, "'text' is not text")
+            raise IngestError(where, "'text' is not text", "bad_row")
         return words
     line = " ".join(words.split())
     if len(line) > LONGEST[name]:
-        raise IngestError(where, f"its {name} is longer than {LONGEST[name]:,} characters")
+        raise IngestError(where, f"its {name} is longer than {LONGEST[name]:,} characters", "too_large")
     return line
 
 

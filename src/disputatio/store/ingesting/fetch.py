@@ -111,11 +111,11 @@ def fetch(
             private = private and all(is_private(pinned_address) for pinned_address in pinned)
             response = _get(address, pinned, connect, tls, clock)
         except Late as late:
-            raise IngestError(shown(address.url), str(late)) from late
+            raise IngestError(shown(address.url), str(late), "not_fetched") from late
         if isinstance(response, Fetched):
             return replace(response, asked=requested.url)
         address = read_redirect(address, response, ports=ports)
-    raise IngestError(shown(requested.url), f"redirects more than {limits.redirects} times")
+    raise IngestError(shown(requested.url), f"redirects more than {limits.redirects} times", "not_fetched")
 
 
 def read_url(
@@ -192,7 +192,7 @@ def _attributed(document: Document, fetched: Fetched, file: str) -> Document:
 def _renamed(error: IngestError, file: Path, url: str) -> IngestError:
     """Return a reader's refusal that names the URL and not the file which stood for it."""
     name = shown(url)
-    return IngestError(error.path.replace(str(file), name), error.reason.replace(str(file), name))
+    return IngestError(error.path.replace(str(file), name), error.reason.replace(str(file), name), error.code)
 
 
 def _in_utf8(fetched: Fetched) -> bytes:
@@ -221,12 +221,12 @@ def _checked(address: WebAddress, private: bool, resolve: Resolve, clock: Clock)
         try:
             addresses = list(dict.fromkeys(clock.within(lambda: resolve(address.host, address.port))))
         except (OSError, UnicodeError) as error:
-            raise IngestError(shown(address.url), "names a host that is not found") from error
+            raise IngestError(shown(address.url), "names a host that is not found", "not_fetched") from error
     if not addresses:
-        raise IngestError(shown(address.url), "names a host that is not found")
+        raise IngestError(shown(address.url), "names a host that is not found", "not_fetched")
     for ip in addresses:
         if wrong := check_ip(ip, allow_private=private):
-            raise IngestError(shown(address.url), f"is not fetched: {wrong}")
+            raise IngestError(shown(address.url), f"is not fetched: {wrong}", "not_fetched")
     return addresses
 
 
@@ -251,15 +251,14 @@ def _get(
     except TimeoutError as error:
         raise clock.late() from error
     except ssl.SSLCertVerificationError as error:
-        raise IngestError(url, f"has no valid certificate ({error.verify_message})") from error
+        raise IngestError(url, f"has no valid certificate ({error.verify_message})", "not_fetched") from error
     except zlib.error as error:
-        raise IngestError(url, "sent a broken gzip") from error
+        raise IngestError(url, "sent a broken gzip", "not_fetched") from error
     except (http.client.HTTPException, ValueError) as error:
-        raise IngestError(url, f"sent no proper answer ({type(error).__name__})") from error
+        raise IngestError(url, f"sent no proper answer ({type(error).__name__})", "not_fetched") from error
     except OSError as error:
-        raise IngestError(
-            url, f"cannot be reached ({(error.strerror or type(error).__name__).lower()})"
-        ) from error
+        words = (error.strerror or type(error).__name__).lower()
+        raise IngestError(url, f"cannot be reached ({words})", "not_fetched") from error
 
 
 def _headers(address: WebAddress) -> list[tuple[str, str]]:
@@ -275,11 +274,11 @@ def _headers(address: WebAddress) -> list[tuple[str, str]]:
 def _location(response: http.client.HTTPResponse, url: str) -> str:
     locations = response.headers.get_all("Location") or []
     if len(locations) != 1:
-        raise IngestError(url, f"redirects with {len(locations)} addresses")
+        raise IngestError(url, f"redirects with {len(locations)} addresses", "not_fetched")
     try:  # headers come as Latin-1; addresses in them are UTF-8 where they are not ASCII
         return str(locations[0]).strip(" \t").encode("latin-1").decode("utf-8")
     except UnicodeError as error:
-        raise IngestError(url, "redirects to an address that is not UTF-8") from error
+        raise IngestError(url, "redirects to an address that is not UTF-8", "not_fetched") from error
 
 
 def _taken(response: http.client.HTTPResponse, address: WebAddress, clock: Clock) -> Fetched:
@@ -287,21 +286,22 @@ def _taken(response: http.client.HTTPResponse, address: WebAddress, clock: Clock
     url = shown(address.url)
     if response.status != HTTPStatus.OK:
         known = {status.value: status.phrase for status in HTTPStatus}
-        raise IngestError(url, f"answered {response.status} {known.get(response.status, '')}".rstrip())
+        reason = f"answered {response.status} {known.get(response.status, '')}".rstrip()
+        raise IngestError(url, reason, "not_fetched")
     content_type = response.headers.get_content_type() if "Content-Type" in response.headers else ""
     suffix = _suffix(content_type, address.target)
     if not suffix:
         kind = re.sub(r"[^\w/.+-]", "?", content_type)[:80] or "nothing"
-        raise IngestError(url, f"is of a kind that is not read (content type: {kind})")
+        raise IngestError(url, f"is of a kind that is not read (content type: {kind})", "unknown_type")
     packed = _listed(response, "Content-Encoding")
     if packed not in ("", "identity", "gzip", "x-gzip") or _listed(response, "Transfer-Encoding") not in (
         "",
         "chunked",
     ):
-        raise IngestError(url, "is packed in a way that was not asked for")
+        raise IngestError(url, "is packed in a way that was not asked for", "not_fetched")
     limit = clock.limits.size
     if (response.length or 0) > limit:
-        raise IngestError(url, f"is larger than {limit:,} bytes")
+        raise IngestError(url, f"is larger than {limit:,} bytes", "too_large")
     pieces = _bounded(_pieces(response), url, limit)
     if "gzip" in packed:  # bounded as sent and as unpacked: empty members unpack to nothing
         pieces = _bounded(_unpacked(pieces), url, limit)
@@ -335,7 +335,7 @@ def _bounded(pieces: Iterator[bytes], url: str, limit: int) -> Iterator[bytes]:
     for piece in pieces:
         taken += len(piece)
         if taken > limit:
-            raise IngestError(url, f"is larger than {limit:,} bytes")
+            raise IngestError(url, f"is larger than {limit:,} bytes", "too_large")
         yield piece
 
 

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
-from disputatio.errors import IngestError
+from disputatio.errors import IngestError, RefusalCode
 from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.ingesting.documents import Document, FileReading
 from disputatio.store.ingesting.files import shown
@@ -22,9 +23,17 @@ Progress = Callable[[int, int, int], None]
 """Called with (files done, files in all, passages committed)."""
 
 
+class Refusal(NamedTuple):
+    """A file or a row that was refused: `path`, or `path:row`, why, and of what kind that is."""
+
+    path: str
+    reason: str
+    code: RefusalCode = "unreadable"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestSummary:
-    """The result of an ingest, in documents; `refused` holds (path or path:row, reason).
+    """The result of an ingest, in documents, with what was `refused`.
 
     `left_out` counts what was not read on purpose: files of `code` or `configuration` in folders, what was
     `excluded` by a pattern, and `hidden` sheets, rows and columns of workbooks.
@@ -38,7 +47,7 @@ class IngestSummary:
     unchanged: int = 0
     replaced: int = 0
     removed: int = 0
-    refused: tuple[tuple[str, str], ...] = ()
+    refused: tuple[Refusal, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     passages: int = 0
     hidden: int = 0
@@ -142,7 +151,7 @@ def summary_of(counts: Counter[str], start: float, run: Run) -> IngestSummary:
         unchanged=counts["unchanged"],
         replaced=counts["replaced"],
         removed=counts["removed"],
-        refused=tuple((error.path, error.reason) for error in run.refused),
+        refused=tuple(Refusal(error.path, error.reason, error.code) for error in run.refused),
         left_out=dict(sorted(run.left_out.items())),
         passages=counts["passages"],
         hidden=run.hidden,

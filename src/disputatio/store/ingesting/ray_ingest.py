@@ -188,7 +188,7 @@ def _documents(rows: Iterator[RowVectors], file: str, run: Run, end: list[Any]) 
         run.hidden += body[-2]
         run.left_out.update(body[-1])
         if row.kind == ray_worker.BROKEN:
-            raise IngestError(*body[:2])
+            raise IngestError(*body[:3])
         end += body
 
 

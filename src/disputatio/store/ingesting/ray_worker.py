@@ -231,9 +231,9 @@ class IngestWorker:
         except IngestError as error:
             broken = error
         for refused in run.refused:
-            yield _note(number, REFUSED, [refused.path, refused.reason])
+            yield _note(number, REFUSED, [refused.path, refused.reason, refused.code])
         if broken is not None:
-            yield _note(number, BROKEN, [broken.path, broken.reason, run.hidden, run.left_out])
+            yield _note(number, BROKEN, [broken.path, broken.reason, broken.code, run.hidden, run.left_out])
             return
         # Rows that were refused are to be named again, so their file is read again.
         known = seen.now if seen.now is not None and not run.refused and kept(path, seen.now) else None

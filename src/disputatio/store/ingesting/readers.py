@@ -111,7 +111,7 @@ def _reading(documents: Iterator[Document], task: _Task) -> FileReading:
             whole = itertools.chain(head, documents)
             return FileReading(path=name, documents=whole, refused=refused, left_out=task.left_out)
     if not head and len(refused) < 2 and not task.left_out:
-        raise refused[0] if refused else IngestError(name, "has no rows")
+        raise refused[0] if refused else IngestError(name, "has no rows", "no_text")
     return FileReading(path=name, documents=tuple(head), refused=tuple(refused), left_out=task.left_out)
 
 
@@ -121,7 +121,7 @@ def _placed(documents: Iterator[Document], folder: str, refused: Refusals) -> It
         if document.text.strip():
             yield replace(document, folder=folder or document.folder)
         else:
-            refused.add(IngestError(place(document), "has no text"))
+            refused.add(IngestError(place(document), "has no text", "no_text"))
 
 
 def _from_file(path: Path, task: _Task) -> Iterator[Document]:
@@ -133,9 +133,9 @@ def _from_file(path: Path, task: _Task) -> Iterator[Document]:
         file.seek(0)
         limit = largest(kind)
         if not size:
-            raise IngestError(name, "is empty")
+            raise IngestError(name, "is empty", "no_text")
         if limit is not None and size > limit:
-            raise IngestError(name, f"is larger than {limit >> 20} MB, the limit of a document: divide it")
+            raise IngestError(name, f"is larger than {limit >> 20} MB, the limit", "too_large")
         if kind == "zip":
             yield from _from_archive(path, file, task)
         elif kind in ("text", "csv", "json", "jsonl") and size <= _SMALL:
@@ -159,15 +159,15 @@ def _from_plain(kind: str, file: BinaryIO, suffix: str, task: _Task) -> Iterator
         else:
             yield from _from_rows(rows, task.name, task.refused)
     except Unreadable as error:
-        raise IngestError(task.name, str(error)) from error
+        raise IngestError(task.name, str(error), error.code) from error
 
 
 def _text(file: BinaryIO, name: str) -> Document:
     raw = file.read(LARGEST_FILE + 1)
     if len(raw) > LARGEST_FILE:
-        raise IngestError(name, f"is larger than {LARGEST_FILE >> 20} MB, the limit of a document: divide it")
+        raise IngestError(name, f"is larger than {LARGEST_FILE >> 20} MB, the limit", "too_large")
     if not raw.strip():
-        raise IngestError(name, "is empty")
+        raise IngestError(name, "is empty", "no_text")
     fields, hidden = plain_fields(raw)
     return document_of(fields, name, hidden=hidden)
 
@@ -176,7 +176,7 @@ def _from_rows(rows: Iterator[Row], name: str, refused: Refusals) -> Iterator[Do
     for number, row in rows:
         try:
             if isinstance(row, str):
-                raise IngestError(f"{name}:{number}", row)
+                raise IngestError(f"{name}:{number}", row, "bad_row")
             document = document_of(row, name, number)
         except IngestError as error:
             refused.add(error)
@@ -189,7 +189,7 @@ def _from_parts(parts: Iterator[ParsedPart], name: str, task: _Task) -> Iterator
     for part in parts:
         inner = f"{name}/{shown(part['name'])}" if part.get("name") else name
         if "refused" in part:
-            task.refused.add(IngestError(inner, part["refused"]))
+            task.refused.add(IngestError(inner, part["refused"], part.get("code", "unreadable")))
         elif "left_out" in part:
             task.left_out[part["left_out"]] += part.get("count", 1)
         elif "document" in part:
@@ -217,7 +217,8 @@ def _from_archive(path: Path, file: BinaryIO, task: _Task) -> Iterator[Document]
         if reason:
             task.left_out[reason] += 1
         elif "refused" in part:
-            task.refused.add(IngestError(f"{name}/{shown(inner)}", part["refused"]))
+            code = part.get("code", "unreadable")
+            task.refused.add(IngestError(f"{name}/{shown(inner)}", part["refused"], code))
         elif part.get("member"):
             members.append((inner, part["member"]))
     for inner, place_in in members:
@@ -250,7 +251,7 @@ def _from_stdin(file: BinaryIO, task: _Task) -> Iterator[Document]:
         else:
             yield _text(whole, STDIN)
     except Unreadable as error:
-        raise IngestError(STDIN, str(error)) from error
+        raise IngestError(STDIN, str(error), error.code) from error
 
 
 class _Rest(io.RawIOBase):

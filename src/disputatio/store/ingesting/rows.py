@@ -20,6 +20,7 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import BinaryIO, TypeAlias
 
+from disputatio.errors import RefusalCode
 from disputatio.store.ingesting.grids import HEADER_WITHIN, delimiter_of, find_header, row_text
 from disputatio.store.ingesting.hidden import cleaned
 
@@ -42,7 +43,11 @@ _csv_lock = threading.Lock()  # the longest field is a setting of the whole proc
 
 
 class Unreadable(ValueError):
-    """The whole file cannot be read; its words say why."""
+    """The whole file cannot be read; its words say why, its code of what kind that is."""
+
+    def __init__(self, reason: str, code: RefusalCode = "unreadable") -> None:
+        self.code = code
+        super().__init__(reason)
 
 
 def decoded(raw: bytes, declared: str | None = None) -> str:
@@ -53,17 +58,17 @@ def decoded(raw: bytes, declared: str | None = None) -> str:
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         declared = "utf-16"
     elif b"\0" in raw:
-        raise Unreadable("is a binary file")
+        raise Unreadable("is a binary file", "unknown_type")
     else:
         try:
             return raw.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             if declared is None:
-                raise Unreadable(f"is not UTF-8 text (byte {error.start})") from error
+                raise Unreadable(f"is not UTF-8 text (byte {error.start})", "encoding") from error
     try:
         return raw.decode(declared)
     except (LookupError, UnicodeError, ValueError) as error:
-        raise Unreadable("is not in the encoding that it declares") from error
+        raise Unreadable("is not in the encoding that it declares", "encoding") from error
 
 
 def plain_fields(raw: bytes) -> tuple[dict[str, object], int]:
@@ -146,7 +151,7 @@ def named_fields(header: Sequence[str], columns: Mapping[str, str]) -> list[str]
     for name, column in {"text": "text", **columns}.items():
         wanted = column.strip().lower()
         if wanted not in names:
-            raise Unreadable(f"has no column {column!r}{_choices('columns', header)}")
+            raise Unreadable(f"has no column {column!r}{_choices('columns', header)}", "missing_column")
         fields[names.index(wanted)] = name
     return fields
 
@@ -191,7 +196,7 @@ def check_mapped(header: Sequence[str], columns: Mapping[str, str]) -> None:
     names = [name.strip().lower() for name in header]
     for column in columns.values():
         if column.strip().lower() not in names:
-            raise Unreadable(f"has no column {column!r}{_choices('columns', header)}")
+            raise Unreadable(f"has no column {column!r}{_choices('columns', header)}", "missing_column")
 
 
 def _choices(kind: str, names: Iterable[str]) -> str:
@@ -313,7 +318,7 @@ def csv_rows(
     lines = _csv_lines(file)
     first = next((line for line in lines if line.strip()), "")
     if _BYTE.search(first):
-        raise Unreadable("is not UTF-8 text")
+        raise Unreadable("is not UTF-8 text", "encoding")
     try:
         header, delimiter = _header(first, columns, tabs=tabs)
     except Unreadable:
@@ -402,11 +407,13 @@ def _csv_lines(file: BinaryIO) -> Iterator[str]:
     first = True
     while raw := file.readline(LONGEST_ROW + 1):
         if len(raw) > LONGEST_ROW:
-            raise Unreadable(f"has a line longer than {LONGEST_ROW >> 20} MB, the limit of a row")
+            raise Unreadable(
+                f"has a line longer than {LONGEST_ROW >> 20} MB, the limit of a row", "too_large"
+            )
         if first:
             raw, first = raw.removeprefix(codecs.BOM_UTF8), False
         if b"\0" in raw:
-            raise Unreadable("is a binary file")
+            raise Unreadable("is a binary file", "unknown_type")
         line = raw.decode("utf-8", "surrogateescape")
         if "\r" in line[:-2]:
             yield from _LINE_END.findall(line)

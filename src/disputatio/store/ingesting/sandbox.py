@@ -19,14 +19,15 @@ import sys
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self, get_args
 
 from disputatio import platforms
-from disputatio.errors import IngestError, MissingDependency
+from disputatio.errors import IngestError, MissingDependency, RefusalCode
 from disputatio.store.ingesting.options import HIDDEN
 from disputatio.store.ingesting.parsers import ParsedPart, formats
 from disputatio.store.ingesting.rows import NO_COLUMNS
 
+CODES = frozenset(get_args(RefusalCode))
 SECONDS = 20.0
 MEGABYTES = 512
 _LARGEST_ANSWER = 100_663_296  # bytes of one part: the longest text and its record
@@ -75,23 +76,23 @@ class Sandbox:
         """Yield the parts of a file (`parsers`), of a kind known there; `member` is one of an archive's.
 
         The parts come as they are parsed. A request made before they have all been taken ends them.
-        Raises `IngestError` that names `where` when the file is broken or past a limit,
-        `MissingDependency` without its parser.
+        Raises `IngestError` that names `where` when the file is broken or past a limit, or its parser is
+        not installed.
         """
         for package, distribution in formats()[kind].packages.items():
             if importlib.util.find_spec(package) is None:
-                raise MissingDependency(distribution, "arrow" if package == "pyarrow" else "store")
+                missing = MissingDependency(distribution, "arrow" if package == "pyarrow" else "store")
+                raise IngestError(where or name, f"cannot be read: {missing}", "missing_package") from missing
         where = where or name
         if not platforms.can_pass_files():
-            raise IngestError(
-                where, "is not read on Windows, where its parser could not be confined: use WSL"
-            )
+            reason = "is not read on Windows, where its parser could not be confined"
+            raise IngestError(where, reason, "unconfined")
         if self._parts_open is not None:
             self._parts_open.close()  # with its child, which is still at the other file
         parts = self._parts_open = self._parts(kind, file, name, where, list(member))
         yield from parts
         if self._parts_open is not parts:
-            raise IngestError(where, "was left half-read for another file: ingest it again")
+            raise IngestError(where, "was left half-read for another file: ingest it again", "changed")
 
     def _parts(
         self, kind: str, file: BinaryIO, name: str, where: str, member: list[int]
@@ -115,12 +116,12 @@ class Sandbox:
                     return
                 if "refused" in part and not part.get("name"):
                     finished = not self._next_is_spent(line, rest)
-                    raise IngestError(where, part["refused"])
+                    raise IngestError(where, part["refused"], part.get("code", "unreadable"))
                 yield part
         except TimeoutError as error:
-            raise IngestError(where, f"took more than {self._seconds:g} s to read") from error
+            raise IngestError(where, f"took more than {self._seconds:g} s to read", "too_slow") from error
         except (BrokenPipeError, ConnectionError, EOFError) as error:
-            raise IngestError(where, self._last_words(kind)) from error
+            raise IngestError(where, *self._last_words(kind)) from error
         except ValueError as error:
             raise IngestError(where, f"is not read: its parser gave no proper answer ({error})") from error
         finally:
@@ -174,20 +175,19 @@ class Sandbox:
                 data += part
         return bytes(data[:end]), bytes(data[end + 1 :])
 
-    def _last_words(self, kind: str) -> str:
-        """Return why the child ended, from the signal that ended it."""
+    def _last_words(self, kind: str) -> tuple[str, RefusalCode]:
+        """Return why the child ended, from the signal that ended it, and of what kind that is."""
         code = 0
         if self._child is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 code = self._child.wait(timeout=5)
         if platforms.is_out_of_time(code):
-            return f"took more than {self._seconds:g} s to read"
+            return f"took more than {self._seconds:g} s to read", "too_slow"
         with contextlib.suppress(ValueError):
             if code < 0:
-                return (
-                    f"is not a readable {kind.upper()} file (its parser died: {signal.Signals(-code).name})"
-                )
-        return f"is not a readable {kind.upper()} file (its parser ended, {code})"
+                died = signal.Signals(-code).name
+                return f"is not a readable {kind.upper()} file (its parser died: {died})", "unreadable"
+        return f"is not a readable {kind.upper()} file (its parser ended, {code})", "unreadable"
 
     def _stop(self) -> None:
         if self._line is not None:
@@ -222,6 +222,7 @@ def _checked(answer: bytes) -> ParsedPart:
             isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
         ),
         "refused": lambda value: isinstance(value, str) and 0 < len(value) <= 1_000,
+        "code": lambda value: value in CODES,
         "ready": lambda value: value is True,
         "fences": lambda value: isinstance(value, list) and set(value) <= {"landlock", "seccomp"},
         "end": lambda value: value is True,

@@ -82,7 +82,9 @@ def with_source(document: Document, source_by: str | None = None) -> Document:
         own = getattr(document, name) if name in FIELDS[1:] else ""
         chosen = own or document.metadata.get(name, "")
         if not chosen:
-            raise IngestError(place(document), f"has no field {name!r} to take its source from")
+            raise IngestError(
+                place(document), f"has no field {name!r} to take its source from", "missing_column"
+            )
     chosen = chosen or document.source or domain(document.url) or document.folder or stem
     return replace(document, source=chosen)
 

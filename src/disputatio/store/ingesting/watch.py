@@ -22,6 +22,7 @@ from disputatio.store.ingesting.options import DEFAULT, ReadOptions
 
 if TYPE_CHECKING:
     from disputatio.store.contract import Index, IngestSummary
+    from disputatio.store.ingesting.ingest import Refusal
 
 _TICK = 0.25  # seconds at most until a stop is noticed
 _WILD = frozenset("*?[")
@@ -53,7 +54,7 @@ def watch(
     roots = [_Root(Path(path), index.path, options) for path in paths]
     if not roots:
         raise InputError("name a file or a folder to watch")
-    reported: frozenset[tuple[str, str]] = frozenset()
+    reported: frozenset[Refusal] = frozenset()
     waiting: set[Path] = set()
     due, first = list(roots), True
     with _Watcher(roots) as watcher:

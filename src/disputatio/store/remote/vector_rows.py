@@ -164,10 +164,12 @@ def check_sizes(prepared: PreparedDocument, longest: int) -> None:
         document.text.encode()
     except UnicodeEncodeError as error:
         where = place(document).encode("utf-8", "replace").decode()
-        raise IngestError(where, "holds half a character, which the server cannot keep") from error
+        raise IngestError(
+            where, "holds half a character, which the server cannot keep", "encoding"
+        ) from error
     if max(sizes) > longest:
         reason = f"a passage with its metadata has {max(sizes):,} bytes, the server keeps {longest:,}"
-        raise IngestError(place(document), reason)
+        raise IngestError(place(document), reason, "too_large")
 
 
 def _mark_of(prepared: PreparedDocument) -> int:

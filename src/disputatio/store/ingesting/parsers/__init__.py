@@ -6,7 +6,7 @@ A parser takes an open file and yields parts: dictionaries that JSON can carry. 
 - `{"rows": [[number, fields], ...], "bad": [[number, reason], ...]}`, some rows of a table
 - `{"member": path of indices, "name": name}`, a file in an archive, to be asked for next
 - `{"left_out": reason, "count": number}`, parts of a file that no reader sees, as `options` names the reason
-- `{"refused": reason, "name": of an inner document}`; without a name the whole file is refused
+- `{"refused": reason, "code": its kind, "name": of an inner document}`; without a name it is the file
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any, BinaryIO, TypeAlias
 
+from disputatio.errors import RefusalCode
 from disputatio.store.ingesting.rows import NO_COLUMNS
 
 ParsedPart: TypeAlias = dict[str, Any]
@@ -51,6 +52,10 @@ class Format:
 
 class RefusedDocument(Exception):
     """A document that its parser can say no more of than why it is not read."""
+
+    def __init__(self, reason: str, code: RefusalCode = "unreadable") -> None:
+        self.code = code
+        super().__init__(reason)
 
 
 @functools.cache

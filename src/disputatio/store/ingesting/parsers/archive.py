@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
+from disputatio.errors import RefusalCode
 from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, RefusedDocument
 
 FORMATS = (
@@ -39,28 +40,26 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     with _archive(file) as archive:
         for place, name, reason in _members(archive):
             member = archive.infolist()[place]
-            if not reason and name.lower().endswith(".zip"):
+            if reason is None and name.lower().endswith(".zip"):
                 for inner in _nested(archive, place, name):
                     count, total = count + 1, total + inner.pop("size", 0)
                     yield _bounded(inner, count, total)
                 continue
             count, total = count + 1, total + (0 if reason else member.file_size)
-            part: ParsedPart = (
-                {"refused": reason, "name": name} if reason else {"member": [place], "name": name}
-            )
-            yield _bounded(part, count, total)
+            part = _refused(reason) if reason else {"member": [place]}
+            yield _bounded({**part, "name": name}, count, total)
     if not count:
-        raise RefusedDocument("is an empty archive")
+        raise RefusedDocument("is an empty archive", "no_text")
 
 
 def _bounded(part: ParsedPart, count: int, total: int) -> ParsedPart:
     if count > MOST_MEMBERS:
-        raise RefusedDocument(
-            f"holds more than {MOST_MEMBERS:,} files, the limit: the rest of them are not read"
-        )
+        reason = f"holds more than {MOST_MEMBERS:,} files, the limit: the rest of them are not read"
+        raise RefusedDocument(reason, "too_large")
     if total > LARGEST_TOTAL and "member" in part:
         return {
             "refused": f"is past the {LARGEST_TOTAL >> 30} GB that an archive may unpack to",
+            "code": "too_large",
             "name": part["name"],
         }
     return part
@@ -72,15 +71,19 @@ def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[ParsedP
         with _archive(_unpacked(archive, place)) as inner:
             for number, inner_name, member_reason in _members(inner):
                 reason = member_reason
-                if not reason and inner_name.lower().endswith(".zip"):
-                    reason = "is an archive within an archive within an archive: unpack it first"
-                part: ParsedPart = {"refused": reason} if reason else {"member": [place, number]}
+                if reason is None and inner_name.lower().endswith(".zip"):
+                    reason = RefusedDocument("is an archive within an archive within an archive", "too_large")
+                part = _refused(reason) if reason else {"member": [place, number]}
                 size = 0 if reason else inner.infolist()[number].file_size
                 yield {**part, "name": f"{name}/{inner_name}", "size": size}
     except RefusedDocument as error:
-        yield {"refused": str(error), "name": name}
+        yield {**_refused(error), "name": name}
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:  # broken
         yield {"refused": f"is not a readable ZIP file ({error})", "name": name}
+
+
+def _refused(reason: RefusedDocument) -> ParsedPart:
+    return {"refused": str(reason), "code": reason.code}
 
 
 def member(file: BinaryIO, places: Sequence[int]) -> BinaryIO:
@@ -102,7 +105,9 @@ def _archive(file: BinaryIO) -> zipfile.ZipFile:
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:  # broken, or of an unknown kind
         raise RefusedDocument(f"is not a readable ZIP file ({str(error)[:100]})") from error
     if len(archive.infolist()) > 2 * MOST_MEMBERS:
-        raise RefusedDocument(f"holds {len(archive.infolist()):,} files; the limit is {MOST_MEMBERS:,}")
+        raise RefusedDocument(
+            f"holds {len(archive.infolist()):,} files; the limit is {MOST_MEMBERS:,}", "too_large"
+        )
     return archive
 
 
@@ -110,11 +115,12 @@ def _unpacked(archive: zipfile.ZipFile, place: int) -> BinaryIO:
     try:
         return io.BytesIO(archive.read(archive.infolist()[place]))
     except (RuntimeError, NotImplementedError) as error:  # locked, or packed in an unknown way
-        raise RefusedDocument(f"cannot be unpacked ({str(error)[:100]})") from error
+        code: RefusalCode = "encrypted" if archive.infolist()[place].flag_bits & 1 else "unreadable"
+        raise RefusedDocument(f"cannot be unpacked ({str(error)[:100]})", code) from error
 
 
-def _members(archive: zipfile.ZipFile) -> Iterator[tuple[int, str, str]]:
-    """Place, name and reason of refusal (empty for a good one) of each member that is not hidden."""
+def _members(archive: zipfile.ZipFile) -> Iterator[tuple[int, str, RefusedDocument | None]]:
+    """Place, name and reason of refusal (None for a good one) of each member that is not hidden."""
     seen: set[str] = set()
     overlapping = _overlapping(archive)
     for place, info in enumerate(archive.infolist()):
@@ -127,37 +133,36 @@ def _members(archive: zipfile.ZipFile) -> Iterator[tuple[int, str, str]]:
             continue
         same = unicodedata.normalize("NFC", name)
         reason = _reason(info, parts)
-        if not reason and same in seen:
-            reason = "stands twice in the archive: the first is read"
-        if not reason and place in overlapping:
-            reason = "shares its bytes with another member, as bombs do"
+        if reason is None and same in seen:
+            reason = RefusedDocument("stands twice in the archive: the first is read", "unsafe")
+        if reason is None and place in overlapping:
+            reason = RefusedDocument("shares its bytes with another member, as bombs do", "unsafe")
         seen.add(same)
         yield place, _CONTROL.sub("?", name)[:500], reason
 
 
-def _reason(info: zipfile.ZipInfo, parts: list[str]) -> str:
+def _reason(info: zipfile.ZipInfo, parts: list[str]) -> RefusedDocument | None:
     kind = stat.S_IFMT(info.external_attr >> 16)
     if ".." in parts:
-        return "leads out of the archive (..)"
+        return RefusedDocument("leads out of the archive (..)", "unsafe")
     if not any(parts):
-        return "has no name"
+        return RefusedDocument("has no name", "unsafe")
     if not parts[0] or _DRIVE.match(parts[0]):
-        return "has an absolute path"
+        return RefusedDocument("has an absolute path", "unsafe")
     if "\0" in info.orig_filename or len(info.orig_filename) > 1000:
-        return "has a name that no file has"
+        return RefusedDocument("has a name that no file has", "unsafe")
     if kind == stat.S_IFLNK:
-        return "is a link"
+        return RefusedDocument("is a link", "unsafe")
     if kind not in (0, stat.S_IFREG):
-        return "is not a regular file"
+        return RefusedDocument("is not a regular file", "unsafe")
     if info.flag_bits & 1:
-        return "is locked by a password"
+        return RefusedDocument("is locked by a password", "encrypted")
     if info.file_size > LARGEST_FILE:
-        return (
-            f"unpacks to {info.file_size >> 20:,} MB; the limit is {LARGEST_FILE >> 20} MB: unpack it first"
-        )
+        sizes = f"{info.file_size >> 20:,} MB; the limit is {LARGEST_FILE >> 20} MB"
+        return RefusedDocument(f"unpacks to {sizes}", "too_large")
     if info.file_size > _SMALL and info.file_size > MOST_TIMES * info.compress_size:
-        return f"unpacks to more than {MOST_TIMES} times its size, as bombs do"
-    return ""
+        return RefusedDocument(f"unpacks to more than {MOST_TIMES} times its size, as bombs do", "unsafe")
+    return None
 
 
 def _overlapping(archive: zipfile.ZipFile) -> set[int]:

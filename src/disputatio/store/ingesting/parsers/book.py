@@ -49,10 +49,10 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             if item is None or str(item.get("media-type") or "") not in _PAGES:
                 continue
             if number >= _MOST_CHAPTERS:
-                raise RefusedDocument(f"has more than {_MOST_CHAPTERS:,} chapters, the limit")
+                raise RefusedDocument(f"has more than {_MOST_CHAPTERS:,} chapters, the limit", "too_large")
             name = posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href") or ""))))
             if name in locked:
-                raise RefusedDocument("is locked by its seller (DRM)")
+                raise RefusedDocument("is locked by its seller (DRM)", "encrypted")
             tree, unseen = visible_tree(_read(book, name), "utf-8")
             text, removed = cleaned(plain_text(tree))
             hidden += unseen + removed
@@ -60,7 +60,9 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
                 texts.append(text)
                 size += len(text)
             if size > LARGEST_TEXT:
-                raise RefusedDocument(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
+                raise RefusedDocument(
+                    f"has more than {LARGEST_TEXT:,} characters of text, the limit", "too_large"
+                )
     names = {"title": "title", "date": "date", "author": "creator", "publisher": "publisher"}
     about = {name: _said(package, element) for name, element in names.items()}
     yield {"document": {"text": "\n\n".join(texts), **about}, "hidden": hidden}
@@ -72,9 +74,8 @@ def _read(book: zipfile.ZipFile, name: str) -> bytes:
     except KeyError as error:
         raise RefusedDocument(f"is not a whole EPUB file: it lacks {name[:120]!r}") from error
     if member.file_size > _LARGEST_MEMBER:
-        raise RefusedDocument(
-            f"has a chapter of {member.file_size >> 20} MB; the limit is {_LARGEST_MEMBER >> 20} MB"
-        )
+        sizes = f"{member.file_size >> 20} MB; the limit is {_LARGEST_MEMBER >> 20} MB"
+        raise RefusedDocument(f"has a chapter of {sizes}", "too_large")
     return book.read(member)
 
 

@@ -61,7 +61,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     if text.strip():
         yield {"document": fields, "hidden": hidden}
     elif not attached:
-        raise RefusedDocument("has no text")
+        raise RefusedDocument("has no text", "no_text")
     for part in attached[:_MOST_ATTACHMENTS]:
         yield from _attachment(part, fields)
 
@@ -125,7 +125,7 @@ def _attachment(part: EmailMessage, about: dict[str, str]) -> Iterator[ParsedPar
         if not isinstance(raw, bytes) or not _is_read(kind, name):
             return
         if len(raw) > LARGEST_FILE:
-            raise RefusedDocument(f"is larger than {LARGEST_FILE >> 20} MB")
+            raise RefusedDocument(f"is larger than {LARGEST_FILE >> 20} MB", "too_large")
         for found in parser(kind, name)(io.BytesIO(raw)):
             document = found.get("document")
             if document is not None:
@@ -137,6 +137,6 @@ def _attachment(part: EmailMessage, about: dict[str, str]) -> Iterator[ParsedPar
     except MemoryError:
         raise
     except (RefusedDocument, Unreadable) as error:
-        yield {"refused": str(error), "name": name}
+        yield {"refused": str(error), "code": error.code, "name": name}
     except Exception as error:  # noqa: BLE001  (whatever a parser raises is this attachment's fault)
         yield {"refused": f"is not a readable {kind.upper()} file ({type(error).__name__})", "name": name}

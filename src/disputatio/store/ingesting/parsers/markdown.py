@@ -38,7 +38,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     """Yield the whole file as one document; its first heading of the first level is its title."""
     text, removed = cleaned(decoded(file.read(LARGEST_FILE)))
     if len(text) > LARGEST_TEXT:
-        raise RefusedDocument(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
+        raise RefusedDocument(f"has more than {LARGEST_TEXT:,} characters of text, the limit", "too_large")
     fields, body = front_matter(text, certain=True)
     texts: list[str] = []
     title = ""
@@ -52,7 +52,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             title = next((" ".join("".join(heading.itertext()).split()) for heading in tree.iter("h1")), "")
     whole = "\n\n".join(filter(None, texts))
     if not whole:
-        raise RefusedDocument("has no text")
+        raise RefusedDocument("has no text", "no_text")
     yield {"document": {"text": whole, "title": title[:1000], **fields}, "hidden": removed}
 
 

@@ -33,10 +33,10 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     reader = PdfReader(file)
     try:
         if reader.is_encrypted and not reader.decrypt(""):
-            raise RefusedDocument("is locked by a password: unlock it first")
+            raise RefusedDocument("is locked by a password", "encrypted")
     except (DependencyError, NotImplementedError) as error:
         raise RefusedDocument(
-            f"is encrypted in a way that is not read here ({error}): unlock it first"
+            f"is encrypted in a way that is not read here ({error})", "encrypted"
         ) from error
     texts: list[str] = []
     starts: list[int] = []
@@ -53,9 +53,11 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             texts.append(text)
             at += len(text) + 2
         if at > LARGEST_TEXT:
-            raise RefusedDocument(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
+            raise RefusedDocument(
+                f"has more than {LARGEST_TEXT:,} characters of text, the limit", "too_large"
+            )
     if not texts:
-        raise RefusedDocument("has no text: is it a scan? run OCR first")
+        raise RefusedDocument("has no text, as a scan has none", "scan")
     text = "\n\n".join(texts)
     yield {"document": {"text": text, **_about(reader)}, "hidden": hidden, "pages": starts}
 

@@ -82,7 +82,7 @@ def _parse(file: BinaryIO, kind: str, name: str, columns: Mapping[str, str]) -> 
         if sheet.visible == SheetVisibleEnum.Visible and not unseen.get(sheet.name, _Unseen()).sheet
     ]
     if not shown:
-        raise RefusedDocument("has no sheet that is shown")
+        raise RefusedDocument("has no sheet that is shown", "no_text")
     hidden = len(sheets) - len(shown)
     for sheet_name in shown:
         marks = unseen.get(sheet_name, _Unseen())
@@ -92,7 +92,7 @@ def _parse(file: BinaryIO, kind: str, name: str, columns: Mapping[str, str]) -> 
             for part in in_parts(_rows(rows, columns, table_title(name, sheet_name))):
                 yield {**part, "name": inner}
         except Unreadable as error:
-            yield {"refused": str(error)[:1000], "name": inner}
+            yield {"refused": str(error)[:1000], "code": error.code, "name": inner}
         hidden += len(marks.rows) + len(marks.columns)
     if hidden:
         yield {"left_out": HIDDEN, "count": hidden}

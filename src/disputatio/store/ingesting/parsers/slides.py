@@ -46,9 +46,11 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             texts.append(text)
             at += len(text) + 2
         if at > LARGEST_TEXT:
-            raise RefusedDocument(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
+            raise RefusedDocument(
+                f"has more than {LARGEST_TEXT:,} characters of text, the limit", "too_large"
+            )
     if not texts:
-        raise RefusedDocument("has no text on a slide that is shown")
+        raise RefusedDocument("has no text on a slide that is shown", "no_text")
     about = deck.core_properties
     date = about.modified or about.created
     fields = {

@@ -78,19 +78,20 @@ def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, int]:
         charset = declared[1].decode("ascii") if declared else None
     text = decoded(raw, charset)
     if not text.strip():
-        raise RefusedDocument("has no text")
+        raise RefusedDocument("has no text", "no_text")
     # As bytes, for lxml takes no string that says which encoding it was in.
     strict = lxml.html.HTMLParser(encoding="utf-8", no_network=True, remove_pis=True, huge_tree=False)
     try:
         tree = lxml.html.document_fromstring(text.encode("utf-8", "replace"), parser=strict)
     except etree.ParserError as error:
-        raise RefusedDocument("has no text") from error
+        raise RefusedDocument("has no text", "no_text") from error
     if any("Excessive depth" in error.message for error in strict.error_log):
-        raise RefusedDocument("nests elements too deeply to be read whole")  # what lies deeper was dropped
+        # What lies deeper was dropped.
+        raise RefusedDocument("nests elements too deeply to be read whole", "too_large")
     try:
         hidden = remove_hidden(tree)
     except TooMuch as error:
-        raise RefusedDocument("has style sheets that take too long to be applied") from error
+        raise RefusedDocument("has style sheets that take too long to be applied", "too_slow") from error
     write_out_tables(tree)
     return tree, hidden
 

@@ -48,7 +48,9 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             texts.append(text)
             size += len(text)
         if size > LARGEST_TEXT:
-            raise RefusedDocument(f"has more than {LARGEST_TEXT:,} characters of text, the limit")
+            raise RefusedDocument(
+                f"has more than {LARGEST_TEXT:,} characters of text, the limit", "too_large"
+            )
     fields = {
         "text": "\n\n".join(texts),
         "title": (str(about.title or "").strip() or _headline(texts))[:1000],
@@ -72,21 +74,22 @@ def checked_package(file: BinaryIO) -> None:
         with zipfile.ZipFile(file) as package:
             size = sum(member.file_size for member in package.infolist())
             if any(member.flag_bits & 1 for member in package.infolist()):
-                raise RefusedDocument("is locked by a password: unlock it first")
+                raise RefusedDocument("is locked by a password", "encrypted")
     except zipfile.BadZipFile as error:
         file.seek(0)
         if file.read(8) == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
             raise RefusedDocument(
-                "is locked by a password, or an old binary file of Office: save it anew"
+                "is locked by a password, or an old binary file of Office", "encrypted"
             ) from error
         raise
     if size > LARGEST_BOOK:
-        raise RefusedDocument(f"unpacks to {size >> 20:,} MB; the limit is {LARGEST_BOOK >> 20} MB")
+        raise RefusedDocument(
+            f"unpacks to {size >> 20:,} MB; the limit is {LARGEST_BOOK >> 20} MB", "too_large"
+        )
     with zipfile.ZipFile(file) as package:
         if any(_declares(package, member) for member in package.infolist()):
-            raise RefusedDocument(
-                "declares entities, which no such file does, and what follows one would be lost"
-            )
+            reason = "declares entities, which no such file does, and what follows one would be lost"
+            raise RefusedDocument(reason, "unsafe")
     file.seek(0)
 
 
