@@ -8,7 +8,6 @@ import pytest
 
 from disputatio.attribution.positions import conflict_of, last_replies
 from disputatio.types import Answer, Conflict, DateOrigin, Passage, Position, Reply
-from disputatio.values import matches
 
 
 def dated(passage_id: str, source: str, text: str, date: str, *, title: str = "") -> Passage:
@@ -174,12 +173,6 @@ def test_only_an_agents_last_reply_counts() -> None:
 def test_an_agent_that_abstains_in_its_last_reply_supports_nothing() -> None:
     replies = [says(CROLL, "Barnaby Croll"), says(CROLL, "", round=2), says(VASMER, "Ingrid Vasmer")]
     assert weighed(("Ingrid Vasmer",), replies, VASMER, CROLL).kind == "none"
-
-
-def test_wordings_match_word_for_word_and_not_letter_for_letter() -> None:
-    assert matches("Ingrid Vasmer", "Vasmer")
-    assert not matches("Kansas", "Arkansas")
-    assert not matches("", "Vasmer")
 
 
 def test_an_answer_without_a_unit_does_not_bring_two_units_together() -> None:

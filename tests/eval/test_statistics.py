@@ -22,12 +22,6 @@ def test_one_value_has_a_mean_and_no_interval_and_none_has_neither() -> None:
     assert mean([]) is None
 
 
-def test_two_values_resample_to_their_three_possible_means() -> None:
-    means = _means([[0.0, 1.0]], resamples=40_000, seed=1)
-    shares = [float((means == value).mean()) for value in (0.0, 0.5, 1.0)]
-    assert shares == pytest.approx([0.25, 0.5, 0.25], abs=0.01)
-
-
 def test_the_interval_agrees_with_every_possible_resample_of_a_small_sample() -> None:
     values = [0.0, 0.0, 1.0, 1.0, 1.0]
     every = [sum(draw) / 5 for draw in itertools.product(values, repeat=5)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,19 +88,6 @@ def test_passages_of_one_owner_or_source_are_one_group() -> None:
         ["A quay of grey stone.", "Boats come at dawn."],
         ["It rains on Sundays."],
     ]
-
-
-def test_copies_of_different_sources_are_one_group() -> None:
-    passages = [passage(LONG.format(5), source="a"), passage(LONG.format(6), source="b")]
-    assert len(independent(passages)) == 1
-
-
-def test_a_passage_that_belongs_to_two_groups_joins_them_in_any_order() -> None:
-    passages = [passage(text, source=source) for text, source in BRIDGED]
-    assert len(independent(passages[:2])) == 2
-    for order in permutations(passages):
-        (group,) = independent(order)
-        assert {member.text for member in group} == {text for text, _ in BRIDGED}
 
 
 @given(st.permutations([*BRIDGED, ("It rains on Sundays.", "c"), ("Boats come at dawn.", "c"), ("Fog.", "")]))
