@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.lib.agreement import roc_auc
 from disputatio.encoder.model import EncoderModel
 from disputatio.encoder.reader import EncoderReader
 from disputatio.types import Extraction, Passage
@@ -26,7 +27,7 @@ from train.examples import (
     squad_like,
 )
 from train.measure_pairs import measure_entailment, measure_sameness
-from train.scores import area, contains, exact, f1, keeping
+from train.scores import contains, exact, f1, keeping
 
 KEPT = 0.93
 
@@ -295,7 +296,7 @@ def _spans(read: Sequence[tuple[Asked, Extraction]]) -> dict[str, Any]:
 
 def _auc(read: Sequence[tuple[Asked, Extraction]]) -> float | None:
     scores = [reading.probability for _, reading in read]
-    return _rounded(area(scores, [bool(asked.answers) for asked, _ in read]))
+    return _rounded(roc_auc(scores, [bool(asked.answers) for asked, _ in read]))
 
 
 def _share(values: Sequence[bool]) -> float | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.lib.agreement import roc_auc
 from disputatio.encoder.model import EncoderModel
 from disputatio.encoder.reader import CONTRADICTS, SUPPORTS, against_rest
 from disputatio.types import Passage
@@ -15,7 +16,6 @@ from train.claims import claims_of
 from train.examples import Mix, rows_of, side, squad_like
 from train.pairs import NOT_SUPPORTS, Pair, all_pairs, entailment_pairs, namesake_pairs, side_of
 from train.sameness import about, sameness
-from train.scores import area
 
 # Sets that were never trained on, and how they call the three classes.
 APART = ("snli_test", "vitaminc_test", "anli_dev", "climate_fever", "wice")
@@ -96,7 +96,7 @@ def entailment_scores(model: EncoderModel, pairs: Sequence[Pair]) -> dict[str, A
     scores: dict[str, Any] = {"n": len(pairs), "accuracy": round(float(np.mean(right)), 4)}
     for name, label in (("auc_support", SUPPORTS), ("auc_contradiction", CONTRADICTS)):
         values = [against_rest(logits[number], label) for number in range(len(pairs))]
-        auc = area(values, [pair.label == label for pair in pairs])
+        auc = roc_auc(values, [pair.label == label for pair in pairs])
         scores[name] = None if auc is None else round(auc, 4)
     return scores
 
@@ -112,7 +112,7 @@ def sameness_scores(model: EncoderModel, pairs: Sequence[Pair]) -> dict[str, Any
     for name, triples in names.items():
         values += sameness(model, name, [(first, second) for first, second, _ in triples])
         labels += [label == 1 for *_, label in triples]
-    auc = area(values, labels)
+    auc = roc_auc(values, labels)
     right = np.mean([(value >= 0.5) == label for value, label in zip(values, labels, strict=True)])
     return {
         "n": len(pairs),

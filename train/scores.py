@@ -1,4 +1,4 @@
-"""Scores of readings: SQuAD's exact match and F1, the area under a curve, what a threshold keeps and refuses."""
+"""Scores of readings: SQuAD's exact match and F1, what a threshold keeps and refuses."""
 
 from __future__ import annotations
 
@@ -58,22 +58,6 @@ def contains(predicted: str, gold: Sequence[str]) -> bool:
         return False
     forms = [squad_form(answer) for answer in gold]
     return any(f" {answer} " in f" {form} " or f" {form} " in f" {answer} " for answer in forms if answer)
-
-
-def area(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
-    """P(a positive scores above a negative), ties half; None without both kinds.
-
-    >>> area([3, 2, 1], [True, False, False]), area([1], [True])
-    (1.0, None)
-    """
-    values, kinds = np.asarray(scores, dtype=float), np.asarray(labels, dtype=bool)
-    positives, negatives = values[kinds], values[~kinds]
-    if not len(positives) or not len(negatives):
-        return None
-    ordered = np.sort(negatives)
-    below = np.searchsorted(ordered, positives, side="left")
-    upto = np.searchsorted(ordered, positives, side="right")
-    return float((below + upto).sum() / 2 / len(positives) / len(negatives))
 
 
 def keeping(scores: Sequence[float], share: float) -> float:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from bench.lib.agreement import roc_auc
 from disputatio.encoder.model import TOKENIZER, tokenizer_of
 from disputatio.encoder.reader import best_span
 from train.claims import claims_of
@@ -18,7 +19,7 @@ from train.features import Features, features_of, pair_features
 from train.pages import pages_of
 from train.pairs import CONTRADICTS, NOT_SUPPORTS, SUPPORTS, Head, Pair, all_pairs, side_of
 from train.plan import Plan
-from train.scores import area, exact, f1
+from train.scores import exact, f1
 from train.split import dev_sample, training_examples
 
 Outputs = Sequence[Any]  # the model's, as numpy arrays, a row for each of the features asked
@@ -163,7 +164,7 @@ def _reading(starts: Any, ends: Any, features: Features, text: str) -> tuple[str
 
 def _summary(read: Sequence[tuple[Example, str, float]]) -> dict[str, float | None]:
     answerable = [(example, text) for example, text, _ in read if example.spans]
-    auc = area([score for *_, score in read], [bool(example.spans) for example, *_ in read])
+    auc = roc_auc([score for *_, score in read], [bool(example.spans) for example, *_ in read])
     return {
         "answerable": len(answerable),
         "unanswerable": len(read) - len(answerable),
@@ -185,8 +186,8 @@ def _judged(judged: Sequence[tuple[Pair, Any]]) -> dict[str, float | None]:
         right.append(float(known[int(np.argmax(logits[known]))] == pair.label))
     support = [float(logits[SUPPORTS] - np.logaddexp(logits[1], logits[2])) for _, logits in judged]
     against = [float(logits[CONTRADICTS] - np.logaddexp(logits[0], logits[2])) for _, logits in judged]
-    auc = area(support, [pair.label == SUPPORTS for pair, _ in judged])
-    contradiction = area(against, [pair.label == CONTRADICTS for pair, _ in judged])
+    auc = roc_auc(support, [pair.label == SUPPORTS for pair, _ in judged])
+    contradiction = roc_auc(against, [pair.label == CONTRADICTS for pair, _ in judged])
     return {
         "n": len(judged),
         "accuracy": _mean(right),
@@ -196,7 +197,7 @@ def _judged(judged: Sequence[tuple[Pair, Any]]) -> dict[str, float | None]:
 
 
 def _told(judged: Sequence[tuple[Pair, Any]]) -> dict[str, float | None]:
-    auc = area([float(logit) for _, logit in judged], [pair.label == 1 for pair, _ in judged])
+    auc = roc_auc([float(logit) for _, logit in judged], [pair.label == 1 for pair, _ in judged])
     return {"n": len(judged), "auc": None if auc is None else round(auc, 4)}
 
 

@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from bench.lib.agreement import resampled
+from bench.lib.agreement import resampled, roc_auc
 from bench.lib.correlation import spearman
 from disputatio.encoder.model import SHIPPED, EncoderModel
 from disputatio.encoder.reader import CONTRADICTS, EncoderJudge
 from disputatio.eval.data.datasets import load
 from train.measure_pairs import evenly
 from train.pairs import Pair, entailment_pairs
-from train.scores import area, f1
+from train.scores import f1
 
 PAIRS = {"snli_test": 200, "vitaminc_test": 200, "anli_dev": 200}
 ROWS, SEED, LENGTH = 120, 0, 160
@@ -70,7 +70,7 @@ def contradictions(judge: Any, pairs: Sequence[Pair]) -> tuple[str, float]:
     scores = judge.contradicts([(pair.second, pair.first) for pair in pairs])
     seconds = (time.process_time() - start) / len(pairs)
     items = list(zip(scores, [pair.label == CONTRADICTS for pair in pairs], strict=True))
-    value = resampled(items, lambda some: area([s for s, _ in some], [so for _, so in some]))
+    value = resampled(items, lambda some: roc_auc([s for s, _ in some], [so for _, so in some]))
     return f"{value.mean:.3f} [{value.low:.3f}, {value.high:.3f}]", seconds
 
 

@@ -4,25 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest import approx
 
-from train.scores import area, contains, exact, f1, keeping
-
-VALUES = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=40)
-
-
-@given(VALUES)
-def test_the_area_is_the_chance_that_a_positive_scores_above_a_negative(
-    pairs: list[tuple[int, bool]],
-) -> None:
-    positives = [score for score, label in pairs if label]
-    negatives = [score for score, label in pairs if not label]
-    value = area([score for score, _ in pairs], [label for _, label in pairs])
-    if not positives or not negatives:
-        assert value is None
-        return
-    wins = sum((up > down) + (up == down) / 2 for up in positives for down in negatives)
-    assert value == approx(wins / len(positives) / len(negatives))
+from train.scores import contains, exact, f1, keeping
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50), st.floats(0.01, 1))
