@@ -81,13 +81,11 @@ class Index(contract.Index):
 
     # --- calls that go to the store -----------------------------------------------------------------
     def close(self) -> None:
-        """Close connections and files; the next call opens them anew."""
         self.store.close()
 
     def open_writer(
         self, on_commit: Callable[[int], None] = lambda _: None
     ) -> AbstractContextManager[DocumentWriter]:
-        """Open a writer for documents; `on_commit` receives the number of passages committed so far."""
         return self.store.open_writer(on_commit)
 
     def delete(
@@ -97,34 +95,27 @@ class Index(contract.Index):
         paths: Collection[str | Path] = (),
         documents: Collection[str] = (),
     ) -> int:
-        """Delete documents: those of some sources, of files (or all files below a folder), or by id."""
         return self.store.delete(sources=sources, paths=paths, documents=documents)
 
     def take_out(self, document: str) -> dict[str, Any] | None:
-        """Delete one document, and return what `put_back` needs; None where it cannot be put back."""
         return self.store.take_out(document)
 
     def put_back(self, taken: Mapping[str, Any]) -> None:
-        """Add a document that `take_out` deleted, under its id, with what people stated of it."""
         self.store.put_back(taken)
 
     @property
     def keeps_descriptions(self) -> bool:
-        """True where people can state something about documents (`describe`)."""
         return self.store.keeps_descriptions
 
     def describe_all(
         self, stated: Sequence[tuple[str | Path, Mapping[str, object]]], *, by: str = "python"
     ) -> int:
-        """State fields of many documents in one commit, as `describe` does; how many documents changed."""
         return self.store.describe_all(stated, by=by)
 
     def descriptions(self, document: str | Path | None = None) -> list[Description]:
-        """Return what people stated of a document, or of all, the oldest first, with what was taken back."""
         return self.store.descriptions(document)
 
     def take_back(self, key: int) -> int:
-        """Take back one statement by its number; how many documents changed."""
         return self.store.take_back(key)
 
     def compact(self, *, keep: float = 300.0, planned: Planned = lambda _: None) -> None:
@@ -157,7 +148,6 @@ class Index(contract.Index):
         return self.store.search(query, search, reranker=reranker, **options)
 
     def unsearched(self) -> tuple[Unsearched, ...]:
-        """Return those of several indexes that the newest search left out, each with the reason."""
         return self.store.unsearched()
 
     def passage(self, passage_id: str) -> Passage:
@@ -170,23 +160,18 @@ class Index(contract.Index):
         return self.store.documents(text=text)
 
     def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:
-        """Return some documents (of one source) by path and row, without their texts, and their number."""
         return self.store.list_documents(offset=offset, limit=limit, source=source)
 
     def document(self, document: str) -> Document | None:
-        """Return one document by its id, with its text; None where there is none."""
         return self.store.document(document)
 
     def facts(self, documents: Collection[str]) -> dict[str, DocumentFacts]:
-        """Return where documents were read, by id; those of which nothing is on record are left out."""
         return self.store.facts(documents)
 
     def spans(self, document: str) -> list[tuple[str, int, int]]:
-        """Return the passages of a document, in order: id, start and end."""
         return self.store.spans(document)
 
     def siblings(self, document: str, count: int) -> list[Document]:
-        """Return the rows of the same table around a document, itself among them, in order."""
         return self.store.siblings(document, count)
 
     def sources(self) -> list[SourceCount]:
@@ -196,13 +181,11 @@ class Index(contract.Index):
         return self.store.info()
 
     def estimates(self) -> dict[str, Source]:
-        """Return the estimates of each source, by name; `stale` where its passages have changed since."""
         return self.store.estimates()
 
     def set_estimates(
         self, estimates: Mapping[str, Source], *, states: Mapping[str, str] | None = None
     ) -> None:
-        """Replace the estimates, whole or not at all."""
         self.store.set_estimates(estimates, states=states)
 
     def reliabilities(self) -> dict[str, float]:
@@ -212,12 +195,10 @@ class Index(contract.Index):
         return self.store.estimated_states()
 
     def source_passages(self) -> SourcePassages | None:
-        """Return the passages by source as they are now, for a calibration; None where there is no index."""
         return self.store.source_passages()
 
     def records(self) -> list[Outcomes]:
         return self.store.records()
 
     def open_log(self) -> AbstractContextManager[CalibrationLog]:
-        """Open the log of calibrations, for one process at a time."""
         return self.store.open_log()

@@ -109,7 +109,6 @@ class FolderIndex(Index):
         paths: Collection[str | Path] = (),
         documents: Collection[str] = (),
     ) -> int:
-        """Delete documents, as every index does (`Index.delete`)."""
         conditions: list[tuple[str, str]] = [("d.source = ?", name) for name in sources]
         conditions += [("d.id = ?", identity) for identity in documents]
         for path in map(str, paths):
@@ -124,7 +123,6 @@ class FolderIndex(Index):
         return count
 
     def take_out(self, document: str) -> dict[str, Any] | None:
-        """Delete one document, and return what `put_back` needs (`Index.take_out`)."""
         with self.open_writer(adding=False) as writer:
             taken = taken_of(writer.transaction.record, document)
             writer.remove("d.id = ?", [document])
@@ -132,7 +130,6 @@ class FolderIndex(Index):
         return taken
 
     def put_back(self, taken: Mapping[str, Any]) -> None:
-        """Add a document that `take_out` deleted (`Index.put_back`)."""
         with self.open_writer() as writer:
             put_back(writer, taken)
             writer.finish()
@@ -146,7 +143,6 @@ class FolderIndex(Index):
     def describe_all(
         self, stated: Sequence[tuple[str | Path, Mapping[str, object]]], *, by: str = "python"
     ) -> int:
-        """State fields of many documents in one commit (`Index.describe_all`)."""
         checked = [(document, check_fields(fields)) for document, fields in stated]
         self._require()
         with self.open_writer(adding=False) as writer:
@@ -161,7 +157,6 @@ class FolderIndex(Index):
         return writer.counts["described"]
 
     def descriptions(self, document: str | Path | None = None) -> list[Description]:
-        """Return what people stated of a document, or of all (`Index.descriptions`)."""
         known: list[Description] = []
         for record in self._folders.records():
             stated = descriptions_of(record)
@@ -172,7 +167,6 @@ class FolderIndex(Index):
         return known
 
     def take_back(self, key: int) -> int:
-        """Take back one statement by its number (`Index.take_back`)."""
         self._require()
         with self.open_writer(adding=False) as writer:
             take_back(writer.transaction, key)
@@ -258,7 +252,6 @@ class FolderIndex(Index):
         reranker: Reranker | None = None,
         **options: Unpack[SearchOptions],
     ) -> list[Hit]:
-        """Return the best passages, as every index does (`Index.search`)."""
         search = search_of(search, options)
         check_search(query, search)
         least = search.min_reliability
@@ -280,14 +273,12 @@ class FolderIndex(Index):
         return self._folders.unsearched
 
     def passage(self, passage_id: str) -> Passage:
-        """Return the passage of an id; raises `InputError` when there is none."""
         view = self.view()
         if view is None:
             raise InputError(f"{self.path}: there is no passage {passage_id!r}")
         return view.passage(passage_id)
 
     def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
-        """Return up to `count` passages before and after one, in the order of its document."""
         return ([], []) if (view := self.view()) is None else view.around(passage, count)
 
     def documents(self, *, text: bool = True) -> list[Document]:
@@ -296,7 +287,6 @@ class FolderIndex(Index):
         return sorted((Document(**{"text": "", **row}) for row in rows), key=_by_place)
 
     def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:
-        """Return some documents by path and row, as every index does (`Index.list_documents`)."""
         total, found = 0, []
         is_single = len(self.paths) == 1
         for record in self._folders.records():
@@ -308,14 +298,12 @@ class FolderIndex(Index):
         return DocumentPage(total, found[:limit] if is_single else found[offset : offset + limit])
 
     def document(self, document: str) -> Document | None:
-        """Return one document by its id, with its text; None where there is none."""
         for record in self._folders.records():
             for row in document_of(record, document):
                 return Document(**row)
         return None
 
     def facts(self, documents: Collection[str]) -> dict[str, DocumentFacts]:
-        """Return where documents were read, by id (`Index.facts`)."""
         found: dict[str, DocumentFacts] = {}
         for record in self._folders.records():
             for name, file, size, digest, seen_ns, passages in facts_of(record, list(documents)):
@@ -325,7 +313,6 @@ class FolderIndex(Index):
         return found
 
     def spans(self, document: str) -> list[tuple[str, int, int]]:
-        """Return the passages of a document, in order: id, start and end."""
         for record in self._folders.records():
             rows = sorted((row[3], row[4], row[1]) for row in record.rows_of(document))
             if rows:
@@ -333,7 +320,6 @@ class FolderIndex(Index):
         return []
 
     def siblings(self, document: str, count: int) -> list[Document]:
-        """Return the rows of the same table around a document (`Index.siblings`)."""
         for record in self._folders.records():
             rows = [Document(**row) for row in siblings_of(record, document, count)]
             if rows:
@@ -376,7 +362,6 @@ class FolderIndex(Index):
         return []
 
     def info(self) -> IndexInfo:
-        """Return the index in figures."""
         view = self._folders.view()
         manifest = None if view is None else view.manifest
         return IndexInfo(
@@ -395,16 +380,11 @@ class FolderIndex(Index):
         )
 
     def estimates(self) -> dict[str, Source]:
-        """Return the estimates of each source, as every index does (`Index.estimates`)."""
         return self._folders.estimates()
 
     def set_estimates(
         self, estimates: Mapping[str, Source], *, states: Mapping[str, str] | None = None
     ) -> None:
-        """Replace the estimates, whole or not at all; `states` are those of the sources (now, when None).
-
-        Raises `InputError` for one that is no probability, `StoreError` when there is no index.
-        """
         require_one(self.path)
         view = self._folders.view()
         if view is None:
@@ -412,11 +392,9 @@ class FolderIndex(Index):
         write_estimates(self.path, estimates, view.states() if states is None else states)
 
     def reliabilities(self) -> dict[str, float]:
-        """Return the probability of being right of each source that has an estimate."""
         return self._folders.reliabilities()
 
     def estimated_states(self) -> dict[str, str]:
-        """Return the state of each source when it was estimated, where that is on record."""
         return read_states(self.path)
 
     def source_passages(self) -> SourcePassages | None:
@@ -424,11 +402,9 @@ class FolderIndex(Index):
         return self.view()
 
     def records(self) -> list[Outcomes]:
-        """Replay the log of calibrations of each folder; raises `StoreError` for a damaged one."""
         return [calibration_file.read_outcomes(path) for path in self.paths]
 
     def open_log(self) -> AbstractContextManager[CalibrationLog]:
-        """Open the log of calibrations, for one process at a time; raises `StoreError`, `InputError`."""
         return calibration_file.open_log(self.path)
 
     def view(self) -> View | None:

@@ -101,7 +101,6 @@ class PostgresIndex(ServedIndex):
         return cls(address, embedder, language)
 
     def close(self) -> None:
-        """Close the connections; the next call opens one anew."""
         _close_all(self._open)
 
     # --- writing ------------------------------------------------------------------------------------
@@ -293,7 +292,6 @@ class PostgresIndex(ServedIndex):
             yield
 
     def _states(self) -> dict[str, str]:
-        """Return the state of each source, in a few characters."""
         found = self._query(
             "SELECT source, count(*), bit_xor(hashtextextended(id || text, 0)) FROM passages GROUP BY source"
         )

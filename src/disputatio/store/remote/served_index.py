@@ -150,7 +150,6 @@ class ServedIndex(Index, ABC):
         reranker: Reranker | None = None,
         **options: Unpack[SearchOptions],
     ) -> list[Hit]:
-        """Return the best passages, as every index does (`Index.search`)."""
         from disputatio.store.segments.search import CANDIDATES
         from disputatio.store.segments.searcher import RERANKED
 
@@ -187,7 +186,6 @@ class ServedIndex(Index, ABC):
 
     @reads_rows
     def passage(self, passage_id: str) -> Passage:
-        """Return the passage of an id; raises `InputError` when there is none."""
         passage = None if self._settings() is None else self._passage(passage_id)
         if passage is None:
             raise InputError(f"{self.shown}: there is no passage {passage_id!r}")
@@ -195,7 +193,6 @@ class ServedIndex(Index, ABC):
 
     @reads_rows
     def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
-        """Return up to `count` passages before and after one, in the order of its document."""
         if not passage.document or not count or self._settings() is None:
             return [], []
         return nearest(self._passages_of(passage.document), passage, count)
@@ -208,7 +205,6 @@ class ServedIndex(Index, ABC):
 
     @reads_rows
     def info(self) -> IndexInfo:
-        """Return the index in figures."""
         settings = self._settings()
         documents, passages, sources = (0, 0, 0) if settings is None else self._counted()
         settings = settings or {"version": self.format, "embedder": "", "dimension": 0}
@@ -228,7 +224,6 @@ class ServedIndex(Index, ABC):
 
     @reads_rows
     def estimates(self) -> dict[str, Source]:
-        """Return the estimates of each source, as every index does (`Index.estimates`)."""
         estimates = [] if self._settings() is None else self._estimates()
         if not estimates:
             return {}
@@ -256,7 +251,6 @@ class ServedIndex(Index, ABC):
 
     @reads_rows
     def reliabilities(self) -> dict[str, float]:
-        """Return the probability of being right of each source that has an estimate."""
         estimates = [] if self._settings() is None else self._estimates()
         reliabilities = {name: json.loads(fields)["reliability"] for name, fields, _ in estimates}
         return {name: value for name, value in reliabilities.items() if value is not None}
@@ -264,7 +258,6 @@ class ServedIndex(Index, ABC):
     # --- what a calibration reads and keeps -----------------------------------------------------------
     @reads_rows
     def estimated_states(self) -> dict[str, str]:
-        """Return the state of each source when it was estimated, where that is on record."""
         estimates = [] if self._settings() is None else self._estimates()
         return {name: state for name, _, state in estimates if state}
 
