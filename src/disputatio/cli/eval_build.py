@@ -14,13 +14,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from disputatio.cli.options import Journal, Model, Replay
+from disputatio.cli.options import Journal, Json, Model, Replay
 
 if TYPE_CHECKING:
     from disputatio.eval.builders.material import Material
     from disputatio.eval.builders.multisource import Prior
     from disputatio.eval.builders.synthesis import Synthetic
     from disputatio.protocols import Retriever
+
+Seed = Annotated[int, typer.Option(metavar="N", help="The same seed gives the same file.")]
+QuestionCount = Annotated[int | None, typer.Option(metavar="N", min=1, help="How many.  [default: all]")]
+RamDocs = Annotated[str, typer.Argument(metavar="ramdocs:PATH", help="RAMDocs, or a file of its format.")]
+LinesFile = Annotated[
+    Path, typer.Option("--out", metavar="FILE", help="File of JSON lines, for `disputatio eval run jsonl:`.")
+]
 
 app = typer.Typer(help="Make a benchmark out of published data.", no_args_is_help=True)
 
@@ -74,7 +81,7 @@ def multisource(
     journal: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where model calls are kept, so that a run can resume.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Build sources of known reliability that agree and disagree on questions (RA-RAG, appendix G)."""
     from disputatio.errors import InputError
@@ -146,9 +153,7 @@ def ramdocs(
             help="Passages of a file or of a data set.  [default: those of each row]",
         ),
     ] = None,
-    questions: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="How many.  [default: all]")
-    ] = None,
+    questions: QuestionCount = None,
     answers: Annotated[
         str, typer.Option(metavar="SHARES", help="Shares of questions with 1, 2, ... answers.")
     ] = "",
@@ -162,8 +167,8 @@ def ramdocs(
         str, typer.Option(metavar="SHARES", help="Shares of questions with 0, 1, ... such passages.")
     ] = "",
     depth: Annotated[int, typer.Option(metavar="N", min=1, help="Passages searched for each question.")] = 20,
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same file.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seed: Seed = 0,
+    as_json: Json = False,
 ) -> None:
     """Combine ambiguity, misinformation and noise, in RAMDocs' format (MADAM-RAG, section 3)."""
     from disputatio.errors import InputError
@@ -256,11 +261,9 @@ def inconsistent(
             help="File of JSON lines, for `disputatio eval run faitheval_inconsistent:`.",
         ),
     ],
-    questions: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="How many.  [default: all]")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same file.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    questions: QuestionCount = None,
+    seed: Seed = 0,
+    as_json: Json = False,
 ) -> None:
     """Pair documents that contradict each other on a question, in FaithEval's format."""
     from disputatio.eval.builders.inconsistent import contradict, read_single
@@ -309,16 +312,13 @@ def corpus(
 
 @app.command()
 def imbalance(
-    dataset: Annotated[str, typer.Argument(metavar="ramdocs:PATH", help="RAMDocs, or a file of its format.")],
-    out: Annotated[
-        Path,
-        typer.Option("--out", metavar="FILE", help="File of JSON lines, for `disputatio eval run jsonl:`."),
-    ],
+    dataset: RamDocs,
+    out: LinesFile,
     levels: Annotated[
         str, typer.Option(metavar="N,...", help="Passages for the other answer, rising.")
     ] = "1,2,3",
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same file.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seed: Seed = 0,
+    as_json: Json = False,
 ) -> None:
     """Give one right answer a passage and another 1, 2 or 3 (MADAM-RAG, figure 4a)."""
     _controlled("imbalance", dataset, out, levels=levels, seed=seed, as_json=as_json)
@@ -326,16 +326,13 @@ def imbalance(
 
 @app.command()
 def misinformation(
-    dataset: Annotated[str, typer.Argument(metavar="ramdocs:PATH", help="RAMDocs, or a file of its format.")],
-    out: Annotated[
-        Path,
-        typer.Option("--out", metavar="FILE", help="File of JSON lines, for `disputatio eval run jsonl:`."),
-    ],
+    dataset: RamDocs,
+    out: LinesFile,
     levels: Annotated[
         str, typer.Option(metavar="N,...", help="Passages for the wrong answer, rising; 0: none.")
     ] = "1,2,3",
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same file.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seed: Seed = 0,
+    as_json: Json = False,
 ) -> None:
     """Give two right answers a passage each and a wrong one 1, 2 or 3 (MADAM-RAG, figure 4b)."""
     _controlled("misinformation", dataset, out, levels=levels, seed=seed, as_json=as_json)

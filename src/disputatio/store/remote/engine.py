@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from disputatio.errors import IndexServerFault, InputError
@@ -181,43 +183,78 @@ class Condition:
     exclude: tuple[str, ...] = ()
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """A vector engine with the two tables of one index; every fault is a `StoreError` of one line."""
 
     longest: int  # bytes of a body
+    product: str
+    oldest: tuple[int, int]  # version of a server
 
     def __init__(self, address: CollectionAddress) -> None:
         """Prepare for an address; the first call connects."""
+        self._address = address
+        self._names = {"passages": address.collection, "documents": f"{address.collection}_documents"}
+        self._lock = threading.Lock()
+        self._client: Any = None
+        self._settings: dict[str, Any] = {}
 
+    def close(self) -> None:
+        """Close the connection; the next call opens one anew."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def _connected(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                client, version = self._connect()
+                check_version(self._address, version, self.oldest, self.product)
+                self._client = client
+            return self._client
+
+    @abstractmethod
+    def _connect(self) -> tuple[Any, str]:
+        """Return a new connection, and the version of the server."""
+
+    @abstractmethod
     def settings(self) -> dict[str, Any] | None:
         """Return the settings that the index was made with, None where there is none.
 
         Raises `StoreError` for a collection of another program, `IndexServerFault` for a server that is old.
         """
 
+    @abstractmethod
     def make(self, settings: Mapping[str, Any]) -> None:
         """Make the tables, unless another writer has just done so."""
 
+    @abstractmethod
     def put(self, table: Table, rows: Sequence[Row]) -> None:
         """Write rows, each in place of that of its id; they are found by the next call."""
 
+    @abstractmethod
     def fetch(self, table: Table, ids: Sequence[str]) -> dict[str, str]:
         """Return the bodies of those of the ids that are there."""
 
+    @abstractmethod
     def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[StoredRow]:
         """Yield the rows that have one of the facts, or all rows."""
 
+    @abstractmethod
     def erase(self, table: Table, *, ids: Sequence[str] = (), facts: Sequence[str] = ()) -> None:
         """Delete rows by their ids, and those that have one of the facts."""
 
+    @abstractmethod
     def count(self, table: Table) -> int:
         """Count the rows."""
 
+    @abstractmethod
     def best(
         self, scorer: Scorer, query: Query, condition: Condition, most: int, among: Sequence[str] = ()
     ) -> list[ScoredRow]:
         """Return the best passages; those `among` some ids are compared exactly."""
 
+    @abstractmethod
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
     ) -> list[ScoredRow]:
@@ -226,11 +263,9 @@ class Engine(Protocol):
         Raises `InputError` for too many.
         """
 
+    @abstractmethod
     def tidy(self) -> None:
         """Ask the server to purge deleted rows, if it needs asking."""
-
-    def close(self) -> None:
-        """Close the connection."""
 
 
 def row_id(*names: str) -> str:

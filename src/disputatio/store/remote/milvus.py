@@ -12,7 +12,6 @@ import json
 import logging
 import math
 import os
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -29,13 +28,13 @@ from disputatio.store.remote.engine import (
     AddressForm,
     CollectionAddress,
     Condition,
+    Engine,
     Query,
     Row,
     ScoredRow,
     Scorer,
     StoredRow,
     Table,
-    check_version,
     query_weights,
     reported,
     row_id,
@@ -44,7 +43,6 @@ from disputatio.store.remote.engine import (
 from disputatio.store.remote.served import fact
 from disputatio.store.remote.vector_index import VectorIndex
 
-OLDEST_SERVER = (2, 5)
 _SECONDS = 30
 _TRIES, _PAUSE = 24, 0.25  # and the seconds between them, while another writer makes the collections
 _PAGE = 1_000
@@ -69,31 +67,19 @@ _FORM = AddressForm(
 )
 
 
-class Milvus:
-    """The collections of a Milvus server, or of a file of Milvus Lite (`Engine`)."""
+class Milvus(Engine):
+    """The collections of a Milvus server, or of a file of Milvus Lite."""
 
-    longest = _LONGEST
+    longest, product, oldest = _LONGEST, "Milvus", (2, 5)
 
     def __init__(self, address: CollectionAddress) -> None:
-        self._address = address
-        self._names = {"passages": address.collection, "documents": f"{address.collection}_documents"}
-        self._lock = threading.Lock()
-        self._client: Any = None
-        self._settings: dict[str, Any] = {}
+        super().__init__(address)
         self._loaded = False
         self._total = 0  # passages when the words were counted
         self._counts: dict[int, int] = {}  # passages that have a word
 
-    def close(self) -> None:
-        """Close the connection; the next call opens one anew."""
-        with self._lock:
-            client, self._client, self._loaded = self._client, None, False
-        if client is not None:
-            client.close()
-
     # --- the tables ---------------------------------------------------------------------------------
     def settings(self) -> dict[str, Any] | None:
-        """Return the settings that the index was made with; raises as `Engine.settings`."""
         if self._address.is_file and not Path(self._address.server).exists():
             return None
         collections: list[str] = []
@@ -126,7 +112,6 @@ class Milvus:
         return {"id", "facts", "body", "stamp"} <= {field["name"] for field in description["fields"]}
 
     def make(self, settings: Mapping[str, Any]) -> None:
-        """Make the collections, unless another writer has just done so."""
         client = self._connected()
         with self._reported("making the index"):
             self._make(client, self._names[PASSAGES], *_passages(client, settings))
@@ -156,7 +141,6 @@ class Milvus:
                 return
 
     def put(self, table: Table, rows: Sequence[Row]) -> None:
-        """Write rows as entities."""
         if table == PASSAGES and not self._settings:
             self.settings()
         entities = []
@@ -176,13 +160,11 @@ class Milvus:
             self._connected().upsert(self._names[table], entities)
 
     def fetch(self, table: Table, ids: Sequence[str]) -> dict[str, str]:
-        """Return the bodies of those of the ids that are there."""
         with self._reported("reading"):
             entities = self._connected().get(self._names[table], ids=list(ids), output_fields=["id", "body"])
         return {each["id"]: each["body"] for each in entities}
 
     def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[StoredRow]:
-        """Yield the rows that have one of the facts, or all rows."""
         with self._reported("reading"):
             pages = self._connected().query_iterator(
                 self._names[table],
@@ -198,7 +180,6 @@ class Milvus:
                 pages.close()
 
     def erase(self, table: Table, *, ids: Sequence[str] = (), facts: Sequence[str] = ()) -> None:
-        """Delete rows by their ids, and those that have one of the facts."""
         with self._reported("deleting"):
             if ids:
                 self._connected().delete(self._names[table], ids=list(ids))
@@ -206,7 +187,6 @@ class Milvus:
                 self._connected().delete(self._names[table], filter=_having(facts))
 
     def count(self, table: Table) -> int:
-        """Count the rows."""
         return self._counted(table, "")
 
     def tidy(self) -> None:
@@ -303,13 +283,9 @@ class Milvus:
         return int(counts[0]["count(*)"])
 
     # --- the connection -----------------------------------------------------------------------------
-    def _connected(self) -> Any:
-        with self._lock:
-            if self._client is None:
-                client = _client(self._address)
-                check_version(self._address, client.get_server_version(), OLDEST_SERVER, "Milvus")
-                self._client = client
-            return self._client
+    def _connect(self) -> tuple[Any, str]:
+        client, self._loaded = _client(self._address), False
+        return client, client.get_server_version()
 
     def _reported(self, doing: str) -> AbstractContextManager[None]:
         with importing("pymilvus", "milvus"):

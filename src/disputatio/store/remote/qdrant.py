@@ -6,7 +6,6 @@ The best of each source come from its groups, which it looks for in a bounded nu
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -20,13 +19,13 @@ from disputatio.store.remote.engine import (
     AddressForm,
     CollectionAddress,
     Condition,
+    Engine,
     Query,
     Row,
     ScoredRow,
     Scorer,
     StoredRow,
     Table,
-    check_version,
     query_weights,
     reported,
     term_weights,
@@ -34,7 +33,6 @@ from disputatio.store.remote.engine import (
 from disputatio.store.remote.vector_index import VectorIndex
 from disputatio.store.segments.days import NO_DAY
 
-OLDEST_SERVER = (1, 16)  # collections have metadata since
 _KEY = "disputatio collection"
 _SECONDS = 30
 _PAGE = 1_000
@@ -49,28 +47,13 @@ _FORM = AddressForm(
 )
 
 
-class Qdrant:
-    """A Qdrant server's collections (`Engine`)."""
+class Qdrant(Engine):
+    """A Qdrant server's collections."""
 
-    longest = 4_000_000
-
-    def __init__(self, address: CollectionAddress) -> None:
-        self._address = address
-        self._names = {"passages": address.collection, "documents": f"{address.collection}_documents"}
-        self._lock = threading.Lock()
-        self._client: Any = None
-        self._settings: dict[str, Any] = {}
-
-    def close(self) -> None:
-        """Close the connection; the next call opens one anew."""
-        with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
+    longest, product, oldest = 4_000_000, "Qdrant", (1, 16)  # collections have metadata since
 
     # --- the tables ---------------------------------------------------------------------------------
     def settings(self) -> dict[str, Any] | None:
-        """Return the settings that the index was made with; raises as `Engine.settings`."""
         metadata_of = {}
         with self._reported("opening the index"):
             client = self._connected()
@@ -89,7 +72,6 @@ class Qdrant:
         return dict(self._settings)
 
     def make(self, settings: Mapping[str, Any]) -> None:
-        """Make the collections, unless another writer has just done so."""
         from qdrant_client import models
         from qdrant_client.http.exceptions import UnexpectedResponse
 
@@ -116,7 +98,6 @@ class Qdrant:
                     client.create_payload_index(name, "day", models.PayloadSchemaType.INTEGER)
 
     def put(self, table: Table, rows: Sequence[Row]) -> None:
-        """Write rows as points."""
         from qdrant_client import models
 
         if table == PASSAGES and "mean_length" not in self._settings:
@@ -136,13 +117,11 @@ class Qdrant:
             self._connected().upsert(self._names[table], points, wait=True)
 
     def fetch(self, table: Table, ids: Sequence[str]) -> dict[str, str]:
-        """Return the bodies of those of the ids that are there."""
         with self._reported("reading"):
             records = self._connected().retrieve(self._names[table], list(ids), with_payload=["body"])
         return {str(record.id): record.payload["body"] for record in records}
 
     def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[StoredRow]:
-        """Yield the rows that have one of the facts, or all rows."""
         at: Any = None
         while True:
             with self._reported("reading"):
@@ -159,7 +138,6 @@ class Qdrant:
                 return
 
     def erase(self, table: Table, *, ids: Sequence[str] = (), facts: Sequence[str] = ()) -> None:
-        """Delete rows by their ids, and those that have one of the facts."""
         from qdrant_client import models
 
         selectors: list[Any] = []
@@ -172,7 +150,6 @@ class Qdrant:
                 self._connected().delete(self._names[table], selector, wait=True)
 
     def count(self, table: Table) -> int:
-        """Count the rows."""
         with self._reported("counting"):
             return int(self._connected().count(self._names[table], exact=True).count)
 
@@ -183,7 +160,6 @@ class Qdrant:
     def best(
         self, scorer: Scorer, query: Query, condition: Condition, most: int, among: Sequence[str] = ()
     ) -> list[ScoredRow]:
-        """Return the best passages; those `among` some ids are compared exactly."""
         from qdrant_client import models
 
         with self._reported("searching"):
@@ -220,13 +196,9 @@ class Qdrant:
         return [_scored(point) for group in response.groups for point in group.hits]
 
     # --- the connection -----------------------------------------------------------------------------
-    def _connected(self) -> Any:
-        with self._lock:
-            if self._client is None:
-                client = _client(self._address)
-                check_version(self._address, client.info().version, OLDEST_SERVER, "Qdrant")
-                self._client = client
-            return self._client
+    def _connect(self) -> tuple[Any, str]:
+        client = _client(self._address)
+        return client, client.info().version
 
     def _reported(self, doing: str) -> AbstractContextManager[None]:
         with importing("qdrant-client", "scale"):
