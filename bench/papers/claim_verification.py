@@ -15,13 +15,13 @@ from __future__ import annotations
 import argparse
 import random
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench.lib.agreement import calibration, calibration_error, resampled, roc_auc
+from bench.lib.asking import say
 from disputatio.attribution.entailment import PARTLY, SUPPORTED, ModelJudge
 from disputatio.config import read_settings
 from disputatio.encoder.cross_encoder import CrossEncoder
@@ -165,11 +165,6 @@ def drawn(examples: Sequence[Example], count: int, seed: int) -> list[Example]:
     order = list(range(len(examples)))
     random.Random(seed).shuffle(order)
     return [examples[at] for at in sorted(order[:count])]
-
-
-def say(text: str) -> None:
-    """Print a line of progress."""
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -26,11 +26,15 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bench.robustness.reader_fuzz import mutate
 from disputatio.encoder.model import SHIPPED, EncoderModel, tokenizer_of
 from disputatio.errors import DisputatioError
 from disputatio.store.embed import OnnxEmbedder
 
+TABLE = np.array([n / 7 for n in range(64)], dtype=np.float32).reshape(8, 8)
 SECONDS, MEMORY = 20.0, 24 << 30  # of one file: time, and addresses (the engine reserves many)
 
 
@@ -50,18 +54,18 @@ def part(field: int, value: bytes | str) -> bytes:
     return bytes([field << 3 | 2]) + varint(len(raw)) + raw
 
 
-def onnx_file() -> bytes:
-    """Return an ONNX model that looks up a vector a token."""
+def onnx_file(table: NDArray[np.float32] = TABLE) -> bytes:
+    """Return an ONNX model: last_hidden_state = table[input_ids]; float is type 1, int64 type 7."""
 
     def port(name: str, kind: int, shape: list[int | str]) -> bytes:
         sizes = b"".join(part(1, number(1, n) if isinstance(n, int) else part(2, n)) for n in shape)
         return part(1, name) + part(2, part(1, number(1, kind) + part(2, sizes)))
 
     node = part(1, "table") + part(1, "input_ids") + part(2, "last_hidden_state") + part(4, "Gather")
-    values = struct.pack("<64f", *[n / 7 for n in range(64)])
-    tensor = number(1, 8) + number(1, 8) + number(2, 1) + part(8, "table") + part(9, values)
+    sizes = b"".join(number(1, size) for size in table.shape)
+    tensor = sizes + number(2, 1) + part(8, "table") + part(9, table.astype("<f4").tobytes())
     inputs = port("input_ids", 7, ["batch", "length"])
-    outputs = port("last_hidden_state", 1, ["batch", "length", 8])
+    outputs = port("last_hidden_state", 1, ["batch", "length", table.shape[1]])
     graph = part(1, node) + part(2, "g") + part(5, tensor) + part(11, inputs) + part(12, outputs)
     return number(1, 8) + part(7, graph) + part(8, part(1, "") + number(2, 13))
 

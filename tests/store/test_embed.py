@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,11 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
+from bench.robustness.model_fuzz import onnx_file
 from disputatio.errors import ConfigError
 from disputatio.protocols import Embedder
 from disputatio.store.embed import OnnxEmbedder, batches_of
@@ -27,45 +26,12 @@ _VOCABULARY = {"[UNK]": 0, "red": 1, "green": 2, "apple": 3, "query:": 4}
 _TABLE = np.array([[0, 0, 0, 1], [3, 0, 0, 0], [0, 3, 0, 0], [0, 0, 4, 0], [0, 0, 0, 5]], dtype=np.float32)
 
 
-def _number(field: int, value: int) -> bytes:
-    return bytes([field << 3]) + _varint(value)
-
-
-def _varint(value: int) -> bytes:
-    out = b""
-    while value > 127:
-        out, value = out + bytes([value & 127 | 128]), value >> 7
-    return out + bytes([value])
-
-
-def _bytes(field: int, value: bytes | str) -> bytes:
-    raw = value.encode() if isinstance(value, str) else value
-    return bytes([field << 3 | 2]) + _varint(len(raw)) + raw
-
-
-def _port(name: str, kind: int, shape: Sequence[int | str]) -> bytes:
-    dims = b"".join(_bytes(1, _number(1, d) if isinstance(d, int) else _bytes(2, d)) for d in shape)
-    return _bytes(1, name) + _bytes(2, _bytes(1, _number(1, kind) + _bytes(2, dims)))
-
-
-def _onnx(table: NDArray[np.float32]) -> bytes:
-    """Return an ONNX model: last_hidden_state = table[input_ids]; float is type 1, int64 type 7."""
-    node = _bytes(1, "table") + _bytes(1, "input_ids") + _bytes(2, "last_hidden_state") + _bytes(4, "Gather")
-    values = b"".join(struct.pack("<f", value) for value in table.ravel().tolist())
-    dims = b"".join(_number(1, size) for size in table.shape)
-    tensor = dims + _number(2, 1) + _bytes(8, "table") + _bytes(9, values)
-    wanted = _port("input_ids", 7, ["batch", "length"])
-    result = _port("last_hidden_state", 1, ["batch", "length", table.shape[1]])
-    graph = _bytes(1, node) + _bytes(2, "g") + _bytes(5, tensor) + _bytes(11, wanted) + _bytes(12, result)
-    return _number(1, 8) + _bytes(7, graph) + _bytes(8, _bytes(1, "") + _number(2, 13))
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder that holds the model and its tokenizer."""
     place = tmp_path / "tiny"
     place.mkdir()
-    (place / "model.onnx").write_bytes(_onnx(_TABLE))
+    (place / "model.onnx").write_bytes(onnx_file(_TABLE))
     tokenizer = Tokenizer(WordLevel(_VOCABULARY, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = Whitespace()
     tokenizer.enable_padding(length=9)  # as shipped files often have it: not to be used
@@ -113,7 +79,7 @@ def test_the_folder_says_how_the_model_wants_to_be_used(folder: Path) -> None:
 def test_the_name_tells_other_weights_apart(folder: Path) -> None:
     name = OnnxEmbedder(folder).name
     assert name.startswith("tiny@")
-    (folder / "model.onnx").write_bytes(_onnx(_TABLE * 2))
+    (folder / "model.onnx").write_bytes(onnx_file(_TABLE * 2))
     assert OnnxEmbedder(folder).name != name
 
 
@@ -143,7 +109,7 @@ def test_a_folder_without_a_model_is_a_config_error(folder: Path, tmp_path: Path
     (folder / "model.onnx").write_bytes(b"not a model")
     with pytest.raises(ConfigError, match="not a model that OpenVINO reads"):
         OnnxEmbedder(folder).embed(["x"])
-    (folder / "model.onnx").write_bytes(_onnx(_TABLE))
+    (folder / "model.onnx").write_bytes(onnx_file(_TABLE))
     (folder / "tokenizer.json").write_text("{")
     with pytest.raises(ConfigError, match="is not a tokenizer"):
         OnnxEmbedder(folder).embed(["x"])
@@ -231,7 +197,7 @@ def test_the_own_file_overrides_what_the_others_say(folder: Path) -> None:
     )
     embedder = OnnxEmbedder(folder)
     assert embedder.embed(["red red red apple"], query=True)[0, 2] > 0
-    assert embedder.name == f"tiny@{hashlib.sha256(_onnx(_TABLE)).hexdigest()[:8]}"
+    assert embedder.name == f"tiny@{hashlib.sha256(onnx_file(_TABLE)).hexdigest()[:8]}"
 
 
 def test_another_use_of_the_same_weights_is_another_embedder(folder: Path) -> None:
@@ -319,7 +285,7 @@ def test_what_cannot_be_followed_is_told_and_not_passed_over(folder: Path) -> No
 def test_a_vector_that_is_not_of_numbers_is_a_fault(folder: Path) -> None:
     table = _TABLE.copy()
     table[1, 0] = np.nan
-    (folder / "model.onnx").write_bytes(_onnx(table))
+    (folder / "model.onnx").write_bytes(onnx_file(table))
     assert OnnxEmbedder(folder).embed(["green"]).tolist() == [[0, 1, 0, 0]]
     with pytest.raises(ConfigError, match="not of numbers"):
         OnnxEmbedder(folder).embed(["red"])
