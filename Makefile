@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check page docs recipes bench peers audit train release lock setup clean
+.PHONY: help demo test quick check page docs recipes bench peers audit train release rehearse lock setup clean
 
 PYTHON ?= python3
 export PYTHON
@@ -62,6 +62,10 @@ train: setup ## train a head of our own encoder: HEAD=read, or HEAD=export, HEAD
 
 release: setup ## rehearse a release: build archive and wheel from what git has, ask from each set of extras
 	@bash scripts/rehearse_release.sh
+
+rehearse: release ## what follows: upload to an index of this machine, install by name, the image's steps (as root)
+	@bash scripts/rehearse_index.sh
+	@$(BIN)/python -m scripts.rehearse_image
 
 lock: setup ## remake requirements.lock from pyproject.toml; UPGRADE=1 takes newer versions
 	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-annotate \

@@ -34,11 +34,11 @@ for stage in 0 1; do
     chmod 1777 {top}/root$stage/tmp
 done
 """
-ASK = """disputatio ask 'When was the Elm Bridge opened?' --passages - --model none --json \\
-    >/tmp/answer.json <<'ROWS'
+ASK = """cd; disputatio ask 'When was the Elm Bridge opened?' --passages - --model none --json \\
+    >answer.json <<'ROWS'
 {"text": "The Elm Bridge was opened in May 1921.", "source": "a"}
 ROWS
-python3 -c 'import json; print(json.load(open("/tmp/answer.json"))["answers"])'"""
+python3 -c 'import json; print(json.load(open("answer.json"))["answers"])'"""
 
 
 def stages(dockerfile: str) -> list[list[Step]]:

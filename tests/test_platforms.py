@@ -92,7 +92,9 @@ def test_a_call_that_windows_lacks_is_found(line: str) -> None:
 
 # Takes from this process what Windows lacks, and gives it Windows's locks of bytes, made of Linux's.
 WITHOUT = """
-import asyncio, fcntl, mmap, os, select, selectors, signal, socket, struct, subprocess, sys, tempfile, types
+import os
+os.supports_dir_fd.clear()  # as there: shutil decides by it when it is loaded
+import asyncio, fcntl, mmap, select, selectors, signal, socket, struct, subprocess, sys, tempfile, types
 import mcp, numpy, prometheus_client, pydantic_settings, rich.progress, typer, uvicorn  # see to themselves
 {names}
 def locking(handle, how, count):
