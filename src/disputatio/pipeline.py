@@ -114,6 +114,8 @@ def conclude(
 
 def check_question(question: str) -> None:
     """Raise `InputError` for a question that is empty, too long or no text."""
+    if not isinstance(question, str):
+        raise InputError(f"the question is {type(question).__name__}, not text: write what you want to know")
     if not question.strip():
         raise InputError("the question is empty: write what you want to know")
     if len(question) > LONGEST_QUESTION:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, Self, TypedDict, Unpack, runtime_checkable
 
-from disputatio.errors import Cancelled, NoLogprobs
+from disputatio.errors import Cancelled, InputError, NoLogprobs
 from disputatio.types import (
     Capabilities,
     Choice,
@@ -146,6 +146,15 @@ class Search:
     k1: float | None = None
     b: float | None = None
     min_reliability: float | None = None
+
+    def __new__(cls, *given: object, **_: object) -> Self:
+        """Make the options; raises `InputError` for what is not given as a keyword."""
+        if given:
+            raise InputError(
+                f"Search takes options as keywords, Search(k=5), not {type(given[0]).__name__}; "
+                "an index is searched by Index.open(PATH).search(QUERY)"
+            )
+        return object.__new__(cls)
 
 
 class SearchOptions(TypedDict, total=False):

@@ -101,7 +101,8 @@ def test_a_score_is_the_difference_of_the_two_log_probabilities() -> None:
 def test_nobody_is_asked_where_all_agents_failed() -> None:
     model = Scripted(["no"])
     [one] = judge(predict([("?", PASSAGE)], Kit(model=model)), Kit(model=model))
-    assert (one.score, one.reply.fault, len(model.calls)) == (None, "it is not one JSON object", 1)
+    assert (one.score, len(model.calls)) == (None, 1)
+    assert one.reply.fault == "it is prose, not one JSON object: it begins 'no'"
 
 
 def test_the_threshold_is_mean_less_n_deviations_and_order_is_by_score() -> None:

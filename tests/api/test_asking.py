@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 import disputatio as d
 from disputatio.api import asking
-from disputatio.errors import MissingPart, ServerFault, UnknownName
+from disputatio.errors import InputError, MissingPart, ServerFault, UnknownName
 from disputatio.llm.scripted import Scripted
 from disputatio.trace import Trace
 from disputatio.types import Prompt, Sampling
@@ -339,3 +340,16 @@ def test_an_index_shows_its_sources(place: Path) -> None:
     fields = index.to_dict()
     assert fields["passages"] == 5
     assert {"name", "owner", "documents", "passages"} == set(fields["by_source"][0])
+
+
+@pytest.mark.parametrize("question", [None, 5, ["When?"]])
+def test_a_question_that_is_no_text_is_told_in_a_line(question: Any) -> None:
+    with pytest.raises(InputError, match=rf"the question is {type(question).__name__}, not text"):
+        d.ask(question, passages=["The lock opened in 1911."], model="none", settings={"journal": "none"})
+
+
+def test_options_of_a_search_that_have_no_name_are_told_in_a_line() -> None:
+    given: tuple[Any, ...] = ("town.index",)
+    with pytest.raises(InputError, match=r"as keywords, Search\(k=5\), not str"):
+        d.Search(*given)
+    assert replace(d.Search(k=5), alpha=0.5) == d.Search(k=5, alpha=0.5)

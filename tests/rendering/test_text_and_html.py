@@ -10,9 +10,11 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given
 
+from disputatio.attribution.audit import reading_of
 from disputatio.causes import Cause
 from disputatio.rendering.markup import table
-from disputatio.types import Answer, Citation, Claim, Conflict, Hit, Passage, Position
+from disputatio.rendering.wording import abstention_line
+from disputatio.types import Answer, Citation, Claim, Conflict, Hit, Passage, Position, Reply
 from tests.rendering.answers import ANSWERS, FERRY, TEXT
 
 ELEMENTS = {
@@ -143,6 +145,13 @@ def test_an_abstention_says_why() -> None:
     not_searched = replace(nothing, retrievals=0)
     assert str(not_searched).startswith("No answer: nothing that was read answers the question")
     assert "nothing was found for the question" in nothing._repr_html_()
+
+
+def test_replies_that_could_not_be_used_are_told_with_the_reason_of_the_first() -> None:
+    replies = tuple(Reply(passages=(name,), fault=f"it is prose, [1] {name}") for name in "ab")
+    answer = Answer(question="?", abstained="fault", replies=replies)
+    line = abstention_line(replace(answer, read=reading_of(answer, "ab")))
+    assert line.endswith("2 of 2 passages could not be read; of a reply: it is prose, (1) a")
 
 
 def test_text_of_a_document_begins_no_line_and_steers_no_terminal() -> None:

@@ -13,6 +13,7 @@ from disputatio.values import bears, states
 from disputatio.versions.dates import stated_date
 
 MOST_CHARACTERS = 8_000  # a longer reply is unusable
+_SHOWN = 80  # characters of a reply that is no JSON
 TEXT: Mapping[str, Any] = {"type": "string"}
 
 
@@ -74,7 +75,9 @@ def parse_object(completion: Completion, schema: Mapping[str, Any]) -> dict[str,
     try:
         fields = json.loads(raw, object_pairs_hook=_no_twice)
     except (ValueError, RecursionError) as error:
-        raise ReplyError("it is not one JSON object", raw) from error
+        begins = raw.strip()[:_SHOWN]
+        kind = "" if begins[:1] in ("", "{", "[", '"', "`") else "prose, "
+        raise ReplyError(f"it is {kind}not one JSON object: it begins {begins!r}", raw) from error
     fault = _breach(fields, schema)
     if fault:
         raise ReplyError(fault, raw)

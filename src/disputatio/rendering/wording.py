@@ -134,7 +134,9 @@ def abstention_line(answer: Answer) -> str:
     if answer.abstained == "no_evidence" and not answer.passages and answer.retrievals != 0:
         return NOTHING_FOUND
     if answer.abstained and (unread := unread_line(answer)):
-        return f"{ABSTENTIONS[answer.abstained]}; {unread}"
+        reason = next((reply.fault for reply in answer.replies if reply.fault), "")
+        why = f"; of a reply: {escape_marks(reason)}" if reason else ""
+        return f"{ABSTENTIONS[answer.abstained]}; {unread}{why}"
     return ABSTENTIONS[answer.abstained] if answer.abstained else "none was given"
 
 

@@ -282,7 +282,7 @@ class Service:
         if name is None or name == self.settings.strategy:
             return self.settings.strategy
         if name not in strategy_names():
-            raise UnknownName("strategy", name, strategy_names(), command="GET /api/strategies")
+            raise UnknownName("strategy", name, strategy_names())
         return name
 
     def kit_of(self, model: str | None) -> Kit:

@@ -32,7 +32,7 @@ def test_a_fact_is_a_question_with_the_answer_that_was_copied() -> None:
 def test_an_unusable_reply_is_its_reason_and_the_others_stay() -> None:
     model = Scripted(["nonsense", '{"answer": "1921", "question": "When?"}'])
     bad, good = write_facts([PASSAGE, PASSAGE], [FIRST, FIRST], Kit(model=model))
-    assert bad == "it is not one JSON object"
+    assert bad == "it is prose, not one JSON object: it begins 'nonsense'"
     assert good == ("When?", "1921")
 
 

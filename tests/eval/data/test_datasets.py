@@ -209,3 +209,11 @@ def test_every_data_set_says_its_fields_and_metrics() -> None:
         told = describe_format(form)
         assert all(told[key] for key in ("description", "origin", "licence", "shape", "fields", "measure"))
         assert form.metrics or form.judged or form.name == "beir"  # whose queries have no answers
+
+
+def test_a_row_of_our_own_format_may_leave_its_passages_to_an_index(tmp_path: Path) -> None:
+    path = _file(tmp_path, [{"question": "When did the lock open?", "gold": ["1911"]}])
+    (example,) = load(f"jsonl:{path}")
+    assert (example.gold, example.passages) == (("1911",), ())
+    with pytest.raises(InputError, match="as one row it lacks the field gold"):
+        load(f"jsonl:{_file(tmp_path, [{'question': 'When?', 'right': ['1911']}])}")

@@ -254,15 +254,19 @@ def _whole_row(file_row: FileRow) -> Mapping[str, Any] | None:
         return None
 
 
+def _lacking(form: Format, row: Mapping[str, Any]) -> str:
+    """Return the first field that a row lacks of the shape that it is nearest to."""
+    keys = min(form.shapes, key=lambda keys: sum(key not in row for key in keys))
+    return next(key for key in keys if key not in row)
+
+
 def _example(file_row: FileRow, request: _Request, facts: Mapping[str, Any]) -> Example:
     """Return a row as the loader reads it."""
     form = request.form
     row = file_row.read(form.name)
     place = file_row.place(request.label, part=request.part, facts=facts)
     if not form.knows(row):
-        keys = min(form.shapes, key=lambda keys: sum(key not in row for key in keys))
-        lacking = next(key for key in keys if key not in row)
-        raise place.wrong(f"the field {lacking} is missing")
+        raise place.wrong(f"the field {_lacking(form, row)} is missing")
     example = form.loader(row, place)
     declared = {"expects": form.expects} if form.expects else {}
     return replace(example, metadata={**example.metadata, **declared})
@@ -535,7 +539,8 @@ def _whole(form: Format, path: Path, whole: Any) -> Iterator[Row]:
             yield f"row {number}", None, inner
         return
     if not all(isinstance(row, dict) and form.knows(row) for row in whole.values()):
-        other = hint(whole, path, form) or "; one JSON object on each line, or a list of them, is"
+        alone = f": as one row it lacks the field {_lacking(form, whole)}"
+        other = hint(whole, path, form) or f"{alone}; one JSON object on each line, or a list of them, is"
         raise InputError(f"{path}: not what {form.name} reads{other}")
     for name, row in whole.items():
         yield name, None, {"id": name, **row}

@@ -15,8 +15,15 @@ from typing import Annotated, Any, Literal
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import CallToolResult, ContentBlock, ResourceLink, TextContent, ToolAnnotations
-from pydantic import BaseModel, Field
+from mcp.types import (
+    CallToolResult,
+    ContentBlock,
+    InputRequiredResult,
+    ResourceLink,
+    TextContent,
+    ToolAnnotations,
+)
+from pydantic import BaseModel, Field, ValidationError
 from starlette.routing import BaseRoute
 
 from disputatio import __version__
@@ -183,14 +190,28 @@ def agents_door(service: Service) -> MCPServer[Any]:
     return door
 
 
+class _Server(MCPServer[Any]):
+    """The SDK's server, with the faults of arguments in one line; the SDK's are a dump of its checks."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool; raises `ToolError` that names each argument that is wrong."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            wrong = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.__cause__.errors())
+            raise ToolError(f"{name}: {'; '.join(wrong)}") from error
+
+
 def _quiet_server() -> MCPServer[Any]:
     """Create the SDK's server, without the logging that it would set up for the whole process."""
     root, nothing = logging.getLogger(), logging.NullHandler()
     root.addHandler(nothing)
     try:
-        return MCPServer(
-            name="disputatio", title="Disputatio", version=__version__, instructions=INSTRUCTIONS
-        )
+        return _Server(name="disputatio", title="Disputatio", version=__version__, instructions=INSTRUCTIONS)
     finally:
         root.removeHandler(nothing)
 

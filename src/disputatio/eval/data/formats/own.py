@@ -17,10 +17,11 @@ def jsonl(row: Mapping[str, Any], place: Place) -> Example:
     """Return a row of our own format: question, gold, wrong, passages, categories.
 
     A passage is {"text", "source"?, "id"?, "title"?, "url"?, "date"?}; without a source it is its own.
+    Without `passages` those of an index are read.
     """
     passages: list[Passage] = []
     texts: dict[str, str] = {}
-    for number, passage in enumerate(items(row, "passages", dict, place), 1):
+    for number, passage in enumerate(items(row, "passages", dict, place) if "passages" in row else (), 1):
         at = f"passages[{number - 1}]."
         text = string(passage, "text", place, at)
         known = {
@@ -103,12 +104,12 @@ FORMATS = (
         origin="of this project",
         licence="yours",
         shape="JSON lines",
-        fields="question, gold[], wrong[]?, passages[{text, source?, id?, title?, url?, date?}], id?, "
-        "categories{}?",
+        fields="question, gold[], wrong[]?, "
+        "passages[{text, source?, id?, title?, url?, date?}]?, id?, categories{}?",
         measure="strict EM, precision, recall and F1 of the answers; accuracy: some gold answer stands in it",
         metrics=(*BY_ANSWER, "accuracy"),
         loader=jsonl,
-        shapes=(("question", "gold", "passages"),),
+        shapes=(("question", "gold", "passages"), ("question", "gold")),
     ),
     Format(
         name="multisource",
