@@ -125,7 +125,8 @@ def _without(answer: Answer, failed: Sequence[Claim]) -> Answer:
         kind=answer.conflict.kind,
         positions=tuple(_unresolved(position, answer, answers) for position in answer.conflict.positions),
     )
-    if claims and not answers:  # the remaining claims state no short answer, so they are the answer
+    # The remaining claims state no short answer, so they are the answer, but for what holds on another day.
+    if claims and not answers and not answer.details.get("today"):
         answers = tuple(claim.text.rstrip(".") for claim in claims)
     return replace(
         answer,

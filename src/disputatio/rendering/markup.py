@@ -17,7 +17,6 @@ from disputatio.rendering import plain
 from disputatio.rendering.reasons import reason
 from disputatio.rendering.wording import (
     ORDERS,
-    STRENGTHS,
     abstention_line,
     certified,
     claimed_line,
@@ -27,6 +26,7 @@ from disputatio.rendering.wording import (
     looked_for,
     read_from,
     sources_line,
+    sureness,
     warning,
 )
 from disputatio.text import find_quote, gives_orders, is_unseen
@@ -96,8 +96,7 @@ def _isolated(text: str) -> str:
 def _answer_parts(answer: Answer) -> Iterator[str]:
     yield f'<p style="{_SMALL}">{_isolated(answer.question)}</p>'
     if answer.answers:
-        sureness = next((word for bound, word in STRENGTHS if (answer.confidence or 1.0) >= bound), "")
-        answers = sureness + "; ".join(map(_isolated, answer.answers))
+        answers = sureness(answer) + "; ".join(map(_isolated, answer.answers))
         sure = "" if answer.confidence is None else f' <span style="{_SMALL}">{answer.confidence:.0%}</span>'
         yield f'<p style="font-size:1.3em"><b>{answers}</b>{sure}</p>'
     else:

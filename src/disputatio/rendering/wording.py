@@ -63,13 +63,18 @@ _WARNINGS: Mapping[CitationVerdict, str] = {
 def headline(answer: Answer) -> str:
     """Return the answers, as sure as they are, or why there is none.
 
-    >>> [headline(Answer(question="?", answers=("7",), confidence=sure)) for sure in (0.95, 0.5)]
-    ['7', 'Possibly: 7']
+    >>> [headline(Answer(question="?", answers=("7",), confidence=sure)) for sure in (0.95, 0.5, 0.0)]
+    ['7', 'Possibly: 7', 'Doubtful: 7']
     """
     if not answer.answers:
         return f"No answer: {abstention_line(answer)}"
-    sure = next((word for bound, word in STRENGTHS if (answer.confidence or 1.0) >= bound), "")
-    return f"{sure}{'; '.join(answer.answers)}"
+    return f"{sureness(answer)}{'; '.join(answer.answers)}"
+
+
+def sureness(answer: Answer) -> str:
+    """Return the word before the answers that says how sure they are; none where that is not known."""
+    sure = 1.0 if answer.confidence is None else answer.confidence
+    return next((word for bound, word in STRENGTHS if sure >= bound), "")
 
 
 def conflict_line(answer: Answer) -> str:

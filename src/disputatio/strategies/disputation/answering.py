@@ -23,7 +23,7 @@ from disputatio.strategies.disputation.sentences import value_sentence
 from disputatio.strategies.disputation.sides import Side, votes_by_owner
 from disputatio.text import one_line, without_headings
 from disputatio.types import Answer, Certificate, Claim
-from disputatio.values import states
+from disputatio.values import is_yes_or_no, states
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +141,8 @@ def _claim(question: str, side: Side, *, alone: bool) -> Claim:
     text = value_sentence(question, side.answer, quote) if alone or subject else None
     if text is None and alone:
         text = turned(question, side.answer)
+    if is_yes_or_no(side.answer) and quote:
+        text = f"{side.answer.capitalize()}: {quote}"
     if text is None:
         text = f"{subject}: {side.answer}" if subject else statement(question, side.answer)
     elif subject and not states(f"{question} {text}", subject):

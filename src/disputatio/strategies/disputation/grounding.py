@@ -10,32 +10,22 @@ import re
 from collections.abc import Collection, Sequence
 
 from disputatio.reliability.similarity import content_stems
+from disputatio.strategies.disputation.kinds import OF_KINDS, of_organisations
 from disputatio.strategies.disputation.reading import SURE, PassageReading
 from disputatio.text import bare_words, sentences, stem
-from disputatio.values import states
+from disputatio.values import is_yes_or_no, states
 
 OPENING = 200  # characters of a passage in which it names its subject
 CLEARLY = 2  # words of a question by which a passage must name more than another one
 HARDLY = (
     1 / 3
 )  # share of a question's words up to which a passage is of something else, whatever votes it has
+DOUBTFUL = 0.62  # the probability below which a reader hardly takes a passage for an answer
 # A name with the noun before it, or what is said of it after: "the geologist Anna Lund", "Jon Berg of the fire brigade".
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'-]{1,30}"
 _DESCRIBED = re.compile(
     rf"\b(?:the\s+)?(?P<noun>[a-zß-ÿ]{{4,30}})\s(?P<name>{_CAPITAL}(?:\s{_CAPITAL}){{1,3}})"
     rf"|(?P<owner>{_CAPITAL}(?:\s{_CAPITAL}){{1,3}})\s(?:of|from|in|at)\s(?:the\s+)?(?P<place>{_CAPITAL}|[a-z]{{3,30}}(?:\s[a-z]{{4,30}})?)"
-)
-# Words by which a question tells the kind of value that it wants; what gives the value need not repeat them.
-_OF_KINDS = content_stems(
-    "long take takes last lasts deep high tall wide far fast heavy weigh weighs old cost costs price pay pays paid "
-    "opened opens called begin begins end ends day days date number amount may can must will would "
-    "should still up get give given make made does sit live situated located whole"
-)
-_ORGANISATION = re.compile(
-    rf"\b(?:{_CAPITAL}\.?\s){{1,3}}(?:Agency|Association|Authority|Bank|Board|Church|Clinic|Club|College|Company|Cooperative|"
-    r"Corporation|Council|Department|Foundation|Group|Hospital|Inc|Industries|Institute|Instruments|Laboratory|Library|"
-    r"Limited|Ltd|Ministry|Museum|Office|Partners|School|Services|Society|Systems|Technologies|Trust|Union|University|"
-    r"Works|GmbH|AG|SA)\b"
 )
 _NO_NOUNS = frozenset({
     *("does", "have", "were", "will", "when", "what", "that", "with", "from", "which", "whom", "into", "said", "than"),
@@ -83,19 +73,29 @@ def says_more(question: str, named: Collection[str], rival: Collection[str]) -> 
     >>> says_more("How long does it take to charge the Corrie?", {"charg", "corri"}, {"corri"})
     True
     """
-    # Papers of an organisation need not name it.
-    unsaid = _OF_KINDS | content_stems(" ".join(match[0] for match in _ORGANISATION.finditer(question)))
+    unsaid = OF_KINDS | of_organisations(question)
     mine, other = set(named) - unsaid, set(rival) - unsaid
     names = _stems_of_names(question) - unsaid
-    if len(names & mine) >= CLEARLY and not names & other and len(mine) > len(other):
-        return True
-    if _is_told_apart(question, mine - other, other):
+    if has_the_name(question, named, rival):
         return True
     if not other < mine:
         return False
     asked = content_stems(question) - unsaid - names
     is_property = bool(asked) and bool(names & other) and asked <= mine and not asked & other
     return len(mine - other) >= CLEARLY or is_property
+
+
+def has_the_name(question: str, named: Collection[str], rival: Collection[str]) -> bool:
+    """Return whether a passage has the name that is asked about, where a rival's has none of it or is of a namesake.
+
+    Papers of an organisation need not name it.
+    """
+    unsaid = OF_KINDS | of_organisations(question)
+    mine, other = set(named) - unsaid, set(rival) - unsaid
+    names = _stems_of_names(question) - unsaid
+    if len(names & mine) >= CLEARLY and not names & other and len(mine) > len(other):
+        return True
+    return _is_told_apart(question, mine - other, other)
 
 
 def _stems_of_names(question: str) -> frozenset[str]:
@@ -134,16 +134,19 @@ def is_of_nothing_asked(question: str, reading: PassageReading) -> bool:
     """Return whether a passage names nothing of what a question asks, be it of the thing or the property.
 
     None of the words of the question stands in it, or it names the thing and not the one property, and its reader
-    was not sure.
+    was not sure; or it lacks several of the words, and its reader hardly took it for an answer.
     """
-    stems = content_stems(question) - _OF_KINDS
+    stems = content_stems(question) - OF_KINDS
     whole = _stems(
         f"{reading.passage.text} {_around(reading)} {reading.passage.owner} {reading.passage.source}"
     )
     if not question.isascii() or not stems or (reading.answered is not None and reading.answered > SURE):
         return False
     asked = stems - _stems_of_names(question)
-    return not stems & stems_named(question, [reading]) or (len(asked) == 1 and not asked & whole)
+    if not stems & stems_named(question, [reading]) or (len(asked) == 1 and not asked & whole):
+        return True
+    is_doubtful = reading.answered is not None and reading.answered < DOUBTFUL
+    return is_doubtful and not is_yes_or_no(reading.answer) and len(stems - whole) >= CLEARLY
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from disputatio.reliability.similarity import content_stems
 from disputatio.text import bare_words
 from disputatio.values import canonical
 from disputatio.values.figures import Date, Figure, Time
@@ -88,6 +89,21 @@ _SEVERAL = re.compile(
     r"\b(?:and|or|und|oder)\s+(?:who|when|where|what|how|why|wer|wann|wo|wie)\b", re.IGNORECASE
 )
 _COUNTED = re.compile(r"\bhow\s+many\b|\bwie\s?viele\b|\bcombien\b", re.IGNORECASE)
+_FOREIGN = re.compile(
+    r"^\W*(?:wer|wie|wann|wo|welche[rsmn]?|was\s+(?:ist|sind|kostet)|(?:an|in|ab|bis|auf|mit|für)\s+(?:welche[rsmn]?|wann|wie\s?viele?n?)"
+    r"|combien|quand|qui\s+(?:est|dirige)|que?l(?:le)?s?\s|où|comment|qu[ée]\b|quién|cuándo|cuánt[oa]s?|dónde|cuál)\b",
+    re.IGNORECASE,
+)
+_LEADS = re.compile(r"\bwho\s+(?:leads?|heads?|chairs?|manages?|directs?|runs)\b", re.IGNORECASE)
+_WHICH_DAY = re.compile(r"\b(?:which|what)\s+day\b", re.IGNORECASE)
+_DIMENSIONS_NAMED = {
+    "long": "long|length|far|distance",
+    "high": "high|height|tall|altitude",
+    "tall": "high|height|tall",
+    "wide": "wide|width|broad|breadth|across",
+    "deep": "deep|depth",
+}
+_MEASURED = re.compile(r"\b(?:range|depth|height|width|length|distance|reach|diameter)\b", re.IGNORECASE)
 _STANDING = re.compile(r"(?<![\w.,])[-+~<>≈$€£¥]{0,3}\s?\d")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _CJK_FIGURE = re.compile(r"[0-9〇零一二两三四五六七八九十百千万亿半]")
@@ -118,6 +134,20 @@ war vor nach während bei bis seit ab ende anfang tag tage woche monat jahr
 """
 _MOMENTS = frozenset(_MOMENTS_WORDS.split())
 
+_CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'-]{1,30}"
+# Words by which a question tells the kind of value that it wants; what gives the value need not repeat them.
+OF_KINDS = content_stems(
+    "long take takes last lasts deep high tall wide far fast heavy weigh weighs old cost costs price pay pays paid "
+    "opened opens called begin begins end ends day days date number amount may can must will would "
+    "should still up get give given make made does sit live situated located whole place"
+)
+_ORGANISATION = re.compile(
+    rf"\b(?:{_CAPITAL}\.?\s){{1,3}}(?:Agency|Association|Authority|Bank|Board|Church|Clinic|Club|College|Company|Cooperative|"
+    r"Corporation|Council|Department|Foundation|Group|Hospital|Inc|Industries|Institute|Instruments|Laboratory|Library|"
+    r"Limited|Ltd|Ministry|Museum|Office|Partners|School|Services|Society|Systems|Technologies|Trust|Union|University|"
+    r"Works|GmbH|AG|SA)\b"
+)
+
 
 def asked_kinds(question: str) -> frozenset[Kind]:
     """Return the kinds of values that answer a question; none where it does not tell.
@@ -139,6 +169,20 @@ def asked_kinds(question: str) -> frozenset[Kind]:
     return kinds
 
 
+def of_organisations(question: str) -> frozenset[str]:
+    """Return the stems of the names of organisations in a question."""
+    return frozenset(content_stems(" ".join(match[0] for match in _ORGANISATION.finditer(question))))
+
+
+def is_foreign(question: str) -> bool:
+    """Return whether a question is in a language that the encoder was not trained on, as far as its words tell.
+
+    >>> is_foreign("Wer leitet das Amt?"), is_foreign("¿Quién dirige el mercado?"), is_foreign("Who leads it?")
+    (True, True, False)
+    """
+    return bool(_CJK.search(question) or _FOREIGN.search(question))
+
+
 def is_of_the_kind(question: str, answer: str) -> bool | None:
     """Return whether an answer is of a kind that a question asks for; None where that is not known.
 
@@ -152,9 +196,43 @@ def is_of_the_kind(question: str, answer: str) -> bool | None:
         return sum(map(str.isdigit, answer)) >= 3
     if not kinds or not words:
         return None
+    if (
+        "person" in kinds
+        and _LEADS.search(question)
+        and (answer == answer.casefold() or _ORGANISATION.search(answer))
+    ):
+        return False
     if kinds & {"person", "place"}:
         return _is_named(answer, words)
+    if kinds == {"date"} and _WHICH_DAY.search(question) and _is_rank(answer):
+        return True
     return _is_moment(answer, words) if kinds == {"date"} else _is_quantity(answer, words, kinds)
+
+
+def _is_rank(answer: str) -> bool:
+    """Return whether an answer is a rank among days, such as the third."""
+    values = canonical(answer).values
+    return bool(values) and all(isinstance(value, Figure) and value.unit == ORDINAL for value in values)
+
+
+def is_of_another_dimension(question: str, answer: str, text: str) -> bool:
+    """Return whether a text gives an answer as the length, height or depth of something, and a question asks for another.
+
+    >>> is_of_another_dimension("What is the range of the van?", "4.2 metres", "It is 4.2 metres long.")
+    True
+    >>> is_of_another_dimension("How long is the van?", "4.2 metres", "It is 4.2 metres long.")
+    False
+    """
+    words = bare_words(answer)
+    for dimension, names in _DIMENSIONS_NAMED.items():
+        value = " ".join(words[:-1] if words[-1:] == [dimension] else words)
+        if not value or re.search(rf"\b(?:{names})\b", question, re.IGNORECASE):
+            continue
+        for match in re.finditer(rf"\b{dimension}\b", text):
+            before = " ".join(bare_words(text[max(0, match.start() - 60) : match.start()]))
+            if before.endswith(value):
+                return bool(asked_kinds(question) & _MEASURES or _MEASURED.search(question))
+    return False
 
 
 def _is_named(answer: str, words: set[str]) -> bool | None:

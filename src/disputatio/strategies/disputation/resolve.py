@@ -26,6 +26,7 @@ from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.sides import Feature, Side, successor_of, unfit, weakest
 from disputatio.text import bare_words
 from disputatio.types import Conflict, ConflictKind, Position, PositionVerdict
+from disputatio.values import is_yes_or_no
 from disputatio.versions.dates import is_later, known_day
 from disputatio.versions.families import family_names
 
@@ -35,6 +36,7 @@ SIMILARITIES: tuple[Feature, ...] = ("kinship", "resemblance")
 ALIKE = 0.8  # similarity from which two passages are taken to be about the same thing
 TIED = 1e-9  # log-odds apart: the rounding of a tie
 CLOSE = 0.5  # contest scores apart: closer sides are left open, the likelier first
+WELL_READ = 1.1  # log-odds of the encoder that a passage answers, from which it is sure
 STANDS = 0.0  # log-odds from which a side stands: even odds
 PLAUSIBLE = -5.0  # log-odds from which a side may be the right one where a lead is open to doubt
 CLEAR_LEAD = 2  # independent accounts by which a side must lead for its contradiction to be settled
@@ -241,6 +243,8 @@ def same_thing(question: str, first: Side, second: Side, expect: Expectation = "
     """
     if expect == "one" or _of_one_family(first, second):
         return True
+    if is_yes_or_no(first.answer) and is_yes_or_no(second.answer):
+        return True  # the question says of what
     if any(
         side.most_similar
         and any(side.most_similar is reading for reading in rival.readings)
@@ -296,12 +300,23 @@ def is_newer(side: Side, rival: Side) -> bool:
 
 
 def _has_later(side: Side, rival: Side) -> bool:
-    if side.named < rival.named and not _of_one_family(side, rival):
+    if side.named < rival.named and not _of_one_family(side, rival) and not _is_well_read(side, rival):
         return False
     return is_later(side.stated_day, rival.stated_day) or any(
         is_later_published(mine, theirs) and not is_later(known_day(mine), side.today)
         for mine in side.passages
         for theirs in rival.passages
+    )
+
+
+def _is_well_read(side: Side, rival: Side) -> bool:
+    """Return whether a side is of the source of its rival, and taken for an answer by the reader of both.
+
+    Whoever writes again of the same need not name it in full.
+    """
+    sources = {passage.source for passage in rival.passages if passage.source}
+    return side.features.get("answered", 0.0) >= WELL_READ and any(
+        each.source in sources for each in side.passages
     )
 
 

@@ -29,19 +29,25 @@ from disputatio.reliability.source_weights import weight_of
 from disputatio.reliability.succession import Succession, best_claim
 from disputatio.strategies.disputation.grounding import (
     HARDLY,
+    has_the_name,
     is_of_nothing_asked,
     says_more,
     share_named,
     stating,
     stems_named,
 )
-from disputatio.strategies.disputation.kinds import is_of_the_kind
+from disputatio.strategies.disputation.kinds import (
+    OF_KINDS,
+    is_foreign,
+    is_of_another_dimension,
+    is_of_the_kind,
+)
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.rows import is_row
 from disputatio.strategies.disputation.things import speaks_of_asked
 from disputatio.text import bare_words, gives_orders, stem
 from disputatio.types import Passage
-from disputatio.values import canonical, contradicts, groups, matches
+from disputatio.values import canonical, contradicts, groups, is_yes_or_no, matches
 from disputatio.versions.dates import is_later, iso_day, stated_date
 from disputatio.versions.families import UNVERIFIED
 
@@ -83,6 +89,7 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
 UNFIT: tuple[Feature, ...] = ("kind", "thing", "orders", "ground")  # by which a side may be no answer at all
 # The contest score: a second account weighs as much as a clear belief (debate.py).
 ACCOUNTS = 2.5
+READ_BETTER, CLEARLY_READ = 0.2, 0.4  # log-odds of the encoder by which one passage reads better than another
 READING = 0.2  # of the log-odds below even that its passages answer at all
 
 
@@ -299,7 +306,7 @@ def _grounded(question: str, sides: Sequence[Side]) -> list[Side]:
         mine = {passage.id for passage in side.passages}
         falls = any(
             other is not side
-            and says_more(question, other.named, side.named)
+            and _is_ground_of(question, other, side)
             and (other.accounts >= side.accounts or len(side.named) <= HARDLY * len(content_stems(question)))
             and not any(claim.newer.id in mine for claim in other.superseded.values())
             for other in fit
@@ -308,6 +315,24 @@ def _grounded(question: str, sides: Sequence[Side]) -> list[Side]:
         features: dict[Feature, float] = {**side.features, **({"ground": 0.0} if falls else {})}
         grounded.append(replace(side, features=features, log_odds=log_odds(features)))
     return grounded
+
+
+def _is_ground_of(question: str, side: Side, rival: Side) -> bool:
+    """Return whether a side names what is asked about where its rival names less, and reads no worse.
+
+    Words alone decide where they tell bearers of one name apart; else the encoder that read both must agree, clearly
+    where a single word is missing: what is asked may be said in other words.
+    """
+    if is_yes_or_no(rival.answer):
+        return False  # given of a sentence about what is asked, in whatever words
+    if has_the_name(question, side.named, rival.named):
+        return True
+    lead = side.features.get("answered", 0.0) - rival.features.get("answered", 0.0)
+    if "answered" not in side.features or "answered" not in rival.features:
+        return says_more(question, side.named, rival.named)
+    if rival.named - OF_KINDS < side.named - OF_KINDS and lead >= CLEARLY_READ:
+        return True
+    return lead >= READ_BETTER and says_more(question, side.named, rival.named)
 
 
 def _with_successions(sides: Sequence[Side], day: str) -> list[Side]:
@@ -374,19 +399,28 @@ def _features(question: str, side: Side) -> dict[Feature, float]:
             if reading.by_model and reading.certainty is not None
         ],
         "answered": [_odds(reading.answered) for reading in side.readings if reading.answered is not None],
-        "kind": [
-            float(kind)
-            for reading in side.readings
-            if (kind := is_of_the_kind(question, reading.answer)) is not None
-        ],
+        "kind": _told([_is_fitting_value(question, reading) for reading in side.readings]),
         "orders": [float(not gives_orders(reading.passage.text)) for reading in side.readings],
-        "thing": [
-            float(is_the_thing)
-            for reading in side.readings
-            if (is_the_thing := speaks_of_asked(question, reading.answer, reading.passage)) is not None
-        ],
+        "thing": _told(
+            [speaks_of_asked(question, reading.answer, reading.passage) for reading in side.readings]
+        ),
     }
     return {name: max(known) for name, known in values.items() if known}
+
+
+def _is_fitting_value(question: str, reading: PassageReading) -> bool | None:
+    """Return whether a reading's answer is of the kind that is asked for; of what the encoder cannot read, no other is."""
+    if is_of_another_dimension(question, reading.answer, reading.passage.text):
+        return False
+    fits = is_of_the_kind(question, reading.answer)
+    if fits is None and not reading.by_model and is_foreign(question):
+        return False
+    return fits
+
+
+def _told(verdicts: Sequence[bool | None]) -> list[float]:
+    """Return what is told of a side's passages: unfit are those alone of which none may fit."""
+    return [float(any(verdicts))] if None not in verdicts or any(verdicts) else []
 
 
 def _odds(probability: float) -> float:

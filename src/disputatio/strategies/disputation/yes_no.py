@@ -1,0 +1,102 @@
+"""Questions that yes or no answers: which of the two a passage says, told from its sentences.
+
+A reader copies a word of the passage ("false", "forbidden", "again"); code turns the sentence about it into yes or no.
+English alone, and no answer where no sentence says it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from disputatio.reliability.similarity import content_stems
+from disputatio.strategies.disputation.kinds import OF_KINDS, of_organisations
+from disputatio.text import bare_words, sentences, stem
+from disputatio.types import Passage
+from disputatio.values import states
+
+# The share of a question's words that a sentence and its heading name between them: to deny it, to say that it is so,
+# and to say anything where the reader took the passage for no answer.
+DENIES, AFFIRMS, MOST = 0.5, 0.6, 0.75
+_ASKS = re.compile(
+    r"\W*(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|may|must|should|shall)\b(?!.{0,400}"
+    r"\b(?:or|who|whom|whose|when|where|what|which|how|why)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+_GERMAN = re.compile(
+    r"\W*was\s+(?:kost|ist|sind|war|wird|muss|darf|gilt|hat|macht|bedeut|heiß|passier)", re.IGNORECASE
+)
+_NEGATION = re.compile(
+    r"\b(?:not|no(?!\s(?:later|more|less|fewer|sooner)\sthan)|never|neither|nor|none|nobody|cannot|false|wrong|untrue|incorrect|unfounded|invented"
+    r"|den(?:y|ies|ied)|abolished|discontinued|cancelled|canceled)\b|n[’']t\b",
+    re.IGNORECASE,
+)
+_FORBIDS = re.compile(
+    r"\b(?:forbidden|prohibit\w{0,6}|bans?|banned|barred|illegal|unlawful)\b", re.IGNORECASE
+)
+_LIFTS = re.compile(r"\b(?:withdrawn|withdraws|lifted|repealed|revoked|ended)\b", re.IGNORECASE)
+_TAKEN_BACK = re.compile(
+    r"\s*(?:this|that|it|they|both|the (?:report|rumou?r|news|claim|story)s?)\b.{0,80}"
+    r"\b(?:false|wrong|untrue|incorrect|unfounded|invented|not (?:true|so|correct))\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_CORRECTS = re.compile(r"\W*(?:correction|corrected|denial|we were wrong)\b", re.IGNORECASE)
+_REPORTED = re.compile(r"\b(?:we|had)\s(?:reported|wrote|written|said)\b", re.IGNORECASE)
+
+
+def asks_yes_or_no(question: str) -> bool:
+    """Return whether yes or no answers a question.
+
+    >>> asks_yes_or_no("Is the pier open?"), asks_yes_or_no("Is it red or blue?"), asks_yes_or_no("Who is it?")
+    (True, False, False)
+    """
+    return _ASKS.match(question) is not None and not _GERMAN.match(question)
+
+
+def yes_or_no(question: str, passage: Passage, answer: str, *, answers: bool = True) -> tuple[str, str]:
+    """Return "yes" or "no" with the sentence of a passage that says so; two empty texts where none does.
+
+    `answer` is what a reader copied: where no sentence names enough of the question, the one about it counts. More must be
+    named where the reader took it for no answer.
+
+    >>> passage = Passage(text="We reported that the Orrin mill will be sold. That was wrong.")
+    >>> yes_or_no("Will the Orrin mill be sold?", passage, "wrong")[0]
+    'no'
+    """
+    wanted = content_stems(question) - OF_KINDS - of_organisations(question)
+    texts = [
+        line.strip()
+        for first, last in sentences(passage.text)
+        for line in passage.text[first:last].split("\n")
+    ]
+    head = _stems(f"{passage.title} {passage.metadata.get('heading', '')}")
+    own = [len(wanted & _stems(text)) for text in texts]
+    fit = [
+        number
+        for number, text in enumerate(texts)
+        if own[number]
+        and len(wanted & (_stems(text) | head))
+        >= len(wanted) * (MOST if not answers else AFFIRMS if _is_affirmed(question, text) else DENIES)
+    ]
+    if not fit:
+        fit = [number for number, text in enumerate(texts) if own[number] and answer and states(text, answer)]
+    if not fit:
+        return "", ""
+    best = max(fit, key=lambda number: (bool(answer) and states(texts[number], answer), own[number], number))
+    after = texts[best + 1] if best + 1 < len(texts) else ""
+    said = _is_affirmed(question, texts[best])
+    taken_back = _TAKEN_BACK.match(after) or (
+        _REPORTED.search(texts[best]) and _CORRECTS.match(passage.title or passage.text)
+    )
+    return ("yes" if said and not taken_back else "no"), texts[best]
+
+
+def _is_affirmed(question: str, sentence: str) -> bool:
+    """Return whether a sentence says of what a question asks that it is so."""
+    is_lifted, forbids = bool(_LIFTS.search(sentence)), bool(_FORBIDS.search(sentence))
+    denied = bool(_NEGATION.search(sentence)) != bool(_NEGATION.search(question))
+    denied ^= forbids != bool(_FORBIDS.search(question))
+    return not (denied ^ is_lifted)
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, bare_words(text)))

@@ -1,0 +1,166 @@
+"""Questions that yes or no answers, told from the sentences of a passage."""
+
+from __future__ import annotations
+
+import pytest
+
+from disputatio.strategies.disputation.kinds import is_foreign, is_of_another_dimension, is_of_the_kind
+from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.strategies.disputation.resolve import resolve
+from disputatio.strategies.disputation.sides import weigh
+from disputatio.strategies.disputation.yes_no import asks_yes_or_no, yes_or_no
+from disputatio.types import Passage, Reply
+
+SOLD = "Will the Tannel brewery be sold to Orvik?"
+
+
+@pytest.mark.parametrize(
+    ("question", "title", "text", "copied", "expected"),
+    [
+        (SOLD, "", "The Tannel brewery will be sold to Orvik, two traders say.", "Orvik", "yes"),
+        (SOLD, "", "Reports that the Tannel brewery will be sold to Orvik are false.", "false", "no"),
+        (
+            SOLD,
+            "",
+            "We reported that the Tannel brewery will be sold to Orvik. That was wrong.",
+            "wrong",
+            "no",
+        ),
+        (
+            SOLD,
+            "Correction",
+            "On Monday we reported that the Tannel brewery will be sold to Orvik.",
+            "",
+            "no",
+        ),
+        (
+            "Is fishing in Lake Ume allowed?",
+            "",
+            "Fishing in Lake Ume is forbidden until May.",
+            "forbidden",
+            "no",
+        ),
+        ("Is fishing in Lake Ume allowed?", "", "Fishing in Lake Ume is allowed again.", "again", "yes"),
+        ("Is fishing in Lake Ume allowed?", "", "The ban on fishing in Lake Ume is lifted.", "ban", "yes"),
+        ("Is fishing in Lake Ume forbidden?", "", "Fishing in Lake Ume is forbidden.", "forbidden", "yes"),
+        (
+            "Is there still a canteen?",
+            "",
+            "- Rooms are let.\n- The canteen is no longer run.",
+            "no longer run",
+            "no",
+        ),
+        ("Must badges be renewed?", "", "Badges are renewed no later than in May.", "May", "yes"),
+        (SOLD, "", "The brewery of Tannel has a new roof.", "", ""),
+    ],
+)
+def test_a_sentence_says_yes_or_no(question: str, title: str, text: str, copied: str, expected: str) -> None:
+    answer, quote = yes_or_no(question, Passage(text=text, title=title), copied)
+    assert answer == expected
+    assert quote in text
+    assert bool(quote) == bool(expected)
+
+
+def test_more_must_be_named_where_the_reader_took_it_for_no_answer() -> None:
+    passage = Passage(text="The days may be changed every month.")
+    question = "Do locks have to be changed every year?"
+    assert yes_or_no(question, passage, "", answers=False) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "question", ["Was kostet das Boot?", "Is it red or blue?", "Can you say when it opens?"]
+)
+def test_other_questions_are_not_for_yes_or_no(question: str) -> None:
+    assert not asks_yes_or_no(question)
+
+
+def _reading(text: str, answer: str, title: str, **fields: str) -> PassageReading:
+    passage = Passage(
+        text=text,
+        title=title,
+        source=fields.get("source", ""),
+        date=fields.get("date", ""),
+        date_origin="stated" if "date" in fields else "",
+    )
+    return PassageReading(passage=passage, reply=Reply(passages=(passage.id,), answer=answer), answered=0.8)
+
+
+def test_yes_and_no_contradict_each_other_whatever_their_titles() -> None:
+    question = "Is fishing in Lake Ume allowed?"
+    readings = [
+        _reading(
+            "Fishing is forbidden in Lake Ume.",
+            "no",
+            "Notice Three of Ume",
+            source="office",
+            date="2024-05-01",
+        ),
+        _reading(
+            "Fishing is allowed again.", "yes", "Notice Four of Kell", source="office", date="2024-08-01"
+        ),
+    ]
+    resolved = resolve(question, weigh(question, readings, {}))
+    assert [(each.side.answer, each.verdict) for each in resolved] == [
+        ("no", "rejected"),
+        ("yes", "accepted"),
+    ]
+
+
+def test_a_second_letter_of_one_sender_is_newer_though_it_names_less() -> None:
+    question = "When are the twelve chairs for the Ume school delivered?"
+    readings = [
+        _reading(
+            "The twelve chairs for the Ume school are delivered on 3 May 2024.",
+            "3 May 2024",
+            "Your order",
+            source="sales@chairs.example",
+            date="2024-02-01",
+        ),
+        _reading(
+            "We deliver your twelve chairs on 9 June 2024 instead.",
+            "9 June 2024",
+            "Re: Your order",
+            source="sales@chairs.example",
+            date="2024-04-01",
+        ),
+    ]
+    resolved = {each.side.answer: each.verdict for each in resolve(question, weigh(question, readings, {}))}
+    assert resolved == {"3 May 2024": "rejected", "9 June 2024": "accepted"}
+
+
+def test_a_passage_in_other_words_stands_where_its_reader_is_as_sure() -> None:
+    question = "Who founded the winter orchestra of Tannel?"
+    own = _reading("The winter orchestra of Tannel was founded by Ada Berg.", "Ada Berg", "Tannel")
+    other = _reading("By her letters Mia Holm began it in Tannel.", "Mia Holm", "Letters")
+    assert {side.answer: side.features.get("ground") for side in weigh(question, [own, other], {})} == {
+        "Ada Berg": None,
+        "Mia Holm": None,
+    }
+
+
+def test_a_passage_that_hardly_answers_and_lacks_several_words_is_no_answer() -> None:
+    question = "What did the boat house of Tannel cost?"
+    passage = Passage(text="The fountain of Tannel is of marble, 2 million euros in all.")
+    reading = PassageReading(
+        passage=passage, reply=Reply(passages=(passage.id,), answer="2 million euros"), answered=0.55
+    )
+    [side] = weigh(question, [reading], {})
+    assert side.features["ground"] == 0.0
+
+
+def test_kinds_of_leaders_days_and_dimensions() -> None:
+    assert is_of_the_kind("Who leads the night shift?", "Ume Clinic") is False
+    assert is_of_the_kind("Who leads the night shift?", "Ada Berg") is True
+    assert is_of_the_kind("From which day is a note needed?", "third") is True
+    assert is_of_another_dimension("What is the depth of the well?", "8 metres high", "a wall 8 metres high")
+    assert not is_of_another_dimension("How high is the wall?", "8 metres high", "a wall 8 metres high")
+
+
+def test_the_encoder_gives_no_words_in_a_language_that_it_does_not_read() -> None:
+    assert is_foreign("Wer leitet das Lager?")
+    assert not is_foreign("Who leads the store in Lage?")
+    passage = Passage(text="Batterien nimmt das Lager an.")
+    reading = PassageReading(
+        passage=passage, reply=Reply(passages=(passage.id,), answer="Batterien"), answered=0.7, by_model=False
+    )
+    assert weigh("An welchem Tag ist das Lager zu?", [reading], {})[0].features["kind"] == 0.0
