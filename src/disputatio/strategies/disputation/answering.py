@@ -141,7 +141,7 @@ def _claim(question: str, side: Side, *, alone: bool) -> Claim:
     text = value_sentence(question, side.answer, quote) if alone or subject else None
     if text is None and alone:
         text = turned(question, side.answer)
-    if is_yes_or_no(side.answer) and quote:
+    if text is None and is_yes_or_no(side.answer) and quote:
         text = f"{side.answer.capitalize()}: {quote}"
     if text is None:
         text = f"{subject}: {side.answer}" if subject else statement(question, side.answer)
