@@ -237,7 +237,7 @@ class Kit:
         return whole
 
     def complete_each(self, role: str, requests: Sequence[tuple[Prompt, Sampling]]) -> list[Completion]:
-        """As `complete`, with a sampling for each prompt (a schema or a temperature of its own).
+        """Complete as `complete` does, with a sampling for each prompt (its own schema or temperature).
 
         An engine takes one sampling a batch, so these are single calls from as many threads, which it answers
         together; the time that they share is divided among them.

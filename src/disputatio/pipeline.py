@@ -260,7 +260,7 @@ def _hints(strategy: Strategy) -> dict[str, Any]:
 
 
 def _read_value(name: str, value: object, hint: Any) -> object:
-    """`value` as the annotation says (int, float, str, bool, a Literal, or one of them or None)."""
+    """Return `value` as the annotation says (int, float, str, bool, a Literal, or one of them or None)."""
     choices = typing.get_args(hint)
     if typing.get_origin(hint) is Literal:
         if value in choices:

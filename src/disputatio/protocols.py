@@ -217,7 +217,7 @@ class Entailment(Protocol):
     """A judge of whether premises say what hypotheses state."""
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """For each (premise, hypothesis) the probability in [0, 1] that the first entails it."""
+        """Return, for each (premise, hypothesis), the probability in [0, 1] that the first entails it."""
 
 
 @runtime_checkable
@@ -225,7 +225,7 @@ class Contradiction(Protocol):
     """A judge of whether premises rule hypotheses out; a judge of entailment may be one too."""
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """For each (premise, hypothesis) the probability in [0, 1] that the first contradicts it."""
+        """Return, for each (premise, hypothesis), the probability in [0, 1] that the first contradicts it."""
 
 
 # --- cancelling -----------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ class Cancel:
 
     @contextmanager
     def calling(self, callback: Callable[[], None]) -> Iterator[None]:
-        """Within this context `cancel` calls `callback`, in the thread that cancels.
+        """Have `cancel` call `callback` within this context, in the thread that cancels.
 
         It is called at once where `cancel` was called before.
         """

@@ -216,7 +216,7 @@ def without_headings(quote: str) -> tuple[str, str]:
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Character spans of the sentences of `text`; together they cover all but outer white space.
+    """Return character spans of the sentences of `text`; together they cover all but outer white space.
 
     >>> text = "It rained. Then it stopped!"
     >>> [text[a:b] for a, b in sentences(text)]
@@ -376,7 +376,7 @@ def _occurrences(text: str, part: str) -> Iterable[int]:
 
 
 def _fold(text: str) -> tuple[str, Sequence[int]]:
-    """`text` as quotes are compared, and the original offset of each of its characters."""
+    """Return `text` as quotes are compared, and the original offset of each of its characters."""
     folded: list[str] = []
     origin: list[int] = []
     for index, char in enumerate(text):

@@ -204,7 +204,7 @@ class _PastCalls:
     missed: dict[str, None] = field(default_factory=dict)
 
     def capabilities(self) -> Capabilities:
-        """As of the model that was asked, as far as strategies ask for it."""
+        """Return those of the model that was asked, as far as strategies ask for it."""
         return Capabilities(engine="recorded", logprobs=True, max_options=26, schema=True)
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:

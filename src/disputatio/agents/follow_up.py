@@ -62,7 +62,7 @@ def standing_alone(question: str, turns: Sequence[Turn], kit: Kit) -> str:
 
 
 def new_names(text: str, said: Sequence[str]) -> list[str]:
-    """Names and figures of a text that are in nothing that was said; its first word counts as no name.
+    """Return names and figures of a text that are new; its first word counts as no name.
 
     >>> new_names("Who paid for the lighthouse of Quillhaven in 1885?", ["the Quillhaven lighthouse"])
     ['1885']

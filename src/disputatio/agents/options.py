@@ -53,7 +53,7 @@ class Logprobs:
     not_with: str = ""
 
     def __str__(self) -> str:
-        """As `disputatio strategies` shows it.
+        """Return the text that `disputatio strategies` shows.
 
         >>> str(Logprobs("needed", instead="votes=10", not_with="aggregate=all"))
         'needed, or --set votes=10; not with --set aggregate=all'

@@ -149,7 +149,7 @@ def keep(triplets: Sequence[Triplet], n: float) -> list[Triplet]:
 
 
 def threshold(scores: Sequence[float], n: float) -> float:
-    """tau = mean - n sigma of some scores (MAIN-RAG, section 3.3), never above the best of them.
+    """Return tau = mean - n sigma of some scores (MAIN-RAG, section 3.3), never above the best of them.
 
     >>> threshold([2.0, 0.0], 0.5)
     0.5

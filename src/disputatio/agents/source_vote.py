@@ -152,7 +152,7 @@ def voted_answer(question: str, replies: Sequence[SourceReply], verdict: Verdict
 
 
 def possible_answers(clusters: Clusters, options: int | None, sources: int) -> int:
-    """L, the number of possible answers: 2 if all answers are yes or no, else `options`.
+    """Return L, the number of possible answers: 2 if all answers are yes or no, else `options`.
 
     Without `options` it is that of the estimate: the number of `sources`, from 2 to 10.
     """

@@ -139,7 +139,7 @@ def stream(question: str, **arguments: Any) -> Stream:
 
 @_with_parameters_of(ask)
 async def aask(question: str, **arguments: Any) -> Answer:
-    """`ask`, awaited: it runs in a thread of its own, and a cancelled task ends its model calls."""
+    """Await `ask`, which runs in a thread of its own; a cancelled task ends its model calls."""
     import asyncio
 
     ends = Cancel()
@@ -157,7 +157,7 @@ async def aask(question: str, **arguments: Any) -> Answer:
 
 @_with_parameters_of(ask)
 async def astream(question: str, **arguments: Any) -> AsyncGenerator[Event, None]:
-    """`stream` for `async for`: leaving the loop, or a cancelled task, ends the question's model calls."""
+    """Yield the events of `stream`; leaving the loop, or a cancelled task, ends its model calls."""
     outer: Cancel | None = arguments.pop("cancel", None)
     log: Trace = arguments.pop("trace", None) or Trace()
     stream_events = events_of(question, lambda: prepared_for(arguments, question), trace=log, cancel=outer)

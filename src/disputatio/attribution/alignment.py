@@ -30,7 +30,7 @@ _DANGLING = frozenset(["about", "of", "for", "by", "in", "on", "at", "to", "from
 
 
 def statement(question: str, answer: str) -> str:
-    """Question and answer as one declarative sentence, without a model call.
+    """Return question and answer as one declarative sentence, without a model call.
 
     If the form of the question does not allow it, the sentence quotes the question and gives the answer.
 
@@ -114,7 +114,7 @@ def consistency(question: str, answers: Sequence[tuple[str, Sequence[Passage]]],
 
 
 def judged(pairs: Sequence[tuple[str, str]], kit: Kit) -> list[float]:
-    """For each (premise, hypothesis) the probability of entailment, by the kit's judge.
+    """Return, for each (premise, hypothesis), the probability of entailment, by the kit's judge.
 
     Raises `LLMError`; `NoLogprobs` if the judge's model gives no log-probabilities.
     """

@@ -53,7 +53,7 @@ class ModelJudge:
     kit: Kit
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """For each (premise, hypothesis) the probability of Yes against No, in one batch."""
+        """Return, for each (premise, hypothesis), the probability of Yes against No, in one batch."""
         return self._asked(JUDGE_SYSTEM, JUDGE_TASK, pairs)
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -77,7 +77,7 @@ class KitJudge:
     judge: Entailment
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """For each (premise, hypothesis) the judge's probability of entailment."""
+        """Return, for each (premise, hypothesis), the judge's probability of entailment."""
         return self._kept("entails", self.judge.entails, pairs)
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -117,7 +117,7 @@ def scores_of(judge: Judgement, pairs: Sequence[tuple[str, str]]) -> list[float]
 
 
 def odds_to_probability(yes: float, no: float) -> float:
-    """P(yes) if only yes and no are possible, from their log-probabilities.
+    """Return P(yes) if only yes and no are possible, from their log-probabilities.
 
     >>> odds_to_probability(-1.0, -1.0)
     0.5

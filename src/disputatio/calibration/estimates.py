@@ -84,7 +84,7 @@ def with_figures(figures: Figures, row: int, source: Source) -> Source:
 def estimates_as_published(
     record: Outcomes, names: Sequence[str], *, owners: Mapping[str, str], day: str
 ) -> Estimates:
-    """RA-RAG's own estimates (Hwang et al. 2024, equations 3 and 4): one vote for each source.
+    """Return RA-RAG's own estimates (Hwang et al. 2024, equations 3 and 4): one vote for each source.
 
     L is the number of sources, as in the paper, at most 10. Neither owners nor copies, verified answers or
     the age of an outcome count. The interval is ours: the paper has none.

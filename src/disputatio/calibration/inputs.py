@@ -43,7 +43,7 @@ def questions_of(rows: Iterable[Row], where: str) -> list[Check]:
 
 
 def read_anchors(path: Path) -> list[Check]:
-    """Verified questions: rows with `question` (or `claim`) and `answer`, one or a list of wordings.
+    """Return verified questions: rows with `question` (or `claim`) and `answer`, one or a list.
 
     Raises `InputError` that names the file and the row, also if two rows contradict each other.
     """

@@ -232,7 +232,7 @@ def ramdocs(
 
 
 def _shares(option: str, text: str, first: int) -> dict[int, float]:
-    """Shares of the numbers from `first` on; none for no words. Raises `InputError` that names the option."""
+    """Return shares of the numbers from `first` on; raises `InputError` that names the option."""
     from disputatio.errors import InputError
 
     try:

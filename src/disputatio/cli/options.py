@@ -128,7 +128,7 @@ StatedReplaces = Annotated[
 
 
 def read_pairs(option: str, pairs: Sequence[str], form: str) -> dict[str, str]:
-    """`key=value` arguments as a mapping; raises `InputError` that names a malformed or repeated one.
+    """Return `key=value` arguments as a mapping; raises `InputError` that names a malformed or repeated one.
 
     >>> read_pairs("--set", ["rounds=2", "history = peers"], "key=value")
     {'rounds': '2', 'history': 'peers'}

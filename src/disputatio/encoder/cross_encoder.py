@@ -37,7 +37,7 @@ class CrossEncoder:
         self._inputs = {port.get_any_name() for port in self._model.inputs}
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """For each (premise, hypothesis) the model's probability of its entailment class."""
+        """Return, for each (premise, hypothesis), the model's probability of its entailment class."""
         return self._probabilities(pairs, self._class)
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:

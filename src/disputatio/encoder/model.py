@@ -199,7 +199,7 @@ def _run(request: Any, batch: Sequence[Encoded]) -> Iterator[Logits]:
 
 
 def _batches(sequences: Sequence[Encoded], most_tokens: int) -> Iterator[list[Encoded]]:
-    """Neighbours in batches of at most so many tokens, padding counted; a longer one stands alone."""
+    """Yield neighbours in batches of at most so many tokens, padding counted; a longer one stands alone."""
     batch: list[Encoded] = []
     for sequence in sequences:
         if batch and len(sequence.tokens) * (len(batch) + 1) > most_tokens:

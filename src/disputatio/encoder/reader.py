@@ -147,11 +147,11 @@ class EncoderJudge:
         return self.model.name
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """For each (premise, hypothesis) the probability that the premise says what the hypothesis states."""
+        """Return, for each (premise, hypothesis), the probability that the first states the second."""
         return [supports for supports, _ in self._judge(pairs)]
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """For each (premise, hypothesis) the probability that they cannot both be true."""
+        """Return, for each (premise, hypothesis), the probability that they cannot both be true."""
         return [contradicts for _, contradicts in self._judge(pairs)]
 
     def _judge(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, float]]:

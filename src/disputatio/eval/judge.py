@@ -236,7 +236,7 @@ def expected(grade: Grade, menu: Mapping[str, int]) -> float | None:
 
 
 def as_record(grades: Mapping[str, Grade]) -> dict[str, dict[str, Any]]:
-    """Grades as a record keeps them."""
+    """Return grades as a record keeps them."""
     return {
         name: {
             "grade": grade.grade,

@@ -41,7 +41,7 @@ _PICKS = re.compile(
 
 
 def choice(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str]) -> float | None:
-    """1.0 when the answer picks the right one of the options, which are the gold and the wrong answers.
+    """Return 1.0 when the answer picks the right one of the options: the gold and the wrong answers.
 
     An answer picks by the letter that it begins with ("B", "B. rest"), by being or beginning with an
     option's words, or by naming one option's words and no other's. "Answer:" may stand before it. Picking
@@ -118,7 +118,7 @@ def released_form(answer: str) -> str:
 
 
 def em_released(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str] = ()) -> float | None:
-    """Strict exact match by the normalisation of MADAM-RAG's released script; None without gold.
+    """Return strict exact match by the normalisation of MADAM-RAG's released script; None without gold.
 
     >>> em_released(["10 million"], ["$10 million"]), em_released(["League"], ["A-League"])
     (1.0, 0.0)
@@ -176,7 +176,7 @@ def exact_match(
     lenient: bool = False,
     literal: bool = False,
 ) -> float | None:
-    """1.0 when every gold answer is stated and no wrong one is, else 0.0; None without gold.
+    """Return 1.0 when every gold answer is stated and no wrong one is, else 0.0; None without gold.
 
     Other predicted answers, neither gold nor wrong, do not matter here: they cost precision.
 
@@ -264,7 +264,7 @@ def f1(
 
 
 def accuracy(predicted: Sequence[str], gold: Sequence[str]) -> float | None:
-    """1.0 when some gold answer's words stand in the answer (RA-RAG, Hwang et al. 2024); else 0.0.
+    """Return 1.0 when some gold answer's words stand in the answer (RA-RAG, Hwang et al. 2024).
 
     >>> accuracy(["born in 1963"], ["1963", "63"]), accuracy(["196"], ["1963"]), accuracy([], ["x"])
     (1.0, 0.0, 0.0)
@@ -277,7 +277,7 @@ def accuracy(predicted: Sequence[str], gold: Sequence[str]) -> float | None:
 
 
 def abstention(predicted: Sequence[str]) -> float:
-    """1.0 when no answer was given, right where the passages hold none (FaithEval, Ming et al. 2024).
+    """Return 1.0 when no answer was given, as is right without evidence (FaithEval, Ming et al. 2024).
 
     >>> abstention([]), abstention(["Unknown"]), abstention(["1963"])
     (1.0, 1.0, 0.0)
@@ -286,7 +286,7 @@ def abstention(predicted: Sequence[str]) -> float:
 
 
 def attack_success(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str]) -> float | None:
-    """1.0 when a planted answer's words stand in the answer (PoisonedRAG, Zou et al. 2025); less is better.
+    """Return 1.0 when a planted answer's words stand in the answer (PoisonedRAG, Zou et al. 2025).
 
     What is gold as well was not planted. None where nothing was.
 
@@ -466,6 +466,6 @@ def _named(
 
 
 def _lists(gold: Sequence[str], wrong: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Gold answers, and the wrong ones that are not gold too."""
+    """Return gold answers, and the wrong ones that are not gold too."""
     right = answer_set(gold)
     return right, tuple(lie for lie in answer_set(wrong) if lie not in right)

@@ -70,7 +70,7 @@ def release_judge_with(kit: Kit, *, max_tokens: int = 256) -> Judge:
 
 
 def grades(cases: Sequence[Case], kit: Kit, *, max_tokens: int = 256) -> list[dict[str, Grade]]:
-    """Correctness and faithfulness of each case; raises `LLMError`."""
+    """Return correctness and faithfulness of each case; raises `LLMError`."""
     judged = []
     for one in cases:
         answer = fence("answer", " ".join(one.answer.split()[:WORDS]))

@@ -144,7 +144,7 @@ class Results:
         raise UnknownName("table", str(what), ("scores", "differences", "records"))
 
     def frame(self, what: What = "scores") -> Any:
-        """`rows` as a pandas DataFrame where pandas is installed, else as {column: list of values}."""
+        """Return `rows` as a pandas DataFrame where pandas is installed, else as {column: list of values}."""
         rows = self.rows(what)
         columns = list(dict.fromkeys(key for row in rows for key in row))
         table = {column: [row.get(column) for row in rows] for column in columns}

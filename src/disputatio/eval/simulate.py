@@ -191,7 +191,7 @@ class World:
     )
 
     def part(self, start: int, stop: int | None = None) -> World:
-        """Some of the questions."""
+        """Return some of the questions."""
         some = slice(start, stop)
         return World(
             votes=self.votes[some], truth=self.truth[some], reliability=self.reliability, own=self.own[some]
@@ -223,7 +223,7 @@ class TrialOutcome:
 def reliabilities(
     generator: np.random.Generator, prior: Prior, sources: int, adversaries: int | None = None
 ) -> Floats:
-    """p of each source, adversaries at random places. Raises `InputError` on more of them than sources."""
+    """Return p of each source, adversaries at random places; raises `InputError` for too many of them."""
     if prior == "beta":
         return generator.beta(*BETA, sources)
     liars = 0 if adversaries is None else adversaries

@@ -90,7 +90,7 @@ def estimates(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> list[MeanEstimate]:
-    """`estimate` of each of several columns of values, in far less time than one by one."""
+    """Estimate the mean of each of several columns, in far less time than one by one."""
     columns_present = [[value for value in values if value is not None] for values in columns]
     spans = _spans(columns_present, resamples=resamples, seed=seed)
     return [
@@ -123,7 +123,7 @@ def paired_differences(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> list[Difference]:
-    """`paired_difference` of each of several pairs of columns, in far less time than one by one."""
+    """Estimate the difference of each of several pairs of columns, in far less time than one by one."""
     pairs = [
         [(a, b) for a, b in zip(first, other, strict=True) if a is not None and b is not None]
         for first, other in columns
@@ -148,7 +148,7 @@ def paired_differences(
 
 
 def mcnemar(first: Sequence[float | None], second: Sequence[float | None]) -> Discordance | None:
-    """McNemar's test (1947) of two strategies on the same questions, exact: binomial on those that differ.
+    """Return McNemar's test (1947) of two strategies on the same questions: exact, on those that differ.
 
     None where some score is neither right (1) nor wrong (0): the test is not for it. A pair with a None
     is left out. Raises `ValueError` when the lengths differ.
@@ -195,7 +195,7 @@ def _means(columns: Sequence[Sequence[float]], *, resamples: int, seed: int) -> 
 def _spans(
     columns: Sequence[Sequence[float]], *, resamples: int, seed: int
 ) -> list[tuple[tuple[float, float] | None, int]]:
-    """For each column the interval of its resampled means, and how many are on the rarer side of zero.
+    """Return the interval of each column's resampled means, and how many are on zero's rarer side.
 
     Without an interval where there are fewer than two values. Columns of one length are resampled
     together, some at a time.

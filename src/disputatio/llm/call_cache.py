@@ -301,7 +301,7 @@ class CallCache:
             self._misses += misses
 
     def stats(self) -> CacheStats:
-        """Calls kept, and how many were answered from the file since it was opened."""
+        """Return calls kept, and how many were answered from the file since it was opened."""
         with self._lock:
             [count] = self._use(lambda: self._db.execute("SELECT count(*) FROM calls").fetchone())
             return CacheStats(kept=int(count), hits=self._hits, misses=self._misses)

@@ -401,7 +401,7 @@ class Engine:
         }
 
     def _encode(self, turns: Sequence[Sequence[str]], new_tokens: int) -> Any:
-        """Token ids of a chat (1, n) by the model's own template; raises `ContextTooLong`."""
+        """Return token ids of a chat (1, n) by the model's own template; raises `ContextTooLong`."""
         chat = [{"role": role, "content": content} for role, content in turns]
         text = self._tokenizer.apply_chat_template(chat, add_generation_prompt=True)
         ids = self._tokenizer.encode(text, add_special_tokens=False).input_ids

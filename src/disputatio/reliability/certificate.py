@@ -105,7 +105,7 @@ def _met_first(
     rival: int,
     slack: float,
 ) -> tuple[int, ...] | None:
-    """Liars, m of them, that make a tie in which the rival is met first; None if there are none.
+    """Return liars, m of them, that make a tie in which the rival is met first; None if there are none.
 
     Only sets with the m greatest gains reach the gap, so they differ only in which voters of equal gain come
     last. The rival is met first if the first voter of either answer votes for the rival or is a liar.

@@ -120,7 +120,7 @@ def probability_of(evidence: Floats, prior: float) -> Floats:
 
 
 def accuracies(reliability: ArrayLike, sources: int) -> Floats:
-    """Reliabilities that no error makes impossible; raises `InputError` unless there is one a source."""
+    """Return reliabilities between 0.01 and 0.99; raises `InputError` unless there is one a source."""
     right = np.clip(np.asarray(reliability, dtype=np.float64), 0.01, 0.99)
     if right.shape != (sources,):
         raise InputError(f"reliability must be {sources} numbers, one a source")
@@ -222,7 +222,7 @@ def _dense(flat: FlatVotes, stands: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def _together(marked: NDArray[np.bool_]) -> Floats:
-    """In how many rows two columns are both true, for all pairs of columns."""
+    """Count in how many rows two columns are both true, for all pairs of columns."""
     size = marked.shape[1]
     result = np.zeros((size, size))
     for begin in range(0, len(marked), _BLOCK):
@@ -388,7 +388,7 @@ def _judged(
     first: Ints,
     other: Ints,
 ) -> tuple[Ints, Floats]:
-    """For each pair: how many false values it shares, and its evidence, from all votes of both."""
+    """Return, for each pair, how many false values it shares, and its evidence, from all votes of both."""
     compared = np.zeros(flat.sources, dtype=np.bool_)
     compared[first] = compared[other] = True
     mine = np.flatnonzero((stands != NEITHER) & compared[flat.source])
@@ -423,7 +423,7 @@ def _judged(
 
 
 def _chunks(work: Ints, together: Ints | None = None) -> Iterator[Ints]:
-    """Runs of rows whose `work` sums to about `_CHUNK`; equal neighbours of `together` stay in one run."""
+    """Yield runs of rows whose `work` sums to about `_CHUNK`; equal neighbours of `together` share one."""
     total = np.cumsum(work)
     begin = 0
     while begin < len(work):

@@ -256,7 +256,7 @@ class OwnerVotes:
 
 
 def _greatest(sums: Floats, start: Ints, clusters: Ints, slack: float) -> tuple[Ints, Floats]:
-    """For each question the slot with the greatest sum, the first of equals, and that sum."""
+    """Return, for each question, the slot with the greatest sum, the first of equals, and that sum."""
     best = np.maximum.reduceat(sums, start)
     tied = sums >= np.repeat(best - slack, clusters)
     slots = np.arange(len(sums))
@@ -336,7 +336,7 @@ def rule(
 
 
 def numbered(names: ArrayLike | None, sources: int, what: str) -> Ints:
-    """Numbers from 0, in the order met, for numbers or names; each negative or empty one gets its own."""
+    """Return numbers from 0, in the order met, for numbers or names; negative or empty ones stand alone."""
     if names is None:
         return np.arange(sources, dtype=np.int64)
     array = np.asarray(names)

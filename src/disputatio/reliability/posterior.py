@@ -124,7 +124,7 @@ def _below(where: Floats, first: Floats, second: Floats, log_beta: Floats) -> Fl
 
 
 def _fraction(x: Floats, a: Floats, b: Floats) -> Floats:
-    """Lentz's evaluation of the continued fraction; about sqrt(max(a, b)) terms are needed."""
+    """Return Lentz's evaluation of the continued fraction; about sqrt(max(a, b)) terms are needed."""
     c = np.ones_like(x)
     d = 1 / _apart(1 - (a + b) * x / (a + 1))
     value = d

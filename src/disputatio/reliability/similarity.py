@@ -103,7 +103,7 @@ def independent(passages: Sequence[Passage]) -> list[list[Passage]]:
 
 
 def linked(count: int, similarity: Mapping[tuple[int, int], float], bar: float = RETOLD) -> list[list[int]]:
-    """Groups of `count` things by average linkage: the most similar two are joined while they reach `bar`.
+    """Return groups of `count` things by average linkage: the most similar two join while they reach `bar`.
 
     `similarity` has that of pairs (smaller number first); a pair that it does not have is not similar at all.
 

@@ -349,7 +349,7 @@ def untangled(
 
 
 def joined(ties: ArrayLike, groups: ArrayLike | None) -> Ints:
-    """Groups of sources that are tied in either way."""
+    """Return groups of sources that are tied in either way."""
     first = np.asarray(ties, dtype=np.int64)
     return OwnerVotes.of(np.full((0, len(first)), -1, dtype=np.int32), first, groups).unit[first]
 

@@ -99,7 +99,7 @@ class FlatVotes:
     def listed(
         cls, question: Ints, source: Ints, number: NDArray[Any], *, questions: int, sources: int
     ) -> FlatVotes:
-        """Votes from a list: the question and source of each, and its cluster, numbered from 0 as met.
+        """Return votes from a list: the question and source of each, and its cluster, numbered from 0 as met.
 
         Of several votes of one source on a question the last one counts. So votes of many sources that each
         answer few questions take memory for the votes alone. Raises `InputError`.
@@ -135,7 +135,7 @@ class FlatVotes:
         )
 
     def spans(self) -> Iterator[tuple[slice, slice]]:
-        """Runs of whole questions with about `SPAN` votes: the questions of each run, and their votes."""
+        """Yield runs of whole questions with about `SPAN` votes: their questions, and their votes."""
         begin = row = 0
         while begin < self.questions:
             if row + SPAN < len(self.question):
@@ -237,7 +237,7 @@ def majority(votes: ArrayLike) -> NDArray[np.int32]:
 
 
 def weights_of(reliability: ArrayLike, options: int) -> Floats:
-    """v = L w - 1 for L possible answers (Li and Yu 2014): 0 for a guesser, negative for a worse source.
+    """Return v = L w - 1 for L possible answers (Li and Yu 2014): 0 for a guesser, negative below.
 
     >>> weights_of([0.9, 0.1], 10).round(9).tolist()
     [8.0, 0.0]
@@ -267,7 +267,7 @@ def most_reliable(votes: ArrayLike, weights: ArrayLike, kappa: int) -> NDArray[n
 
 
 def as_met(labels: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Votes from labels (questions, sources), any numbers of 0 or more, and the clusters of label 0.
+    """Return votes from labels (questions, sources), any numbers of 0 or more, and the clusters of label 0.
 
     Clusters are numbered in the order met; the second array has the cluster of label 0 in each question, -1
     if no source gave it.
@@ -297,7 +297,7 @@ def as_met(labels: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 def fitting(weights: ArrayLike, sources: int) -> Floats:
-    """Weights as an array; raises `InputError` unless there is one finite number for each source."""
+    """Return weights as an array; raises `InputError` unless there is one finite number for each source."""
     array = np.asarray(weights, dtype=np.float64)
     if array.shape != (sources,) or not np.all(np.isfinite(array)):
         raise InputError(f"weights must be {sources} finite numbers, one a source")
@@ -305,7 +305,7 @@ def fitting(weights: ArrayLike, sources: int) -> Floats:
 
 
 def distinct(votes: ArrayLike | FlatVotes, cap: int = CAP) -> int:
-    """L, the number of possible answers: the most distinct clusters in a question, from 2 to `cap`."""
+    """Return L, the number of possible answers: the most distinct clusters in a question, from 2 to `cap`."""
     if isinstance(votes, FlatVotes):
         most = int(np.diff(votes.start).max(initial=0))
     else:

@@ -28,7 +28,7 @@ LOCK = "calibration.lock"
 
 
 def read_outcomes(path: Path) -> Outcomes:
-    """Everything on record for the index at `path`; raises `StoreError` that names a damaged line."""
+    """Return everything on record for the index at `path`; raises `StoreError` that names a damaged line."""
     return outcomes_of(_lines(path), lambda number: _damaged(path, number))
 
 

@@ -138,7 +138,7 @@ def _given(question: str, choices: str) -> Menu:
 
 
 def _menu(question: str, texts: Sequence[str]) -> Menu:
-    """Lettered options; an option that says that there is none keeps its letter in front of it."""
+    """Return lettered options; an option that says that there is none keeps its letter in front of it."""
     lines = [one_line(text) for text in texts]
     labelled = [
         f"{letter}. {line}" if is_unknown(line) else line
@@ -223,7 +223,7 @@ class Memory:
 
 
 def cited_places(passages: Iterable[Passage], quote: str, about: str = "") -> tuple[Citation, ...]:
-    """Citations of a quote, one for each passage; without a quote, of the sentence nearest to a text.
+    """Return citations of a quote, one for each passage; without a quote, of the sentence nearest to a text.
 
     The citations are not numbered yet. A passage with neither has none.
     """
@@ -566,7 +566,7 @@ def pick_answer(menu: Menu, parts: Parts, memory: Memory) -> Answer:
 
 
 def free_answer(parts: Parts, memory: Memory) -> Answer:
-    """Answers in the resolver's words; an answer that a passage states is cited."""
+    """Return answers in the resolver's words; an answer that a passage states is cited."""
     task = ANSWER_TASK.format(notes=memory.shown(), question=parts.asked)
     prompt = chat(ANSWER_SYSTEM + _solved(parts), task)
     answers, explanation = ask_answers(parts.resolver, prompt, parts.kit, max_tokens=parts.max_tokens)

@@ -199,7 +199,7 @@ def astute_rag(
 
 
 def laid_out(question: str, passages: Sequence[Passage], remembered: Sequence[str]) -> Desk:
-    """Documents under names that are new for each question; the same question gives the same names."""
+    """Return documents under names that are new for each question; the same question gives the same names."""
     named: dict[str, Passage] = {}
     recalled = [Passage(text=text) for text in remembered]
     for at, document in enumerate([*recalled, *passages]):
@@ -230,7 +230,7 @@ def kind_of(names: Sequence[str], desk: Desk) -> str:
 
 
 def bearing(answer: str, names: Sequence[str], desk: Desk) -> tuple[str, ...]:
-    """Of the documents named for a statement those whose words bear it out; else all whose words do.
+    """Return the documents named for a statement whose words bear it out; else all whose words do.
 
     >>> desk = Desk(retrieved={"d1": Passage(text="Opened in 1921."), "d2": Passage(text="Elms.")}, remembered={})
     >>> bearing("1921", ["d2", "d1"], desk), bearing("1921", ["d2"], desk), bearing("1975", ["d2"], desk)

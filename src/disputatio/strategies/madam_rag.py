@@ -208,7 +208,7 @@ def _aggregate(
 
 
 def _concatenate(replies: Sequence[Reply], order: Sequence[int]) -> Aggregate:
-    """Without an aggregator: every distinct answer, and all explanations one after another."""
+    """Return every distinct answer, and all explanations one after another, without an aggregator."""
     answers = distinct([replies[at].answer for at in order])
     return answers, " ".join(one_line(replies[at].explanation) for at in order)
 

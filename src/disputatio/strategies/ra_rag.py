@@ -155,7 +155,7 @@ def _reliability(records: Mapping[str, Source], name: str, *, low: bool = False)
 def _learnt_weights(
     records: Mapping[str, Source], replies: Sequence[SourceReply], options: int, *, plain: bool = False
 ) -> list[float]:
-    """v = L w - 1 of each reply's source, or w itself (`plain`); 1 each if no reliability is known."""
+    """Return v = L w - 1 of each reply's source, or w itself (`plain`); 1 each if no reliability is known."""
     if not records:
         return [1.0] * len(replies)
     reliabilities = [_reliability(records, reply.source) for reply in replies]
@@ -189,7 +189,7 @@ def _declared(records: Mapping[str, Source], reply: SourceReply, learnt: float, 
 def _owner_weights(
     records: Mapping[str, Source], replies: Sequence[SourceReply], options: int
 ) -> list[list[float]]:
-    """Weights of 0 or more: by the lower end of each interval, and if those are all 0, by the mean."""
+    """Return weights of 0 or more: by the lower end of each interval, and if those are all 0, by the mean."""
     if not records:
         return [_with_tiers(records, replies, [1.0] * len(replies), options)]
     rows = []

@@ -63,7 +63,7 @@ def keywords(answer: str) -> frozenset[str]:
 
 
 def threshold(n: int, alpha: float, beta: int, mark: Mark = "max") -> float:
-    """mu: how often a keyword must be given where `n` passages answered."""
+    """Return mu: how often a keyword must be given where `n` passages answered."""
     return max(alpha * n, beta) if mark == "max" else min(alpha * n, beta)
 
 

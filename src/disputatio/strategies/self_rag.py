@@ -284,7 +284,7 @@ def _expected(chances: Sequence[float], worth: Sequence[float]) -> float:
 
 
 def _fluency(word: Completion) -> float | None:
-    """p(y|x, d): e to the mean log-probability of the tokens, None where there are none."""
+    """Return p(y|x, d): e to the mean log-probability of the tokens, None where there are none."""
     if not word.tokens:
         return None
     return math.exp(math.fsum(token.logprob for token in word.tokens) / len(word.tokens))

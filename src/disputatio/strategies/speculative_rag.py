@@ -47,7 +47,7 @@ STARTS, ROUNDS = 10, 100  # of k-means: how often it begins anew, and how long o
 
 
 def clustered(vectors: Vectors, k: int, seed: int = 0) -> list[list[int]]:
-    """At most `k` clusters of rows by k-means, none of them empty, in the order of their first row.
+    """Return at most `k` clusters of rows by k-means, none of them empty, in the order of their first row.
 
     Centres are begun by k-means++ (Arthur and Vassilvitskii 2007), and of `STARTS` beginnings the one with
     the least sum of squared distances stands. There are never more clusters than different rows. Raises
@@ -72,7 +72,7 @@ def clustered(vectors: Vectors, k: int, seed: int = 0) -> list[list[int]]:
 
 
 def subsets(clusters: Sequence[Sequence[int]], most: int, seed: int = 0) -> list[tuple[int, ...]]:
-    """At most `most` different subsets with one member of each cluster, drawn without replacement.
+    """Return at most `most` different subsets with one member of each cluster, drawn without replacement.
 
     Where there are no more than `most`, these are all of them. Members stand in rising order.
 
@@ -116,7 +116,7 @@ def word_vectors(texts: Sequence[str]) -> NDArray[np.float64]:
 
 
 def _begun(points: NDArray[np.float64], k: int, draw: np.random.Generator) -> NDArray[np.float64]:
-    """k different rows as centres, each new one by the square of its distance from the others."""
+    """Return k different rows as centres, each new one by the square of its distance from the others."""
     chosen = [int(draw.integers(len(points)))]
     for _ in range(k - 1):
         far = _distances(points, points[chosen]).min(axis=1)
@@ -148,7 +148,7 @@ def _lloyd(points: NDArray[np.float64], centres: NDArray[np.float64]) -> tuple[N
 
 
 def _distances(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Squared distances, an array (points, centres)."""
+    """Return squared distances, an array (points, centres)."""
     apart = points[:, None, :] - centres[None, :, :]
     return np.asarray(np.einsum("pcd,pcd->pc", apart, apart))
 
@@ -286,7 +286,7 @@ def distinct(passages: Sequence[Passage]) -> list[Passage]:
 
 
 def scored(drafts: Sequence[Draft]) -> list[float]:
-    """rho = rho_draft x rho_self-consistency x rho_self-reflection of each draft (section 3.4 of the paper).
+    """Return rho = rho_draft x rho_self-consistency x rho_self-reflection of each draft (section 3.4).
 
     A probability that not all drafts have counts for none.
 
@@ -421,7 +421,7 @@ def _says(word: Completion, fields: Mapping[str, str]) -> bool:
 
 
 def _probability(word: Completion) -> float | None:
-    """e to the mean log-probability of the tokens, None where there are none."""
+    """Return e to the mean log-probability of the tokens, None where there are none."""
     if not word.tokens:
         return None
     return math.exp(math.fsum(token.logprob for token in word.tokens) / len(word.tokens))

@@ -220,7 +220,7 @@ def plain_text(text: str) -> str:
 
 
 def _joined_thousands(spaced: re.Match[str]) -> str:
-    """1 234 567 and 10 000 are one number; 12 345 may be two."""
+    """Join thousands: 1 234 567 and 10 000 are one number; 12 345 may be two."""
     groups = spaced[0].split(" ")
     return "".join(groups) if len(groups) > 2 or groups[-1] == "000" else spaced[0]
 

@@ -233,7 +233,7 @@ def _spaced(view: View) -> str:
 
 
 def _keys(value: Value) -> set[object]:
-    """Keys of which two answers with equal words have one in common where their first values are the same."""
+    """Return keys, one of them in common to answers with equal words and the same first values."""
     first = value.values[0] if value.values else None
     if isinstance(first, Figure):
         return {

@@ -324,7 +324,7 @@ def _date(match: re.Match[str]) -> Date | None:
 
 
 def _numeric_date(match: re.Match[str]) -> Date | None:
-    """12.05.1962 has its day first; 12/5/1962 is ambiguous unless one of the figures is no month."""
+    """Read a date in figures: 12.05.1962 has its day first; 12/5/1962 is ambiguous if both may be months."""
     first, second, year = int(match["first"]), int(match["second"]), int(match["year"])
     day_first, month_first = calendar(year, second, first), calendar(year, first, second)
     if match["mark"] == "." or day_first is None or month_first is None or first == second:

@@ -129,7 +129,7 @@ _read_long = lru_cache(maxsize=200)(_read)
 
 
 def _joined(tokens: Sequence[Token]) -> View | None:
-    """Tokens with linked words as one word, None where none are."""
+    """Return tokens with linked words as one word, None where none are."""
     items: list[Item] = []
     opens: list[bool] = []
     closes: list[bool] = []

@@ -152,7 +152,7 @@ def _muted() -> Iterator[None]:
 
 @contextmanager
 def reported_faults(where: str | Path, doing: str) -> Iterator[None]:
-    """Faults of Ray, or of a worker, as a `ClusterFault` of one line."""
+    """Turn faults of Ray, or of a worker, into a `ClusterFault` of one line."""
     from ray.exceptions import RayError
 
     try:

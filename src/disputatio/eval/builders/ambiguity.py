@@ -142,7 +142,7 @@ def _readings(question: str, gold: Sequence[str], metadata: Mapping[str, Any]) -
 
 
 def _apart(senses: Iterable[Sense], question: str) -> tuple[Sense, ...]:
-    """Readings whose answers differ; those with one answer are made one, and what no text shows is dropped.
+    """Return readings whose answers differ; those with one answer are made one.
 
     That is yes and no, what the question names itself, and whole sentences.
     """

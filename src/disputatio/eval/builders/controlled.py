@@ -115,7 +115,7 @@ def controlled(
 
 
 def supports(example: Example) -> dict[str, list[str]]:
-    """For each right answer of a RAMDocs row the texts that bear it, and it alone, no two near copies.
+    """Return, for each right answer of a RAMDocs row, the texts that bear it alone, no two near copies.
 
     Those with the most of the question's words come first, so that less telling ones wait for higher levels.
     """

@@ -117,7 +117,7 @@ def _wrong(materials: Sequence[Material], kit: Kit) -> list[list[str]]:
 
 
 def wrong_answers(material: Material, offered: Sequence[str]) -> list[str]:
-    """Of the answers offered those that will do, at most nine: short, wrong, told apart, not asked with."""
+    """Return at most nine of the answers offered: short, wrong, told apart, not asked with."""
     usable: list[str] = []
     for answer in (one_line(raw_text).strip(" .") for raw_text in offered):
         clash = (*material.gold, *usable)

@@ -78,7 +78,7 @@ class Quota:
 
 
 def wanted(shares: Shares, total: int) -> dict[int, int]:
-    """So many of each as the shares give of a total, the largest remainders rounded up.
+    """Return so many of each as the shares give of a total, the largest remainders rounded up.
 
     >>> wanted({1: 0.23, 2: 0.34, 3: 0.43}, 10)
     {1: 2, 2: 4, 3: 4}
@@ -118,7 +118,7 @@ def statistics(rows: Sequence[Mapping[str, Any]]) -> tuple[Statistic, ...]:
 
 
 def table(measures: Sequence[Statistic]) -> list[str]:
-    """Lines for a reader: the mean, the target, and how often each number occurs."""
+    """Return lines for a reader: the mean, the target, and how often each number occurs."""
     lines = [f"{'':26} {'built':>6} {'target':>6}   how often each number occurs"]
     for measure in measures:
         often = "  ".join(f"{number}: {count}" for number, count in measure.counts.items())

@@ -134,7 +134,7 @@ def _contrary(
     rarity: Mapping[str, float],
     seed: int,
 ) -> Iterator[tuple[str, str, str]]:
-    """Documents for wrong answers, each with its answer and where it is from, the most natural first."""
+    """Yield documents for wrong answers, with answer and origin, the most natural first."""
     for lie in material.lies:
         if not any(is_one_answer(lie.answer, gold) for gold in material.gold):
             for text in _on_one_line(lie.texts):
@@ -158,5 +158,5 @@ def _name(text: str, gold: Sequence[str]) -> str:
 
 
 def _on_one_line(texts: Sequence[str]) -> list[str]:
-    """Texts that cannot be taken for several documents."""
+    """Return texts that cannot be taken for several documents."""
     return [" ".join(text.split()).replace("Document:", "Document") for text in texts]

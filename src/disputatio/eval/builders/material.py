@@ -85,7 +85,7 @@ def bears_any(text: str, answers: Sequence[str]) -> bool:
 
 
 def stands(text: str, answer: str) -> bool:
-    """`text.squad_contains`, with the normal forms kept: the same texts are compared with many answers.
+    """Return `text.squad_contains`, with normal forms kept: texts are compared with many answers.
 
     >>> stands("Born in Kansas City.", "kansas"), stands("Arkansas", "Kansas"), stands("anything", "")
     (True, False, False)

@@ -78,7 +78,7 @@ def mix(
     depth: int = DEPTH,
     seed: int = 0,
 ) -> Mixture:
-    """So many questions (None: all that have an answer with a passage), drawn towards the shares.
+    """Return so many questions (None: all that have an answer with a passage), drawn towards the shares.
 
     `search` gives what is searched for a question; shares map a number to how often it should occur. The
     same for a seed and a search. Raises `InputError` where nothing can be built.
@@ -136,7 +136,7 @@ def _find(
 def _choose(
     able: Sequence[_Buildable], total: int, shares: Shares, chance: random.Random
 ) -> tuple[list[tuple[_Buildable, int]], dict[str, int]]:
-    """Questions with how many answers each gets, in the order of the origin; and what there is too little of.
+    """Return questions with how many answers each gets, and what there is too little of.
 
     Those with most answers are used up for most answers first; what then is missing is filled with fewer.
     """

@@ -93,7 +93,7 @@ def build(
     nearest: int = TEXTS,
     seed: int = 0,
 ) -> MultiSource:
-    """Sources that tell of these questions; the first `estimate` questions are the ones to estimate on.
+    """Return sources that tell of these questions; the first `estimate` ones are to estimate on.
 
     `nearest` is how many passages on other questions each source adds to a question. The same for a seed.
     Raises `InputError` for numbers that cannot be, and for material that is not whole.

@@ -199,7 +199,7 @@ def key_answers(answer: str, question: str, text: str) -> tuple[str, ...]:
 
 
 def _spans(answer: str) -> Iterator[str]:
-    """Dates, then figures and names, outside of them."""
+    """Yield dates, then figures and names, outside of them."""
     rest = answer
     for pattern in (DATE, NAME, NUMBER):
         yield from (match[0].strip(" .,'’") for match in pattern.finditer(rest))

@@ -41,7 +41,7 @@ def rivals(
     rarity: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> Iterator[str]:
-    """Wrong answers of the answer's type, the most plausible first; the same for a seed.
+    """Yield wrong answers of the answer's type, the most plausible first; the same for a seed.
 
     `known` holds questions with a right answer each: whose question is most like this one comes first
     ("What sport is ... associated with?"). Dates and numbers get figures near them. None contains, or
@@ -97,7 +97,7 @@ def _of_others(
 
 
 def _type(question: str, answer: str) -> str:
-    """`kind_of`, and no person where the answer to "who" is one word or a body of people."""
+    """Return `kind_of`, but no person where the answer to "who" is one word or a body of people."""
     kind = kind_of(question, answer)
     lone = " " not in answer.strip() or _BODY.search(answer) is not None
     return "name" if kind == "person" and lone else kind
@@ -119,7 +119,7 @@ def _words(question: str) -> frozenset[str]:
 
 
 def _figure(answer: str, kind: str, seed: int, n: int) -> str:
-    """Another figure of the same form: a span keeps its length, an ordinal gets the ending that it needs."""
+    """Return another figure of the same form; a span keeps its length, an ordinal gets its ending."""
     chance = random.Random(f"{seed}/{answer}/{n}")
     if span := _SPAN.search(answer):
         first, last = int(span[1]), int(span[3])

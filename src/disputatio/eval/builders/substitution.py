@@ -74,7 +74,7 @@ def mentions(answer: str) -> re.Pattern[str]:
 
 
 def windows(texts: Sequence[str], gold: Sequence[str]) -> list[str]:
-    """Stretches of the texts that bear a right answer, each another cut of at most about 50 words.
+    """Return stretches of the texts that bear a right answer, each another cut of at most about 50 words.
 
     From each sentence that bears one: alone, with those before it, with those after it.
     """
@@ -122,7 +122,7 @@ _OPENINGS = (
 
 
 def _variants(texts: Sequence[str], wanted: int) -> list[str]:
-    """So many texts that differ: the texts, then the same under other openings."""
+    """Return so many texts that differ: the texts, then the same under other openings."""
     wordings: dict[str, None] = {}
     for opening in _OPENINGS:
         for text in texts:
@@ -191,7 +191,7 @@ def _substituted(
 def _rivals(
     material: Material, pools: Mapping[str, Mapping[str, str]], chance: random.Random
 ) -> Iterator[str]:
-    """Wrong answers of the right one's type: other questions' answers, figures near it, then any name."""
+    """Yield wrong answers of the right one's type: other answers, figures near it, then any name."""
     kind = kind_of(material.question, material.gold[0])
     if kind in ("date", "number"):
         figures = (near_figure(material.gold[0], kind, chance) for _ in range(60))
@@ -209,7 +209,7 @@ def _shuffled(pool: Mapping[str, str], chance: random.Random) -> list[str]:
 
 
 def near_figure(figure: str, kind: str, chance: random.Random) -> str:
-    """Another date or number of the same form.
+    """Return another date or number of the same form.
 
     >>> near_figure("May 1921", "date", random.Random(1)) != "May 1921"
     True

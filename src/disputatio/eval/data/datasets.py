@@ -496,7 +496,7 @@ def _is_table(form: Format, path: Path) -> bool:
 
 # --- JSON ---------------------------------------------------------------------------------------
 def _json(form: Format, path: Path, text: str) -> Iterator[Row]:
-    """Lines where the first one is a value of its own with others behind it, else one JSON value."""
+    """Yield lines where the first one is a value of its own with others behind it, else one JSON value."""
     first, _, rest = text.lstrip().partition("\n")
     head, alone = _value(first), not rest.strip()
     if first[:1] not in ("{", "["):

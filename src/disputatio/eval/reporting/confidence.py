@@ -126,7 +126,7 @@ def _figure(measure: _Measure, pairs: _Pairs, resamples: int, seed: int) -> Figu
 
 
 def _areas(weights: NDArray[np.float64], pairs: _Pairs) -> NDArray[np.float64]:
-    """AURC for each row of weights (rows, answers)."""
+    """Return AURC for each row of weights (rows, answers)."""
     import numpy as np
 
     sizes = [len(list(group)) for _, group in groupby(pairs, key=lambda pair: pair[0])]
@@ -140,7 +140,7 @@ def _areas(weights: NDArray[np.float64], pairs: _Pairs) -> NDArray[np.float64]:
 
 
 def _errors(weights: NDArray[np.float64], pairs: _Pairs) -> NDArray[np.float64]:
-    """ECE for each row of weights: the mean over the bins of |score - confidence|, by their sizes."""
+    """Return ECE for each row of weights: the mean over the bins of |score - confidence|, by their sizes."""
     import numpy as np
 
     members = np.zeros((len(pairs), BINS))

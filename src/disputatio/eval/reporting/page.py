@@ -242,7 +242,7 @@ def _strata(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str]:
 
 
 def _confidence(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str]:
-    """Risk against coverage for all, and calibration for those that state a confidence."""
+    """Return risk against coverage for all, and calibration for those that state a confidence."""
     lines = sorted(
         (line for line in part["confidence"] if line["points"]), key=lambda line: numbers[line["strategy"]]
     )[:COLOURS]

@@ -105,7 +105,7 @@ def _parts(folder: Path) -> Iterator[TableSource]:
 
 def _cell(table: Mapping[str, Any], method: Mapping[str, Any], column: int, group: str | None,
           parts: Sequence[TableSource]) -> Cell | None:  # fmt: skip
-    """Our figure for a method in a column of a group.
+    """Return our figure for a method in a column of a group.
 
     Of several the one that goes by its strategy's own name, then the one in the run that has the most of the
     table's methods, so that a column is of one run where it can be, then the one on the most questions.
@@ -291,7 +291,7 @@ def _gain(column: int, gain: Mapping[str, Any], cells: Mapping[str, Sequence[Cel
 
 
 def _agreed(table: Mapping[str, Any], column: int, group: str | None, above: str, below: str) -> int:
-    """With how many of the paper's models `above` is better than `below`; 0 where they do not agree."""
+    """Count the paper's models with which `above` is better than `below`; 0 where they do not agree."""
     by_model: dict[str, dict[str, float]] = {}
     for model, method, *values in table["rows"]:
         if values[column] is not None and group in (None, model):

@@ -105,7 +105,7 @@ def forest(marks: Sequence[Mark], *, title: str, below: str, per_cent: bool = Tr
 def scatter(
     marks: Sequence[Mark], front: Sequence[str], *, title: str, below: str, beside: str, per_cent: bool = True
 ) -> str:
-    """Value against `x` with the interval as a whisker; the marks on the `front` are joined by a line.
+    """Return value against `x`, the interval as a whisker; the marks on the `front` are joined by a line.
 
     Of more than `NAMED` marks only those on the front have their names beside them.
     """
@@ -153,7 +153,7 @@ def curves(
     beside: str,
     diagonal: bool = False,
 ) -> str:
-    """Lines through (x, y) points, all shares; a series of one point is a mark."""
+    """Return lines through (x, y) points, all shares; a series of one point is a mark."""
     height, left = 270, 44
     tops = [y for points in series.values() for _, y in points]
     across = Axis(low=0.0, high=1.0, start=left, end=WIDTH - 12, per_cent=True)
@@ -183,7 +183,7 @@ def kinds(
     values: Sequence[str], marks: Sequence[Sequence[Mark | None]], *, title: str, below: str, beside: str,
     per_cent: bool = True,
 ) -> str:  # fmt: skip
-    """Places along x for the `values` of a stratum; at each the marks of all strategies side by side.
+    """Return places along x for the `values` of a stratum; at each the marks of all strategies side by side.
 
     `marks` has a sequence for each strategy with one mark, or None, for each value.
     """

@@ -40,7 +40,7 @@ def by_stratum(
     resamples: int,
     seed: int,
 ) -> list[dict[str, Any]]:
-    """Means with their intervals on the `common` rows of each kind, and what failed and abstained there.
+    """Return means with intervals on the `common` rows of each kind, with failures and abstentions.
 
     `n` counts the common rows of the kind and `abstained` those of them without an answer; `failed` counts
     the rows of the kind that this strategy failed on, which are none of the common ones.
@@ -113,7 +113,7 @@ def seeds_of(entrants: Sequence[Entrant]) -> dict[str, list[str]]:
 def merged(
     rows: Rows, confidences: Mapping[Pair, float | None], groups: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, dict[str, Entry]], dict[Pair, float | None]]:
-    """Entries and confidences by name in place of label: one for each question that all seeds were asked.
+    """Return entries and confidences by name, not label: one for each question that all seeds were asked.
 
     A question on which a seed failed has failed.
     """
@@ -411,7 +411,7 @@ def _confidence(
     resamples: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Risk against coverage, and calibration, of the answers of one strategy by the deciding metric."""
+    """Return risk against coverage, and calibration, of one strategy by the deciding metric."""
     scored = [
         ScoredAnswer(score=value, confidence=stated[key])
         for key, record in records.items()

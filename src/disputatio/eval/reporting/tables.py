@@ -88,7 +88,7 @@ def _hints(report: Mapping[str, Any], label: str) -> str:
 
 
 def basis(part: Mapping[str, Any]) -> list[str]:
-    """On which rows of which file a data set's tables are, and what is to be known of them."""
+    """Return on which rows of which file a data set's tables are, and what is to be known of them."""
     lines = [
         f"File {part['sha256'][:16]}; {part['rows']} rows asked for. The tables are on the same "
         f"{part['same_rows']} rows that every strategy answered"
@@ -213,7 +213,7 @@ def _seeds(lines: Lines, names: Sequence[str]) -> Table:
 
 
 def _grades(strategies: Lines) -> Table:
-    """Grades with how many answers have none: an unscored answer is in no mean.
+    """Return grades with how many answers have none: an unscored answer is in no mean.
 
     Beside the mean stands that in which an abstention, which states nothing, counts 0.
     """

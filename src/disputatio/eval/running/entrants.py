@@ -159,7 +159,7 @@ def entrants(
 
 
 def labelled(strategies: Strategies) -> dict[str, str | Strategy]:
-    """Strategies by label, names and functions as they were given; raises `InputError` for a bad label.
+    """Return strategies by label, names and functions as given; raises `InputError` for a bad label.
 
     >>> labelled("concat, twice=majority_vote")
     {'concat': 'concat', 'twice': 'majority_vote'}

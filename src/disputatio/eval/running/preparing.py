@@ -46,7 +46,7 @@ Work = Callable[[Example, Entrant, Trace], WorkResult]
 
 
 def work_here(ask: Ask, judge: Judge | None = None) -> Work:
-    """Questions are asked in the thread that has them, and their answers graded, off their bill."""
+    """Return work that asks in the thread of the question, and grades its answer off its bill."""
 
     def work(example: Example, entrant: Entrant, trace: Trace) -> WorkResult:
         start = time.perf_counter()

@@ -237,7 +237,7 @@ class RunLog:
             )
 
     def spent(self) -> list[tuple[str, str, str, Usage]]:
-        """(example, entrant, model, what its calls took), of all that was ever spent here."""
+        """Return (example, entrant, model, what its calls took) of all that was ever spent here."""
         with self._lock:
             rows = self._database.execute(f"SELECT example, entrant, model, {_SUMS} GROUP BY 1, 2, 3")
             return [(example, entrant, model, _usage(*sums)) for example, entrant, model, *sums in rows]
@@ -272,7 +272,7 @@ def open_run_log(
 
 
 def read_journal(out: Path) -> Contents:
-    """Everything a report needs; raises `InputError` when there is no journal in `out`."""
+    """Return everything a report needs; raises `InputError` when there is no journal in `out`."""
     with reading(out) as database:
         digests.verify(database, out / FILE)
         return _contents(database)
@@ -460,7 +460,7 @@ def _record(body: str) -> Record:
 
 
 def _dump(value: Any) -> str:
-    """Canonical JSON in ASCII, so that any text of a model can be stored."""
+    """Return canonical JSON in ASCII, so that any text of a model can be stored."""
     return json.dumps(value, sort_keys=True, allow_nan=False, separators=(",", ":"))
 
 

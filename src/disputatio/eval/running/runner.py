@@ -367,7 +367,7 @@ def _record(
 
 @contextmanager
 def _interruptible() -> Iterator[threading.Event]:
-    """SIGINT and SIGTERM set the event instead of breaking in; a second one breaks in as usual."""
+    """Let SIGINT and SIGTERM set the event instead of breaking in; a second one breaks in as usual."""
     event = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield event

@@ -98,7 +98,7 @@ class _Bounds:
         self._loaded.add(kind)
 
     def bind(self, megabytes: int, seconds: float) -> None:
-        """From here on: so much memory above what is loaded, and so much processor time."""
+        """Bound memory above what is loaded, and processor time, from here on."""
         self._limit = self._start + (megabytes << 20)
         platforms.limit_memory(self._limit if self._start else None)
         self.renew(seconds)

@@ -340,7 +340,7 @@ def _bounded(pieces: Iterator[bytes], url: str, limit: int) -> Iterator[bytes]:
 
 
 def _unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Gzip undone in steps of bounded size; raises `zlib.error` when it is broken or cut short."""
+    """Yield gzip undone in steps of bounded size; raises `zlib.error` when it is broken or cut short."""
     unpack = zlib.decompressobj(31)
     for piece in pieces:
         rest = piece

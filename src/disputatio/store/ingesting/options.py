@@ -76,7 +76,7 @@ def check_options(options: ReadOptions) -> None:
 
 
 def read_columns(pairs: Iterable[str], text_column: str | None = None) -> dict[str, str]:
-    """Columns by field, from words such as `text=content,title=name`; `text_column` names that of the text.
+    """Return columns by field, from words such as `text=content,title=name`, and `text_column`.
 
     Raises `InputError` for a word that is no pair, an unknown field, or a field that is mapped twice.
 
@@ -131,7 +131,7 @@ def is_excluded(path: PurePath, exclude: Sequence[str]) -> bool:
 
 
 def kind_left_out(path: PurePath) -> str:
-    """`code` or `configuration` for a file that is no document, empty for others."""
+    """Return `code` or `configuration` for a file that is no document, empty for others."""
     name, suffix = path.name.lower(), path.suffix.lower()
     if suffix in _CODE or name in _CODE_NAMES or not _CODE_FOLDERS.isdisjoint(path.parts):
         return CODE

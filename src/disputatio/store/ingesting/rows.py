@@ -294,7 +294,7 @@ def json_document(raw: bytes, columns: Mapping[str, str] = NO_COLUMNS) -> Iterat
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes | None]:
-    """Lines without their ends; None for one that is too long, which is skipped to its end."""
+    """Yield lines without their ends; None for one that is too long, which is skipped to its end."""
     while line := file.readline(LONGEST_ROW + 1):
         if len(line) <= LONGEST_ROW:
             yield line
@@ -403,7 +403,7 @@ def _header(line: str, columns: Mapping[str, str], *, tabs: bool) -> tuple[list[
 
 
 def _csv_lines(file: BinaryIO) -> Iterator[str]:
-    """Lines with their ends, whichever they are; what is not UTF-8 becomes a surrogate."""
+    """Yield lines with their ends, whichever they are; what is not UTF-8 becomes a surrogate."""
     first = True
     while raw := file.readline(LONGEST_ROW + 1):
         if len(raw) > LONGEST_ROW:

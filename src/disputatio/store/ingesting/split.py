@@ -40,7 +40,7 @@ class _Unit(NamedTuple):
 
 
 def split(text: str) -> list[tuple[int, int]]:
-    """Character spans of the passages of `text`, in order.
+    """Return character spans of the passages of `text`, in order.
 
     Spans do not overlap, begin and end with a visible character, and together hold every visible
     character of the text.
@@ -167,7 +167,7 @@ def _between(text: str, start: int, end: int, cut: re.Pattern[str]) -> list[tupl
 
 
 def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Sentence spans: closing quotes stay with the sentence before."""
+    """Return sentence spans: closing quotes stay with the sentence before."""
     spans, at = [], start
     for match in _SENTENCE.finditer(text, start, end):
         stop = match.start() + len(match.group().rstrip())

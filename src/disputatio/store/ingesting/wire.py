@@ -152,11 +152,11 @@ class _Answer(io.RawIOBase):
         self._sock, self._clock, self._taken = sock, clock, 0
 
     def readable(self) -> bool:
-        """Yes."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Some bytes; raises `Late`, `TimeoutError`, and `HTTPException` when they are too many."""
+        """Read some bytes; raises `Late`, `TimeoutError`, and `HTTPException` when they are too many."""
         self._sock.settimeout(self._clock.reading(first=not self._taken))
         count = self._sock.recv_into(buffer)
         self._taken += count

@@ -53,7 +53,7 @@ class CopyPlace(Protocol):
 
     @abstractmethod
     def replace(self, name: str, source: IO[bytes]) -> int:
-        """As `switch`, with the bytes of a stream; their number."""
+        """Put the bytes of a stream in a file's place, as `switch` does, and return their number."""
 
     @abstractmethod
     def names(self, folder: str) -> dict[str, int]:

@@ -119,7 +119,7 @@ def reported(address: PostgresAddress, doing: str) -> Iterator[None]:
 
 
 def settings_of(address: PostgresAddress, connection: Any) -> dict[str, Any] | None:
-    """Version, embedder, dimension and language of the index, None where there is none.
+    """Return version, embedder, dimension and language of the index, None where there is none.
 
     Raises `StoreError` for an index of a later version, or a schema of another program.
     """

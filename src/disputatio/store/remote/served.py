@@ -71,7 +71,7 @@ def ranked(candidates: Mapping[str, ScoredPassage], search: Search, *, dense: bo
 def rank_rows(
     sources: NDArray[np.int64], bm25: NDArray[np.float32], cosine: NDArray[np.float32] | None, search: Search
 ) -> list[tuple[int, float, dict[str, float]]]:
-    """`ranked` for arrays with a number a candidate: the place of each winner, its score and `scores`."""
+    """Rank arrays as `ranked` does; return the place of each winner, its score and `scores`."""
     import numpy as np
 
     from disputatio.store.segments.search import best_per_group, fuse

@@ -317,7 +317,7 @@ def _weight_of(whole: Postings, rows: int) -> Callable[[int], int]:
 def _ranges(
     keys: Sequence[NDArray[np.uint64]], weights: Sequence[Callable[[int], int]], most: int
 ) -> Iterator[list[tuple[int, int]]]:
-    """Sorted keys divided at the same values: for each range, from where to where it goes in each array.
+    """Yield sorted keys divided at the same values: for each range, where it goes in each array.
 
     A range weighs at most `most`, or has one key; `weights[i](n)` is what the first n keys of array i weigh.
     """

@@ -53,7 +53,7 @@ def sketch(counted: Counted) -> NDArray[np.uint8]:
 
 
 def repeats(sketches: NDArray[np.uint8]) -> list[int]:
-    """For each row, best first, the first row that it nearly equals and that repeats none; else -1.
+    """Return, for each row, best first, the first row that it nearly equals and that repeats none; else -1.
 
     >>> row = np.arange(1, 65, dtype=np.uint8)
     >>> repeats(np.stack([row, row[::-1], row]))

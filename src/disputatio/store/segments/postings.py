@@ -92,7 +92,7 @@ def merge(
     firsts: Sequence[int],
     rows: int,
 ) -> Postings:
-    """Inverted indexes one after another: the rows of part i become `maps[i](rows)` (-1: they go away).
+    """Return inverted indexes one after another: the rows of part i become `maps[i](rows)` (-1: gone).
 
     A map of None adds `firsts[i]` to each row. `rows` is the number of rows in all.
     """
@@ -115,7 +115,7 @@ def merge(
 
 
 def assemble(terms: NDArray[np.uint64], rows: int, entries: Callable[[], Iterable[Entries]]) -> Postings:
-    """Postings put in place; `entries` is read twice, each term's rows in rising order.
+    """Return postings put in place; `entries` is read twice, each term's rows in rising order.
 
     Terms without a row are left out.
     """

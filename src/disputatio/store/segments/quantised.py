@@ -35,7 +35,7 @@ class Quantised(NamedTuple):
 
 
 def quantise(vectors: NDArray[np.float32], sources: NDArray[np.int32]) -> Quantised:
-    """Vectors in 16 bits a number, with the codes of their signs; `sources` numbers each row's source."""
+    """Return vectors in 16 bits a number, with their codes; `sources` numbers each row's source."""
     largest = np.abs(vectors).max(axis=1, initial=0.0)
     scales = (np.where(largest > 0, largest, 1.0) / _LARGEST).astype(np.float32)
     numbers = np.zeros(vectors.shape, dtype=np.int16)
@@ -60,7 +60,7 @@ def cosines(
 
 
 def code_of(centred: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """Signs of rows, 64 to a word: (words, rows); the last word is filled up with zeros."""
+    """Return signs of rows, 64 to a word: (words, rows); the last word is filled up with zeros."""
     rows, dimension = centred.shape
     bits = np.zeros((rows, -(-dimension // 64) * 64), dtype=np.bool_)
     bits[:, :dimension] = centred > 0

@@ -138,7 +138,7 @@ class Heaps(NamedTuple):
 
     @classmethod
     def empty(cls, room: Rows, limit: float) -> Heaps:
-        """Heaps of `room` rows a group; a group without room takes none."""
+        """Return heaps of `room` rows a group; a group without room takes none."""
         places = np.r_[0, np.cumsum(room)].astype(np.int64)
         return cls(
             places=places,

@@ -37,7 +37,7 @@ class Ranking(NamedTuple):
 
 
 def normalise(scores: Floats) -> Floats:
-    """Scores stretched to [0, 1] (min-max); all equal: 1 where positive, else 0.
+    """Return scores stretched to [0, 1] (min-max); all equal: 1 where positive, else 0.
 
     >>> normalise(np.array([1, 2, 5], dtype=np.float32)).tolist()
     [0.0, 0.25, 1.0]
@@ -67,7 +67,7 @@ def best(scores: Floats, n: int, allowed: NDArray[np.bool_]) -> Rows:
 
 
 def falling(scores: Floats) -> Rows:
-    """Positions by falling score, equal ones by position; no score is NaN.
+    """Return positions by falling score, equal ones by position; no score is NaN.
 
     >>> falling(np.array([1, 3, 0, 3], dtype=np.float32)).tolist()
     [1, 3, 0, 2]
@@ -83,7 +83,7 @@ def falling(scores: Floats) -> Rows:
 
 
 def first_of_groups(groups: NDArray[np.integer], n: int) -> Rows:
-    """Positions, rising, of the first `n` of every group.
+    """Return positions, rising, of the first `n` of every group.
 
     >>> first_of_groups(np.array([4, 0, 4, 4, 0]), 2).tolist()
     [0, 1, 2, 4]
@@ -100,7 +100,7 @@ def first_of_groups(groups: NDArray[np.integer], n: int) -> Rows:
 
 
 def best_per_group(scores: Floats, groups: NDArray[np.integer], n: int) -> Rows:
-    """Positions of the best `n` of every group, best first over all; one pass, whatever the groups.
+    """Return positions of the best `n` of every group, best first over all; one pass, whatever the groups.
 
     >>> best_per_group(np.array([1, 3, 2, 9], dtype=np.float32), np.array([0, 0, 0, 1]), 2).tolist()
     [3, 1, 2]
@@ -110,7 +110,7 @@ def best_per_group(scores: Floats, groups: NDArray[np.integer], n: int) -> Rows:
 
 
 def reciprocal_ranks(scores: Floats, matching: NDArray[np.bool_]) -> Floats:
-    """1 / (60 + rank) for the rows that match by a scorer, else 0; ties by position.
+    """Return 1 / (60 + rank) for the rows that match by a scorer, else 0; ties by position.
 
     Cormack, Clarke and Büttcher, Reciprocal Rank Fusion (SIGIR 2009).
 
@@ -127,7 +127,7 @@ def reciprocal_ranks(scores: Floats, matching: NDArray[np.bool_]) -> Floats:
 def fuse(
     sparse: Floats, dense: Floats | None, rows: Rows, alpha: float, fusion: Fusion = "weighted"
 ) -> Ranking:
-    """Candidates ranked by S = alpha sparse + (1 - alpha) dense, both normalised over the candidates.
+    """Return candidates ranked by S = alpha sparse + (1 - alpha) dense, both normalised over the candidates.
 
     `sparse` and `dense` hold one raw score a row of the index; `rows` are the candidates, rising.
     Without the dense scorer the sparse score stands alone (RAGentA, hybrid retrieval). `rrf` adds the

@@ -147,7 +147,7 @@ def gaps_of(question: str, components: Sequence[Component]) -> list[str]:
 
 
 def unread(gaps: Sequence[str], seen: set[str], kit: Kit, k: int) -> list[tuple[str, Passage]]:
-    """For each follow-up question the best passages that were not read before; adds them to `seen`."""
+    """Return, for each follow-up question, the best passages not read before; adds them to `seen`."""
     retrieved = []
     for gap in gaps:
         new = [hit.passage for hit in kit.search(gap, k=k, exclude=tuple(sorted(seen)))]
@@ -328,7 +328,7 @@ def named_evidence(question: str, triplets: Sequence[Triplet]) -> dict[str, tupl
 def _judged(
     pairs: Sequence[tuple[str, Passage]], kit: Kit, *, turn: int, votes: int, every: bool = False
 ) -> list[Triplet]:
-    """Two batches: what each passage answers, and the judge's score of it, also of none with `every`."""
+    """Return what each passage answers and the judge's score, in two batches; also of none with `every`."""
     triplets = predict(pairs, kit, turn=turn)
     if not every and not any(
         triplet.reply.answer for triplet in triplets

@@ -188,7 +188,7 @@ def conflicts(row: Mapping[str, Any], place: Place) -> Example:
 
 
 def mixed(typed: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Kinds, answers and texts in an order that depends on the texts alone, so that it tells nothing."""
+    """Return kinds, answers and texts in an order that depends on the texts alone."""
     return sorted(typed, key=lambda entry: content_id("p", entry[2]))
 
 

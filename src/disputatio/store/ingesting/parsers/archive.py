@@ -166,7 +166,7 @@ def _reason(info: zipfile.ZipInfo, parts: list[str]) -> RefusedDocument | None:
 
 
 def _overlapping(archive: zipfile.ZipFile) -> set[int]:
-    """Members whose packed bytes reach into those of the next one."""
+    """Return members whose packed bytes reach into those of the next one."""
     infos = archive.infolist()
     order = sorted(range(len(infos)), key=lambda place: infos[place].header_offset)
     visited: set[int] = set()

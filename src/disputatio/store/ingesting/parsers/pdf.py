@@ -113,7 +113,7 @@ def _layers_off(reader: PdfReader) -> frozenset[int]:
 
 
 def _about(reader: PdfReader) -> dict[str, str]:
-    """Title of the file's record and the day on which the file was made; a broken record says nothing."""
+    """Return the title of the file's record and the day on which it was made; nothing if broken."""
     try:
         about = reader.metadata
         title = str(about.title or "").strip() if about else ""

@@ -102,7 +102,7 @@ def _declares(package: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
 
 
 def _blocks(body: Any) -> Iterator[Any]:
-    """Paragraphs and tables in the order of the text, also those within content controls."""
+    """Yield paragraphs and tables in the order of the text, also those within content controls."""
     waiting = [body]
     while waiting:
         element = waiting.pop()

@@ -123,7 +123,7 @@ def _leaves_nothing(name: str, arguments: Sequence[str], font: float) -> bool:
 
 
 def of_sides(values: Sequence[_T]) -> tuple[_T, _T, _T, _T]:
-    """Top, right, bottom and left, as CSS tells them from one to four values.
+    """Return top, right, bottom and left, as CSS tells them from one to four values.
 
     >>> of_sides([1, 2])
     (1, 2, 1, 2)
@@ -149,7 +149,7 @@ def _is_flattened(values: Mapping[str, str]) -> bool:
 
 
 def scale_of(values: Mapping[str, str]) -> float:
-    """By how much `transform` and `scale` shrink an element in the direction in which they do most."""
+    """Return by how much `transform` and `scale` shrink an element in the direction in which they do most."""
     smallest = 1.0
     scales = [*functions(values.get("transform", "")), ("scale", tuple(values.get("scale", "").split()))]
     for name, arguments in scales:

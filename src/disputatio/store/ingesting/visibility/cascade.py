@@ -101,7 +101,7 @@ class Cascade:
                 break
 
     def holding(self, element: Any) -> Declarations:
-        """Names and values in the order in which later ones win: hints, rules, the element's own style."""
+        """Return names and values in the order in which later ones win: hints, rules, own style."""
         rules = [rule for key in keys_of(element) for rule in self._rules.get(key, ())]
         held = [(*rule[:4], rule[5]) for rule in rules if self.matcher.matches(rule[4], element)]
         hints = [(0, -1, (0, 0, 0), 0, hints_of(element))]
