@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from disputatio.types import Passage
 from tests.llm.fake_server import Asked, FakeServer, Wire
 from tests.shell import run
 from tests.store.hashing import HashEmbedder
+from tests.store.loopback import listening
 
 Capture = pytest.CaptureFixture[str]
 KEYS = ("OPENAI_API_KEY", "QDRANT_API_KEY", "MILVUS_TOKEN", "PGPASSWORD", "HF_TOKEN")
@@ -40,27 +40,15 @@ class Stranger:
     """A port of a stranger that takes what is sent, and answers nothing that helps."""
 
     def __init__(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
+        self.port = 0
         self.sent: list[bytes] = []
-        threading.Thread(target=self._listen, daemon=True).start()
 
-    def _listen(self) -> None:
-        while True:
-            try:
-                line, _ = self._listener.accept()
-            except OSError:
-                return
-            with line:
-                line.settimeout(0.5)
-                try:
-                    self.sent.append(line.recv(1 << 16))
-                except OSError:
-                    self.sent.append(b"")
-
-    def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+    def play(self, line: socket.socket) -> None:
+        line.settimeout(0.5)
+        try:
+            self.sent.append(line.recv(1 << 16))
+        except OSError:
+            self.sent.append(b"")
 
 
 @pytest.fixture
@@ -74,10 +62,10 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Strang
     Path("mine.txt").write_text("The key lies under the mat.")
     Path("questions.txt").write_text("When did the ferry first cross?\n")
     there = Stranger()
-    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{there.port}/v1")
-    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{there.port}")
-    yield there
-    there.close()
+    with listening(there.play) as there.port:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{there.port}/v1")
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{there.port}")
+        yield there
 
 
 @pytest.mark.parametrize("command", COMMANDS)

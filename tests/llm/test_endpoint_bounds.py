@@ -9,7 +9,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -24,6 +24,7 @@ from disputatio.llm.stream import Deadlines
 from disputatio.types import Sampling
 from tests.llm.conftest import Connect, Serve
 from tests.llm.fake_server import Asked, Wire, ask, chunk, says
+from tests.store.loopback import Play, listening
 
 MEGABYTE = 1 << 20
 BLOCK = b"a" * MEGABYTE
@@ -126,32 +127,16 @@ def test_a_secret_is_masked_in_whatever_form_a_server_sends_it_back(form: str) -
 
 
 # --- heads ------------------------------------------------------------------------------------------
-Play = Callable[[socket.socket], None]
-
-
 @contextmanager
 def raw(play: Play) -> Iterator[str]:
     """Serve what writes to the line as it likes, once the request has come; the address."""
-    listener = socket.create_server(("127.0.0.1", 0))
 
-    def run() -> None:
-        while True:
-            try:
-                line, _ = listener.accept()
-            except OSError:
-                return
-            with line, suppress(OSError):
-                line.recv(1 << 16)
-                play(line)
+    def once_asked(line: socket.socket) -> None:
+        line.recv(1 << 16)
+        play(line)
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join(30)
+    with listening(once_asked) as port:
+        yield f"http://127.0.0.1:{port}/v1"
 
 
 def drip(text: bytes) -> Play:

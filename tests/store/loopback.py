@@ -1,4 +1,4 @@
-"""A web server on loopback that says exactly the bytes it is told to, and names played for it."""
+"""Servers on loopback that say exactly the bytes they are told to, and names played for a web server."""
 
 from __future__ import annotations
 
@@ -10,6 +10,30 @@ from typing import Any
 
 PUBLIC = "93.184.216.34"  # played: nothing is ever sent there
 Say = Callable[[socket.socket, str], None]
+Play = Callable[[socket.socket], None]
+
+
+@contextlib.contextmanager
+def listening(play: Play) -> Iterator[int]:
+    """Let `play` speak on each connection to a port, one after the other; gives the port."""
+
+    def serve() -> None:
+        while True:
+            try:
+                line, _ = listener.accept()
+            except OSError:
+                return
+            with line, contextlib.suppress(OSError):
+                play(line)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join(10)
 
 
 def page(body: bytes, kind: str = "text/html", status: str = "200 OK", **headers: str) -> bytes:
@@ -27,8 +51,8 @@ def redirect(location: str, status: str = "302 Found") -> bytes:
 class Web:
     """One server for every name: what `fetch` asks and where it connects is written down."""
 
-    def __init__(self, answers: Mapping[str, bytes | Say], port: int) -> None:
-        self.answers, self.port = answers, port
+    def __init__(self, answers: Mapping[str, bytes | Say]) -> None:
+        self.answers, self.port = answers, 0
         self.names: dict[str, list[Sequence[str]]] = {}
         self.asked: list[str] = []
         self.resolved: list[str] = []
@@ -50,37 +74,25 @@ class Web:
         """The two parameters of `fetch` that play the web."""
         return {"resolve": self.resolve, "connect": self.connect}
 
-    def serve(self, listener: socket.socket) -> None:
-        """Answer connections, one at a time, until the listener is closed."""
-        while True:
-            try:
-                client, _ = listener.accept()
-            except OSError:
-                return
-            with client, contextlib.suppress(OSError):
-                head = b""
-                while b"\r\n\r\n" not in head and (part := client.recv(65_536)):
-                    head += part
-                text = head.decode("latin-1")
-                self.asked.append(text)
-                path = [*text.split(" "), "", ""][1]
-                host = next((line[6:] for line in text.split("\r\n") if line.startswith("Host: ")), "")
-                answer = self.answers.get(host + path) or self.answers.get(path) or page(b"", status="404 No")
-                if isinstance(answer, bytes):
-                    client.sendall(answer)
-                else:
-                    answer(client, path)
+    def play(self, client: socket.socket) -> None:
+        """Answer one request."""
+        head = b""
+        while b"\r\n\r\n" not in head and (part := client.recv(65_536)):
+            head += part
+        text = head.decode("latin-1")
+        self.asked.append(text)
+        path = [*text.split(" "), "", ""][1]
+        host = next((line[6:] for line in text.split("\r\n") if line.startswith("Host: ")), "")
+        answer = self.answers.get(host + path) or self.answers.get(path) or page(b"", status="404 No")
+        if isinstance(answer, bytes):
+            client.sendall(answer)
+        else:
+            answer(client, path)
 
 
 @contextlib.contextmanager
 def web(**answers: bytes | Say) -> Iterator[Web]:
     """Serve on a free port of loopback; `answers` are by path, added to with `Web.answers`."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        served = Web(dict(answers), listener.getsockname()[1])
-        thread = threading.Thread(target=served.serve, args=(listener,), daemon=True)
-        thread.start()
-        try:
-            yield served
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
-            thread.join(10)
+    served = Web(dict(answers))
+    with listening(served.play) as served.port:
+        yield served

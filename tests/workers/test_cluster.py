@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -19,29 +19,23 @@ import pytest
 from disputatio.errors import ClusterFault
 from disputatio.workers import cluster
 from tests.shell import run
+from tests.store.loopback import listening
 
 
 @contextmanager
-def listening(reply: bytes | None) -> Iterator[str]:
+def saying(reply: bytes | None) -> Iterator[str]:
     """Give the address of a server that says one thing to whoever speaks to it, or never anything."""
     over = threading.Event()
 
-    def serve() -> None:
-        with suppress(OSError):  # the server is closed
-            while not over.is_set():
-                with server.accept()[0] as connection:
-                    if reply is None:
-                        over.wait(10)
-                    elif connection.recv(1024):
-                        connection.sendall(reply)
+    def play(line: socket.socket) -> None:
+        if reply is None:
+            over.wait(10)
+        elif line.recv(1024):
+            line.sendall(reply)
 
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield f"127.0.0.1:{server.getsockname()[1]}"
+    with listening(play) as port:
+        yield f"127.0.0.1:{port}"
         over.set()
-        server.shutdown(socket.SHUT_RDWR)
-    thread.join()
 
 
 class _Refusing(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio has no types
@@ -82,7 +76,7 @@ def test_what_is_no_cluster_is_told_in_a_line(
 ) -> None:
     if reply is None:
         monkeypatch.setattr(cluster, "_ANSWERING", 0.2)
-    with listening(reply) as address, pytest.raises(ClusterFault) as caught:
+    with saying(reply) as address, pytest.raises(ClusterFault) as caught:
         cluster._knock(address)
     assert str(caught.value) == f"{address}: no Ray cluster could be had: {reason}"
     assert caught.value.exit_code == 3

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +18,7 @@ from disputatio.store.opening import open_index
 from disputatio.store.remote.engine import DOCUMENTS, PASSAGES, Row
 from disputatio.types import Passage, Source
 from tests.store.hashing import HashEmbedder
+from tests.store.loopback import listening
 from tests.store.remote import served_milvus, served_postgres
 from tests.store.remote.test_postgres import execute, schema_of
 
@@ -235,35 +235,19 @@ REPLIES: dict[str, bytes] = {
 }
 
 
-@contextmanager
-def saying(reply: bytes) -> Iterator[int]:
-    """Listen on a port, and say the same to everyone."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def run() -> None:
-        while True:
-            try:
-                line, _ = listener.accept()
-            except OSError:
-                return
-            with line, suppress(OSError):
-                first = line.recv(1 << 16)
-                if first[4:8] in (b"\x04\xd2\x16\x2f", b"\x04\xd2\x16\x30"):  # may we speak TLS, or GSS?
-                    line.sendall(b"N")
-                    line.recv(1 << 16)
-                line.sendall(reply)
-                line.shutdown(socket.SHUT_WR)
-
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        listener.close()
+def saying(reply: bytes, line: socket.socket) -> None:
+    """Say the same to everyone."""
+    first = line.recv(1 << 16)
+    if first[4:8] in (b"\x04\xd2\x16\x2f", b"\x04\xd2\x16\x30"):  # may we speak TLS, or GSS?
+        line.sendall(b"N")
+        line.recv(1 << 16)
+    line.sendall(reply)
+    line.shutdown(socket.SHUT_WR)
 
 
 @pytest.mark.parametrize("reply", REPLIES)
 def test_a_server_that_speaks_otherwise_is_a_fault_of_one_line(reply: str) -> None:
-    with saying(REPLIES[reply]) as port, pytest.raises(StoreError) as caught:
+    with listening(partial(saying, REPLIES[reply])) as port, pytest.raises(StoreError) as caught:
         open_index(f"postgresql://ada:s3cret@127.0.0.1:{port}/town", create=False).search("ferry")
     assert "\n" not in str(caught.value)
     assert "s3cret" not in str(caught.value)
