@@ -18,7 +18,7 @@ from disputatio.errors import InputError
 from disputatio.protocols import Reranker, Search, SearchOptions
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
 from disputatio.store.ingesting.description import NO_DESCRIPTIONS, Description, check_fields
-from disputatio.store.ingesting.document_writer import DocumentWriter, put_items
+from disputatio.store.ingesting.document_writer import DocumentWriter, put_back, put_items
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.ingest import (
     IngestSummary,
@@ -246,8 +246,8 @@ class Index(Protocol):
 
     def put_back(self, taken: Mapping[str, Any]) -> None:
         """Add a document that `take_out` deleted, under its id, with what people stated of it."""
-        del taken
-        raise InputError(NO_DESCRIPTIONS)
+        with self.open_writer() as writer:
+            put_back(writer, taken)
 
     # --- what people state --------------------------------------------------------------------------
     def describe(

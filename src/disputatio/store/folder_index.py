@@ -34,7 +34,7 @@ from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.compacting import Planned, compact
 from disputatio.store.record.layout import MERGE_MEMORY
-from disputatio.store.record.opened import document_of, facts_of, put_back, siblings_of, taken_of
+from disputatio.store.record.opened import document_of, facts_of, siblings_of, taken_of
 from disputatio.store.record.overlay import descriptions_of, muted_documents, places_of, take_back
 from disputatio.store.record.writer import Writer
 from disputatio.store.reliabilities import read_states, reliable, write_estimates
@@ -128,11 +128,6 @@ class FolderIndex(Index):
             writer.remove("d.id = ?", [document])
             writer.finish()
         return taken
-
-    def put_back(self, taken: Mapping[str, Any]) -> None:
-        with self.open_writer() as writer:
-            put_back(writer, taken)
-            writer.finish()
 
     # --- what people state --------------------------------------------------------------------------
     @property

@@ -7,6 +7,7 @@ by the client's local mode. What an engine does not do is left out here by name 
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import threading
 from collections.abc import Sequence
@@ -173,6 +174,33 @@ def test_files_go_in_change_and_go_out(kind: str, tmp_path: Path) -> None:
     assert index.delete(paths=[docs / "a.txt"]) == 1
     assert (index.info().documents, index.info().passages) == (1, 1)
     assert index.delete(sources=["nobody"]) == 0
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_a_document_that_was_taken_out_comes_back_as_it_was(kind: str, tmp_path: Path) -> None:
+    rows, long = tmp_path / "rows.jsonl", tmp_path / "long.txt"
+    rows.write_text('{"text": "The mayor denied it.", "team": "red"}\n{"text": "A zebra walked in."}\n')
+    long.write_text("\n\n".join(f"The river rose in {year}. " * 20 for year in range(1900, 1920)))
+    index = opened(kind, tmp_path, HashEmbedder())
+    index.ingest(rows, long)
+    index.add([Passage(id="mine", text="The census counted people.", source="s", **STATEMENTS)])
+    before, hits = index.documents(), index.search("river mayor census", k=100)
+    for each in before:
+        spans = index.spans(each.id)
+        assert spans
+        assert index.document(each.id) == each
+        taken = index.take_out(each.id)
+        assert taken is not None
+        assert index.document(each.id) is None
+        with pytest.raises(InputError, match="there is no document"):
+            index.take_out(each.id)
+        index.put_back(json.loads(json.dumps(taken)))
+        assert index.spans(each.id) == spans
+    assert index.documents() == before
+    assert_same(index.search("river mayor census", k=100), hits)
+    assert index.ingest(rows).unchanged == 2
+    rows.write_text('{"text": "A zebra walked in."}\n')
+    assert index.ingest(rows).removed == 1
 
 
 @pytest.mark.parametrize("kind", ENGINES)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
 
 from disputatio.store.ingesting.description import Description
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.fingerprint import Fingerprint
-from disputatio.store.ingesting.prepare import PreparedDocument, prepare_item
+from disputatio.store.ingesting.fingerprint import Fingerprint, look
+from disputatio.store.ingesting.prepare import PreparedDocument, passage_at, prepare_item
+from disputatio.store.ingesting.statements import read_metadata
 from disputatio.types import Passage
 
 Statements = Callable[[str, str, int, str], Iterable[Description]]
@@ -35,6 +37,9 @@ class DocumentWriter(Protocol):
     def remember(self, print_of: Fingerprint) -> None:
         """Know a file whose documents have been put by how it looked."""
 
+    def put_back(self, file: str, prepared: PreparedDocument) -> None:
+        """Add a document that was taken out of a file, beside all others of the file."""
+
     def describe(self, statements: Statements) -> None:
         """Add, at the end, what people state about each document: `statements` gets its place.
 
@@ -50,4 +55,21 @@ def put_items(writer: DocumentWriter, items: Iterable[Document | Passage]) -> No
     for number, item in enumerate(items, start=1):
         prepared = prepare_item(item, number)
         writer.put(prepared.file, (prepared,))
+    writer.finish()
+
+
+def put_back(writer: DocumentWriter, taken: Mapping[str, Any]) -> None:
+    """Queue a document that was taken out (`Index.take_out`), under its id and in its places, and finish."""
+    about = dict(taken["about"])
+    fields: dict[str, Any] = {**about, **read_metadata(about["metadata"])}
+    for file, path, row in taken["places"]:
+        document = Document(**fields, text=taken["text"], path=path, row=row, id=taken["id"])
+        passages = tuple(passage_at(document, name, start, end) for name, start, end in taken["passages"])
+        writer.put_back(
+            file,
+            PreparedDocument(document=document, passages=passages, file=file, metadata=about["metadata"]),
+        )
+    for known in (Fingerprint(**each) for each in taken["prints"]):
+        if look(Path(known.path), known.settings, known).unchanged:
+            writer.remember(known)
     writer.finish()

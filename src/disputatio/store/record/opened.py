@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError
-from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.fingerprint import Fingerprint, look
-from disputatio.store.ingesting.prepare import PreparedDocument, passage_at
-from disputatio.store.ingesting.statements import read_metadata
 from disputatio.store.record.database import RecordFile
 from disputatio.store.record.overlay import OWN
 
 if TYPE_CHECKING:
-    from disputatio.store.record.writer import Writer
+    pass
 
 _AT_ONCE = 500  # ids in one statement
 _OWN = (
@@ -76,19 +71,3 @@ def taken_of(record: RecordFile, document: str) -> dict[str, Any]:
         "passages": [[row[1], row[3], row[4]] for row in record.rows_of(document)],
         "prints": [asdict(prints[file]) for file, _, row in places if not row and file in prints],
     }
-
-
-def put_back(writer: Writer, taken: Mapping[str, Any]) -> None:
-    """Queue a document that was taken out, under its id and in its places."""
-    about = dict(taken["about"])
-    fields: dict[str, Any] = {**about, **read_metadata(about["metadata"])}
-    for file, path, row in taken["places"]:
-        document = Document(**fields, text=taken["text"], path=path, row=row, id=taken["id"])
-        passages = tuple(passage_at(document, name, start, end) for name, start, end in taken["passages"])
-        writer.put_back(
-            file,
-            PreparedDocument(document=document, passages=passages, file=file, metadata=about["metadata"]),
-        )
-    for known in (Fingerprint(**each) for each in taken["prints"]):
-        if look(Path(known.path), known.settings, known).unchanged:
-            writer.remember(known)

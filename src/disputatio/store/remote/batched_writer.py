@@ -38,6 +38,7 @@ class BatchedWriter(ABC):
         self.fingerprints: dict[str, Fingerprint] = {}
         self._waiting: dict[str, list[PreparedDocument]] = {}  # by file
         self._passages = 0
+        self._beside = False  # what is queued stands beside what else its file holds
 
     def put(self, file: str, prepared: Iterable[PreparedDocument]) -> int:
         """Replace the documents of `file` by these, and return how many they are.
@@ -60,6 +61,15 @@ class BatchedWriter(ABC):
     def remember(self, print_of: Fingerprint) -> None:
         """Forget it: files are read again, and documents that are in already are left alone."""
         del print_of
+
+    def put_back(self, file: str, prepared: PreparedDocument) -> None:
+        """Add a document that was taken out of a file, beside all others of the file."""
+        self.commit()
+        self._waiting, self._beside = {file: [prepared]}, True
+        try:
+            self.commit()
+        finally:
+            self._beside = False
 
     def describe(self, statements: Statements) -> None:
         """Raise `InputError`: an index on a server keeps no descriptions."""

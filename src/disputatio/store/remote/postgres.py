@@ -207,6 +207,16 @@ class PostgresIndex(ServedIndex):
         with tables.reported(self._address, "reading"):
             return _passages_of(self._connection(), "p.document = %s", document).values()
 
+    def _entries_of(self, document: str) -> list[tuple[str, Document]]:
+        files = self._query("SELECT file FROM entries WHERE document = %s ORDER BY file", (document,))
+        if not files:
+            return []
+        with tables.reported(self._address, "reading"):
+            every = _documents_of(
+                self._connection(), "WHERE d.id = %s ORDER BY e.file", (document,), text=True
+            )
+        return [(file, each) for (file,), each in zip(files, every, strict=False)]  # one may go meanwhile
+
     def _sources(self) -> list[SourceCount]:
         return [
             SourceCount(name=name, owner=owner, documents=documents, passages=passages)

@@ -76,7 +76,7 @@ class PostgresWriter(BatchedWriter):
             name
             for (name,) in self._connection.execute("SELECT document FROM entries WHERE file = %s", (file,))
         }
-        gone = count_changes(file, old, names, counts)
+        gone = count_changes("" if self._beside else file, old, names, counts)
         if gone:
             self._connection.execute(
                 "DELETE FROM entries WHERE file = %s AND document = ANY(%s)", (file, list(gone))

@@ -24,6 +24,8 @@ from disputatio.store.contract import (
     nearest,
 )
 from disputatio.store.ingesting.document_writer import DocumentWriter
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.statements import stored_metadata
 from disputatio.store.options import DEFAULT_K, check_search, search_of
 from disputatio.store.reliabilities import reliable
 from disputatio.store.remote.served import mark_duplicates, rerank_best, sketches_of
@@ -137,6 +139,24 @@ class ServedIndex(Index, ABC):
         yield self._writer(on_commit)
         self._grow()
 
+    def take_out(self, document: str) -> dict[str, Any] | None:
+        entries = self._entries_of(document)
+        if not entries:
+            raise InputError(f"there is no document {document[:80]!r}")
+        _, known = entries[0]
+        fields = ("title", "url", "date", "date_origin", "source", "owner")
+        about = {name: getattr(known, name) for name in fields}
+        taken = {
+            "id": document,
+            "about": {**about, "metadata": stored_metadata(known)},
+            "text": known.text,
+            "places": [[file, each.path, each.row] for file, each in entries],
+            "passages": self.spans(document),
+            "prints": [],
+        }
+        self.delete(documents=[document])
+        return taken
+
     @abstractmethod
     def check(self) -> list[str]:
         """Find rows that do not fit together; return a line for each kind."""
@@ -196,6 +216,15 @@ class ServedIndex(Index, ABC):
         if not passage.document or not count or self._settings() is None:
             return [], []
         return nearest(self._passages_of(passage.document), passage, count)
+
+    @reads_rows
+    def document(self, document: str) -> Document | None:
+        return next((each for _, each in self._entries_of(document)), None)
+
+    @reads_rows
+    def spans(self, document: str) -> list[tuple[str, int, int]]:
+        passages = [] if self._settings() is None else self._passages_of(document)
+        return sorted(((each.id, each.start, each.end) for each in passages), key=lambda each: each[1:])
 
     @reads_rows
     def sources(self) -> list[SourceCount]:
@@ -300,6 +329,10 @@ class ServedIndex(Index, ABC):
             yield CalibrationLog(lambda entry: append(json.dumps(entry, separators=(",", ":"))))
 
     # --- what an engine does ------------------------------------------------------------------------
+    @abstractmethod
+    def _entries_of(self, document: str) -> list[tuple[str, Document]]:
+        """Return the files that hold a document, each with the document in its place there."""
+
     @abstractmethod
     def _sketched(self) -> Iterable[tuple[str, bytes | None, str]]:
         """Yield the source of every passage and its sketch, or its text where the server has no sketch."""

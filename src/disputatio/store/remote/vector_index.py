@@ -267,6 +267,14 @@ class VectorIndex(ServedIndex):
         kept_rows = self._engine.scan(PASSAGES, [fact("document", document)])
         return (rows.passage_in(kept.body) for kept in kept_rows)
 
+    def _entries_of(self, document: str) -> list[tuple[str, Document]]:
+        if self._settings() is None:
+            return []
+        entries = entries_with(self._engine, [fact("document", document)])
+        kept_rows = self._engine.scan(DOCUMENTS, [fact("text", document)])
+        text = rows.texts_in(kept.body for kept in kept_rows).get(document, "")
+        return [(entry.file, replace(entry.document, text=text)) for entry in entries]
+
     def _entries(self) -> list[DocumentEntry]:
         return entries_with(self._engine, [ENTRY])
 
@@ -414,7 +422,8 @@ class VectorWriter(BatchedWriter):
         for file, documents in waiting.items():
             old = {entry.document.id: entry for entry in entries if entry.file == file}
             names = [each.document.id for each in documents]
-            gone += [old[name] for name in count_changes(file, old, names, counts)]
+            replaced = "" if self._beside else file
+            gone += [old[name] for name in count_changes(replaced, old, names, counts)]
         new = [each for name, each in every.items() if name not in listed]
         passages = rows.passage_rows(new, self._embedder, self._language)
         if not self._is_ready:
