@@ -24,7 +24,7 @@ from disputatio.events import (
     Started,
     TermLookedUp,
 )
-from disputatio.trace import Trace, prompt_hash, total_usage
+from disputatio.trace import Pace, Speeds, Trace, prompt_hash, total_usage
 from disputatio.types import Message, Prompt, Usage
 
 USAGE = Usage(calls=1, prompt_tokens=10, cached_tokens=4, completion_tokens=5, seconds=0.25)
@@ -176,3 +176,79 @@ def test_a_trace_that_cannot_be_written_leaves_what_was_there(tmp_path: Path) ->
         Trace().write(tmp_path / "folder")
     assert path.read_text(encoding="utf-8") == "before\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "trace.jsonl"]
+
+
+# --- the time that is left ------------------------------------------------------------------------
+class Clock:
+    """A clock that is set by hand."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def call(pace: Pace, clock: Clock, batch: int, index: int, *, seconds: float, new: int, written: int) -> None:
+    """Let a call of a batch end after so many seconds."""
+    clock.now += seconds
+    usage = Usage(
+        calls=1, prompt_tokens=new + 50, cached_tokens=50, completion_tokens=written, seconds=seconds
+    )
+    pace.note(batch, index, usage, journalled=False)
+
+
+def asked(speeds: Speeds, *, loading: float = 0.0) -> list[float | None]:
+    """Let a question read four passages and judge one claim, and return what was estimated on the way."""
+    clock = Clock()
+    pace = Pace("disputation", speeds, clock=clock)
+    pace.begin(1, "m", "reader", [400] * 4)
+    estimates = [pace.remaining()]
+    clock.now += loading
+    for index in range(4):
+        call(pace, clock, 1, index, seconds=2.5, new=100, written=20)
+        estimates.append(pace.remaining())
+    pace.begin(2, "m", "judge", [200])
+    call(pace, clock, 2, 0, seconds=2.0, new=50, written=1)
+    pace.end()
+    return [*estimates, pace.remaining()]
+
+
+def test_nothing_is_estimated_of_a_model_that_was_never_called() -> None:
+    first, *_ = asked(Speeds())
+    assert first is None
+
+
+def test_the_time_that_is_left_follows_the_speed_of_earlier_calls_and_what_comes_after_the_reading() -> None:
+    speeds = Speeds()
+    asked(speeds)
+    first, *reading, last = asked(speeds)
+    assert first == pytest.approx(12.0, rel=0.25)
+    assert [None if left is None else round(left) for left in reading] == [10, 7, 4, 1]
+    assert last == 0
+
+
+def test_speeds_are_kept_with_the_time_of_loading_which_the_first_call_of_a_process_takes(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "speeds.json"
+    asked(Speeds(file), loading=8.0)
+    anew = Speeds(file)
+    assert anew.loading == {"m": 8.0}
+    assert asked(anew, loading=8.0)[0] == pytest.approx(20.0, rel=0.2)
+    assert asked(anew)[0] == pytest.approx(12.0, rel=0.25)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"batches": {"m": [["r", -1]]}}', '{"batches": 1}', "\xff"])
+def test_a_file_of_speeds_that_cannot_be_read_is_as_none(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "speeds.json"
+    file.write_bytes(content.encode("latin-1"))
+    assert asked(Speeds(file))[0] is None
+
+
+def test_replies_of_the_journal_tell_nothing_of_speed() -> None:
+    speeds = Speeds()
+    pace = Pace("disputation", speeds)
+    pace.begin(1, "m", "reader", [400])
+    pace.note(1, 0, USAGE, journalled=True)
+    pace.end()
+    assert (speeds.batches, speeds.questions) == ({}, {})

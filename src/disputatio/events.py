@@ -5,19 +5,7 @@ writes it to a trace file under the name `logged_as`, and hands it to listeners:
 question, the server.
 
 Events with a `kind` are public: `disputatio.stream`, `ask --stream` and the server show them.
-
-| event | `kind` | when |
-|---|---|---|
-| `Started` | `started` | the strategy begins |
-| `Found` | `found` | a search has come back |
-| `Evidence` | `evidence` | the best passages, before a model reads; again when the encoder has read them |
-| `Read` | `read` | one model call has finished, whatever its role |
-| `Sides` | `sides` | a passage has been read: the answers so far, and their votes |
-| `SideFormed` | `side` | an answer that passages give has formed, or its verdict or log-odds have changed |
-| `Round` | `round` | a round of a debate or of a vote is over |
-| `Claimed` | `claim` | a claim of the answer is cited and checked |
-| `Answered` | `answer` | the answer is complete |
-| `Cost` | `cost` | the end: tokens, calls and seconds in total |
+`docs/reference/python.md` has their table.
 
 All others are for the trace; a few of them are notices that the command line prints. A subclass of a public
 event adds fields to the trace only: the stream shows those of the public class.
@@ -147,6 +135,21 @@ class Evidence(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Estimated(Event):
+    """So many calls begin at `seconds` of the question, which may take `remaining` seconds more.
+
+    It is estimated by the tokens of the prompts and the speed of the model, here and in earlier questions.
+    """
+
+    kind: ClassVar[str] = "estimate"
+    logged_as: ClassVar[str] = "estimate"
+    role: str
+    calls: int
+    seconds: float
+    remaining: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Read(Event):
     """One model call has finished: the `call`-th of a batch of `calls`, in the order of the prompts.
 
@@ -177,7 +180,7 @@ class Read(Event):
         >>> Read(role="reader", model="m", call=1, calls=4, tokens=1200, seconds=6.2, remaining=18.4).so_far()
         '1,200 tokens, 6 s so far, about 18 s left'
         """
-        left = "" if self.remaining is None else f", about {self.remaining:.0f} s left"
+        left = f", about {self.remaining:.0f} s left" if self.remaining and self.remaining >= 1 else ""
         return f"{self.tokens:,} tokens, {self.seconds:.0f} s so far{left}"
 
 
@@ -278,7 +281,7 @@ class Cost(Event):
     usage: Usage
 
 
-PUBLIC = (Started, Found, Evidence, Read, Sides, SideFormed, Round, Claimed, Answered, Cost)
+PUBLIC = (Started, Found, Evidence, Estimated, Read, Sides, SideFormed, Round, Claimed, Answered, Cost)
 
 
 def events_of_answer(answer: Answer) -> Iterator[Event]:
@@ -346,9 +349,7 @@ class Extracted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutOfTime(Event):
-    """The deadline has passed before the language model had read these passages, by id; the answer names
-    them.
-    """
+    """The deadline has passed before the language model had read these passages, by id."""
 
     logged_as: ClassVar[str] = "out_of_time"
     passages: Sequence[str]
@@ -585,9 +586,7 @@ class Refined(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Belief(Event):
-    """`disputation`: the model's belief in each side of a question, in nats by answer, for the answer's
-    basis.
-    """
+    """`disputation`: the model's belief in each side of a question, in nats by answer."""
 
     logged_as: ClassVar[str] = "belief"
     question: str

@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeVar
 from disputatio import calling
 from disputatio.errors import InputError, MissingPart, TooLate
 from disputatio.events import (
+    Estimated,
     Event,
     Evidence,
     Excerpt,
@@ -41,7 +42,7 @@ from disputatio.protocols import (
     Retriever,
 )
 from disputatio.text import content_id, nearest_sentence, sentence_at
-from disputatio.trace import Trace, call_key, prompt_hash
+from disputatio.trace import Speeds, Trace, call_key, prompt_hash
 from disputatio.types import (
     Choice,
     Completion,
@@ -81,7 +82,8 @@ class Kit:
     without one that is `retriever` again. `recorded` is empty for a new question; for an answer that is
     decided again it has the details that its strategy left in `Basis.details`. `cancel` ends the question,
     and after `deadline` no model is asked.
-    `today` is the day on which it is asked, in ISO form, empty where that is not to count.
+    `today` is the day on which it is asked, in ISO form, empty where that is not to count; `speeds` are those
+    of the models so far.
     """
 
     model: LLM
@@ -99,6 +101,7 @@ class Kit:
     cancel: Cancel = field(default_factory=Cancel)
     deadline: Deadline | None = None
     today: str = ""
+    speeds: Speeds = field(default_factory=Speeds)
 
     @property
     def reliabilities(self) -> dict[str, float]:
@@ -123,6 +126,7 @@ class Kit:
 
     def with_trace(self, trace: Trace) -> Kit:
         """Return the same parts with another trace, for another question."""
+        trace.speeds = self.speeds
         return replace(self, trace=trace)
 
     def emit(self, event: Event) -> None:
@@ -427,6 +431,16 @@ class _Log:
     passages: Sequence[Sequence[Passage]] = ()
     batch: int = field(default_factory=lambda: next(_BATCHES))
 
+    def __post_init__(self) -> None:
+        """Tell how long the question may take, now that the batch begins."""
+        trace, model = self.kit.trace, self.kit.cast(self.role).name
+        sizes = [sum(len(turn.content) for turn in prompt.messages) for prompt in self.prompts]
+        trace.pace.begin(self.batch, model, self.role, sizes)
+        left = trace.pace.remaining()
+        if left is not None and left >= 1 and trace.is_followed:
+            seconds = round(trace.pace.seconds, 2)
+            trace.emit(Estimated(role=self.role, calls=len(sizes), seconds=seconds, remaining=round(left, 1)))
+
     def completion(self, index: int, completion: Completion) -> None:
         """Record one completion."""
         self._keep("complete", index, completion, reply=completion.text)
@@ -448,7 +462,8 @@ class _Log:
         trace, usage, prompt = self.kit.trace, result.usage, self.prompts[index]
         trace.spend([usage])
         shown = self.passages[index] if self.passages else ()
-        done = trace.pace.note(self.batch, usage)
+        done = trace.pace.note(self.batch, index, usage, journalled=result.journalled)
+        left = trace.pace.remaining()
         trace.keep_call(call_key(self.role, prompt, self.settings[index]), result)
         call = ModelCall(
             method=method,
@@ -463,7 +478,7 @@ class _Log:
             done=done,
             tokens=trace.pace.tokens,
             seconds=round(trace.pace.seconds, 2),
-            remaining=trace.pace.remaining(done, len(self.prompts)) if shown else None,
+            remaining=None if left is None else round(left, 1),
             prompt_hash=prompt_hash(prompt),
         )
         if trace.keep_text:

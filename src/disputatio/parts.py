@@ -24,6 +24,7 @@ from disputatio.llm import catalogue
 from disputatio.llm.model_names import ENGINES
 from disputatio.protocols import LLM, Embedder, Entailment, MinimalLLM, Retriever
 from disputatio.text import content_id
+from disputatio.trace import Speeds
 
 if TYPE_CHECKING:
     from disputatio.encoder.model import EncoderModel
@@ -60,6 +61,7 @@ def build_kit(
         retriever=retriever,
         small=_small_reader(settings, named),
         embedder=_late_embedder(settings, say, progress) if embedder is None else embedder,
+        speeds=Speeds(cache_folder(settings) / "speeds.json"),
         **_encoder_parts(settings),
     )
 

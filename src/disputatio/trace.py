@@ -1,21 +1,26 @@
 """The log of one question: its events, the usage of every model call, and what the answer's basis needs.
 
 A trace carries hashes of prompts by default and their text on request; never a credential.
+
+`Speeds` keeps the latest batches of each model in a file of the cache: the tokens that were read anew, the
+steps in which replies were written, and the seconds. `Pace` follows one question and estimates what is left
+of it: of the batch that runs by the model's speed, of the batches to come by the mean of earlier questions.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from disputatio.events import Event, Evidence, Started
+from disputatio.events import Concluded, Event, Evidence, Started
 from disputatio.text import content_id
 from disputatio.types import (
     Choice,
@@ -30,6 +35,10 @@ from disputatio.types import (
 )
 
 _TEXTS = ("prompt", "reply")  # fields of a record that `keep_text` adds
+_KEPT = 32  # batches of a model, and questions of a strategy
+_LATEST = 6  # batches whose speed counts
+_STEPS = (1.0, 3.0, 10.0, 30.0, 100.0)  # tokens read that may take as long as one step of writing
+_ENDING = 0.1  # of its expected time, that a batch lasts at least while calls of it are open
 Listener = Callable[[Event], None]
 
 
@@ -92,37 +101,245 @@ def judgement_key(relation: str, first: str, second: str) -> str:
     return content_id("j", relation, first, second)
 
 
+# --- the time that is left -----------------------------------------------------------------------
+class Work(NamedTuple):
+    """Tokens read anew, and steps of writing: calls of one batch write together."""
+
+    new: float = 0.0
+    steps: float = 0.0
+
+    def plus(self, other: Work) -> Work:
+        """Return the sum."""
+        return Work(self.new + other.new, self.steps + other.steps)
+
+
+_NOTHING = Work()
+
+
+class _Batch(NamedTuple):
+    """A finished batch of calls: its role, the characters of its prompts, its work and its seconds."""
+
+    role: str
+    characters: float
+    new: float
+    steps: float
+    seconds: float
+
+
+class _Question(NamedTuple):
+    """The work of a question: its first batch of several calls, and all that came after that."""
+
+    reading: Work
+    rest: Work
+
+
+@dataclass(slots=True)
+class Speeds:
+    """The latest batches by model, the seconds of loading by model, and the latest questions by strategy.
+
+    `loaded` has the models that were called in this process. Threads share it.
+    """
+
+    file: Path | None = None
+    batches: dict[str, list[_Batch]] = field(default_factory=dict)
+    loading: dict[str, float] = field(default_factory=dict)
+    questions: dict[str, list[_Question]] = field(default_factory=dict)
+    loaded: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        if self.file is not None:
+            with suppress(OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
+                kept = json.loads(self.file.read_bytes())
+                self.batches = {
+                    name: [_Batch(str(role), *map(_finite, numbers)) for role, *numbers in each[-_KEPT:]]
+                    for name, each in kept["batches"].items()
+                }
+                self.loading = {name: _finite(seconds) for name, seconds in kept["loading"].items()}
+                self.questions = {
+                    name: [_Question(*(Work(*map(_finite, part)) for part in parts)) for parts in each]
+                    for name, each in kept["questions"].items()
+                }
+
+    def save(self) -> None:
+        """Write all to the file, if there is one; the estimate is not worth a fault."""
+        if self.file is None:
+            return
+        part = self.file.with_name(f"{self.file.name}.{os.getpid()}")
+        kept = {"batches": self.batches, "loading": self.loading, "questions": self.questions}
+        with suppress(OSError):
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            part.write_text(json.dumps(kept), encoding="utf-8")
+            part.replace(self.file)
+
+    def note(self, model: str, batch: _Batch) -> None:
+        """Keep a batch of a model."""
+        self.batches[model] = [*self.batches.get(model, []), batch][-_KEPT:]
+
+    def note_question(self, strategy: str, question: _Question) -> None:
+        """Keep the work of a question."""
+        self.questions[strategy] = [*self.questions.get(strategy, []), question][-_KEPT:]
+
+    def work(self, model: str, role: str, characters: float) -> Work | None:
+        """Return the work of a batch by those of its role, else by all; None of a model that is new."""
+        known = self.batches.get(model, [])
+        alike = [batch for batch in known if batch.role == role] or known
+        total = sum(batch.characters for batch in alike)
+        if not total:
+            return None
+        steps = sum(batch.steps for batch in alike) / len(alike)
+        return Work(characters * sum(batch.new for batch in alike) / total, steps)
+
+    def seconds(self, model: str, work: Work) -> float:
+        """Return how long work takes, by the latest batches of the model."""
+        known = self.batches.get(model, [])
+        if not known:
+            return 0.0
+        _, step = min((_error(known, step), step) for step in _STEPS)
+        latest = known[-_LATEST:]
+        done = sum(batch.new + step * batch.steps for batch in latest)
+        return (work.new + step * work.steps) * sum(batch.seconds for batch in latest) / max(done, 1.0)
+
+    def usual(self, strategy: str) -> _Question:
+        """Return the mean work of questions of a strategy."""
+        known = self.questions.get(strategy, [])
+        count = max(len(known), 1)
+
+        def mean(works: Sequence[Work]) -> Work:
+            return Work(sum(work.new for work in works) / count, sum(work.steps for work in works) / count)
+
+        return _Question(mean([each.reading for each in known]), mean([each.rest for each in known]))
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not 0 <= number < math.inf:
+        raise ValueError(value)
+    return number
+
+
+def _error(batches: Sequence[_Batch], step: float) -> float:
+    """Return how far the speeds of batches are from each other, if a step counts as so many tokens."""
+    logs = [
+        math.log(max(batch.seconds, 1e-6) / max(batch.new + step * batch.steps, 1.0)) for batch in batches
+    ]
+    mean = sum(logs) / len(logs)
+    return sum((each - mean) ** 2 for each in logs)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A batch whose calls are not all done, when it began, and how many seconds it was expected to take."""
+
+    model: str
+    role: str
+    sizes: Sequence[int]
+    began: float
+    expected: float | None
+    loading: float
+    done: int = 0
+    fresh: list[tuple[int, Usage]] = field(default_factory=list)
+
+
 @dataclass(slots=True)
 class Pace:
     """The time and the tokens of one question so far, and an estimate of the time that is left."""
 
+    strategy: str = ""
+    speeds: Speeds = field(default_factory=Speeds)
     tokens: int = 0
-    _began: float = field(default_factory=time.perf_counter)
-    _done: dict[int, int] = field(default_factory=dict)
+    clock: Callable[[], float] = time.perf_counter
+    _began: float = 0.0
+    _open: dict[int, _Open] = field(default_factory=dict)
+    _reading: Work | None = None
+    _rest: Work = _NOTHING
+    _whole: bool = True
+    _model: str = ""
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
 
     @property
     def seconds(self) -> float:
         """Return the seconds since the question began."""
-        return time.perf_counter() - self._began
+        return self.clock() - self._began
 
-    def note(self, batch: int, usage: Usage) -> int:
+    def begin(self, batch: int, model: str, role: str, sizes: Sequence[int]) -> None:
+        """Follow a batch of calls whose prompts have so many characters."""
+        work = self.speeds.work(model, role, sum(sizes))
+        loading = 0.0 if model in self.speeds.loaded else self.speeds.loading.get(model, 0.0)
+        expected = None if work is None else loading + self.speeds.seconds(model, work)
+        self._open[batch] = _Open(model, role, sizes, self.clock(), expected, loading)
+        self._model = model
+
+    def note(self, batch: int, index: int, usage: Usage, *, journalled: bool) -> int:
         """Count a finished call of a batch, and return how many of the batch have finished."""
         self.tokens += usage.prompt_tokens + usage.completion_tokens
-        self._done[batch] = self._done.get(batch, 0) + 1
-        return self._done[batch]
+        running = self._open[batch]
+        running.done += 1
+        if journalled:
+            self._whole = False
+        else:
+            if not running.fresh and running.model not in self.speeds.loaded:
+                self.speeds.loaded.add(running.model)
+                self.speeds.loading[running.model] = max(0.0, self.clock() - running.began - usage.seconds)
+            running.fresh.append((running.sizes[index], usage))
+        if running.done == len(running.sizes):
+            self._close(running)
+        return running.done
 
-    def remaining(self, done: int, calls: int) -> float | None:
-        """Estimate the seconds that are left once `done` of the `calls` of the readers are finished."""
-        return self.seconds * (calls - done) / done if done else None
+    def _close(self, running: _Open) -> None:
+        """Keep what a batch has taken, less the time of loading."""
+        if not running.fresh:
+            return
+        usages = [usage for _, usage in running.fresh]
+        new = sum(usage.prompt_tokens - usage.cached_tokens for usage in usages)
+        work = Work(new, max(usage.completion_tokens for usage in usages))
+        seconds = sum(usage.seconds for usage in usages)
+        self.speeds.note(
+            running.model, _Batch(running.role, sum(size for size, _ in running.fresh), *work, seconds)
+        )
+        if self._reading is None and len(running.sizes) > 1:
+            self._reading = work
+        else:
+            self._rest = self._rest.plus(work)
+
+    def remaining(self) -> float | None:
+        """Estimate the seconds that are left; None of a model that was never called."""
+        latest = list(self._open.values())[-1:]  # an earlier one that is not done has failed
+        running = [each for each in latest if each.done < len(each.sizes)]
+        if any(each.expected is None for each in running) or not self.speeds.batches.get(self._model):
+            return None
+        usual, left = self.speeds.usual(self.strategy), 0.0
+        for each in running:
+            expected, calls = each.expected or 0.0, len(each.sizes)
+            floor = _ENDING * expected * (calls - each.done) / calls
+            left += max(expected - (self.clock() - each.began), floor)
+        reads = self._reading is not None or any(len(each.sizes) > 1 for each in running)
+        if not reads:
+            left += self.speeds.seconds(self._model, usual.reading)
+        # What runs beside the reading is part of the rest.
+        after = self.speeds.seconds(self._model, usual.rest) - self.speeds.seconds(self._model, self._rest)
+        if self._reading is not None:
+            after -= sum(each.expected or 0.0 for each in running)
+        return left + max(after, 0.0)
+
+    def end(self) -> None:
+        """Keep what the question has taken, if none of it came from the journal."""
+        if self._whole and self._reading is not None:
+            self.speeds.note_question(self.strategy, _Question(self._reading, self._rest))
+        if any(each.fresh for each in self._open.values()):
+            self.speeds.save()
 
 
+# --- the log --------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class Trace:
     """The events of one question in order, with their times, and the usage of every model call.
 
     `keep_text` keeps prompts and replies in full. `listener` is called with each event as it happens, and so
     are those that `listening` adds. `calls`, `searches`, `extractions`, `judgements` and the passages `found`
-    are kept for the answer's basis. `evidence` and `pace` are those of the latest question.
+    are kept for the answer's basis. `evidence` and `pace` are those of the latest question,
+    `speeds` those of the kit.
     """
 
     keep_text: bool = False
@@ -136,6 +353,7 @@ class Trace:
     judgements: dict[str, float] = field(default_factory=dict, repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
     pace: Pace = field(default_factory=Pace, repr=False)
+    speeds: Speeds = field(default_factory=Speeds, repr=False)
     _more: list[Listener] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _start: float = field(default_factory=time.perf_counter, repr=False)
@@ -155,9 +373,11 @@ class Trace:
         logged = Logged(round(time.perf_counter() - self._start, 4), event)
         with self._lock:
             if isinstance(event, Started):
-                self.evidence, self.pace = None, Pace()
+                self.evidence, self.pace = None, Pace(event.strategy, self.speeds)
             elif isinstance(event, Evidence):
                 self.evidence = event
+            elif isinstance(event, Concluded):
+                self.pace.end()
             self.log.append(logged)
             listeners = [*([self.listener] if self.listener is not None else []), *self._more]
         for listener in listeners:

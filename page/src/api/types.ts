@@ -32,6 +32,7 @@ export type Event =
       titles: string[]; usage: Usage; tokens: number; seconds: number; remaining: number | null;
       journalled: boolean; reply: string;
     }
+  | { event: "estimate"; role: string; calls: number; seconds: number; remaining: number }
   | {
       event: "sides"; read: number; silent: number;
       sides: { answer: string; votes: number; passages: string[]; sources: string[] }[];

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -26,6 +27,7 @@ from rich.text import Text
 
 from disputatio.attribution.citations import render
 from disputatio.events import (
+    Estimated,
     Event,
     Evidence,
     Found,
@@ -60,6 +62,7 @@ from disputatio.text import neutralise, one_line, without_headings
 from disputatio.types import Answer, Position
 
 _WIDTH, _WIDEST = 100, 120  # columns where there is no terminal, and the most on one
+_TICK = 1.0  # seconds between two looks at the time that is left
 _EVERY = 10.0  # seconds between lines of progress where there is no terminal
 _SENTENCES = 3  # shown on a terminal while a model reads
 _MARKS = {"accepted": ("✓", "green"), "rejected": ("✗", "red"), "unresolved": ("?", "yellow")}
@@ -232,6 +235,7 @@ class Waiting:
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._quiet = quiet
         self._doing, self._best, self._sides = "", "", ""
+        self._ends = 0.0  # when the answer is expected
         self._over: threading.Event | None = None
         self._status = self._console.status("preparing") if sys.stderr.isatty() else None
         self._calls = 0
@@ -279,31 +283,46 @@ class Waiting:
         if isinstance(event, Read):
             self._calls += 1
             self._played.add(event.role)
-        if isinstance(event, Started) and not self._status and not self._quiet and self._over is None:
+        if isinstance(event, Read | Estimated) and event.remaining is not None:
+            self._ends = time.monotonic() + event.remaining
+        if isinstance(event, Started) and not self._quiet and self._over is None:
             self._over = threading.Event()
             threading.Thread(target=self._tell, args=(self._over,), daemon=True).start()
         elif isinstance(event, Found) and event.passages:
             self._doing = f"reading {count(len(event.passages), 'passage')}"
         elif isinstance(event, Evidence):
             self._best = "".join(f"\n  {_shortened(each.line())}" for each in event.excerpts[:_SENTENCES])
+        elif isinstance(event, Estimated):
+            self._doing = f"{event.role}: {count(event.calls, 'call')} begun"
         elif isinstance(event, Sides):
             self._sides = event.line()
         elif isinstance(event, Round):
             self._doing = f"round {event.number} is over, {count(self._calls, 'call')} so far"
         elif isinstance(event, Read):
             title = f" {_shortened(event.titles[0], 60)}" if event.titles else ""
-            self._doing = f"{event.role}{title}: {event.done} of {event.calls}, {event.so_far()}"
+            cost = replace(event, remaining=None).so_far()
+            self._doing = f"{event.role}{title}: {event.done} of {event.calls}, {cost}"
         else:
             return
+        self._redraw()
+
+    def _redraw(self) -> None:
         if self._status:
             sides = f"\n  so far: {_shortened(self._sides)}" if self._sides else ""
-            self._status.update(plain(self._doing + sides + self._best))
+            self._status.update(plain(self._doing + self._left() + sides + self._best))
+
+    def _left(self) -> str:
+        left = self._ends - time.monotonic()
+        return f", about {left:.0f} s left" if left >= 1 else ""
 
     def _tell(self, over: threading.Event) -> None:
-        """Print a line of progress every ten seconds."""
-        while not over.wait(_EVERY):
+        """Show the time that is left every second, or print a line of progress every ten."""
+        while not over.wait(_TICK if self._status else _EVERY):
+            if self._status:
+                self._redraw()
+                continue
             sides = f"; so far: {self._sides}" if self._sides else ""
-            self.say((self._doing or "searching") + sides)
+            self.say((self._doing or "searching") + self._left() + sides)
 
     def _notice(self, event: Event) -> str | None:
         """Return the notice for the user on an event; None for most events."""

@@ -8,7 +8,18 @@ from collections.abc import Sequence
 from disputatio.api.request import Prepared
 from disputatio.api.streaming import Stream
 from disputatio.cli.screen import Waiting, write_json, write_row
-from disputatio.events import Event, Evidence, Found, Read, Round, SideFormed, Sides, SideSoFar, Started
+from disputatio.events import (
+    Estimated,
+    Event,
+    Evidence,
+    Found,
+    Read,
+    Round,
+    SideFormed,
+    Sides,
+    SideSoFar,
+    Started,
+)
 from disputatio.rendering.wording import count
 from disputatio.text import is_unknown, one_line
 from disputatio.trace import Trace
@@ -62,6 +73,8 @@ class _Lines:
             self._sources |= dict(zip(event.passages, event.sources, strict=False))
             elsewhere = "elsewhere: " if event.elsewhere else ""
             return "found", elsewhere + _passages(event.passages, event.sources)
+        if isinstance(event, Estimated):
+            return "estimate", f"about {event.remaining:.0f} s left"
         if isinstance(event, Read):
             return self._call(event)
         if isinstance(event, Sides) and event.sides != self._sides:

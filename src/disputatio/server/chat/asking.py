@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from disputatio.events import Event, Evidence, Found, Read, Round, Sides
+from disputatio.events import Estimated, Event, Evidence, Found, Read, Round, Sides
 from disputatio.rendering.wording import count
 from disputatio.server.chat.requests import AskOptions, Conversation, Standalone, standalone
 from disputatio.server.chat.wording import Wording, beside, inert, inert_quote, word_answer
@@ -144,6 +144,8 @@ def progress(event: Event) -> str:
         return f"Found {count(len(event.passages), 'passage')}{of}."
     if isinstance(event, Evidence):
         return "\n".join(f"- {inert_quote(excerpt.line(), 400)}" for excerpt in event.excerpts)
+    if isinstance(event, Estimated) and event.remaining >= 1:
+        return f"About {event.remaining:.0f} s left."
     if isinstance(event, Read) and event.titles:
         titles = ", ".join(inert_quote(title, 80) for title in event.titles if title)
         of = f": {titles}" if titles else ""
