@@ -58,7 +58,13 @@ def record(examples: Sequence[Example], asked: argparse.Namespace) -> None:
             for logged in trace.log
             if isinstance(event := logged.event, ModelCall)
         ]
-        line = {"question": example.question, "calls": calls, "seconds": trace.log[-1].at}
+        line = {
+            "question": example.question,
+            "calls": calls,
+            "seconds": trace.log[-1].at,
+            "load": os.getloadavg()[0],
+            "date": time.strftime("%Y-%m-%d"),
+        }
         with asked.out.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
         say(f"{len(calls)} calls, {line['seconds']:.0f} s")
@@ -135,11 +141,15 @@ def main(words: Sequence[str] | None = None) -> None:
     record(examples, asked)
     questions = [json.loads(line) for line in asked.out.read_text(encoding="utf-8").splitlines()]
     asked.page.parent.mkdir(parents=True, exist_ok=True)
+    loads = [question["load"] for question in questions]
+    dates = sorted({question["date"] for question in questions})
     asked.page.write_text(
         "# Does the estimate of the time that is left hold?\n\n"
-        f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[1]:.1f} in the last five minutes, Python "
-        f"{platform.python_version()}, {time.strftime('%Y-%m-%d')}. `python -m bench.engine.estimate`.\n\n"
-        f"{shown(questions)}\n",
+        f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}, {', '.join(dates)}; load while the "
+        f"questions were asked from {min(loads):.1f} to {max(loads):.1f}. `python -m bench.engine.estimate --rows "
+        f"{asked.rows}`.\n\n"
+        f"{shown(questions)}\n\n"
+        "An estimate counts where a second or more is left, and holds if it is within a factor of two of what was left.\n",
         encoding="utf-8",
     )
 

@@ -42,7 +42,7 @@ from disputatio.protocols import (
     Retriever,
 )
 from disputatio.text import content_id, nearest_sentence, sentence_at
-from disputatio.trace import Speeds, Trace, call_key, prompt_hash
+from disputatio.trace import Pace, Speeds, Trace, call_key, prompt_hash
 from disputatio.types import (
     Choice,
     Completion,
@@ -185,7 +185,8 @@ class Kit:
         if not prompts:
             return []
         settings = [sampling] * len(prompts)
-        log = _Log(kit=self, role=role, prompts=prompts, settings=settings, passages=passages)
+        pace = self.trace.pace
+        log = _Log(kit=self, role=role, prompts=prompts, settings=settings, pace=pace, passages=passages)
         call = partial(calling.complete, self.cast(role), prompts, sampling)
 
         def done(index: int, completion: Completion) -> None:
@@ -250,7 +251,7 @@ class Kit:
             return []
         model, workers = self.cast(role), min(len(requests), _MOST_THREADS)
         prompts, settings = [prompt for prompt, _ in requests], [sampling for _, sampling in requests]
-        log = _Log(kit=self, role=role, prompts=prompts, settings=settings)
+        log = _Log(kit=self, role=role, prompts=prompts, settings=settings, pace=self.trace.pace)
 
         def call(prompt: Prompt, sampling: Sampling) -> Completion:
             [completion] = calling.complete(model, [prompt], sampling, lambda *_: None, self.cancel)
@@ -267,7 +268,8 @@ class Kit:
         """Return log P of each option for each prompt, all in one batch; raises as `complete`."""
         if not prompts:
             return []
-        log = _Log(kit=self, role=role, prompts=prompts, settings=[options] * len(prompts))
+        settings = [options] * len(prompts)
+        log = _Log(kit=self, role=role, prompts=prompts, settings=settings, pace=self.trace.pace)
         call = partial(calling.choose, self.cast(role), prompts, options)
         return self._whole(self._in_time(call, log.choice, len(prompts)))
 
@@ -421,13 +423,15 @@ def _within(
 class _Log:
     """Counts, keeps and traces the calls of one batch as they finish.
 
-    `settings` has the sampling or the options of each prompt, `passages` those that it shows.
+    `settings` has the sampling or the options of each prompt, `passages` those that it shows; `pace` is that
+    of the question which began the batch.
     """
 
     kit: Kit
     role: str
     prompts: Sequence[Prompt]
     settings: Sequence[Sampling | Sequence[str]]
+    pace: Pace
     passages: Sequence[Sequence[Passage]] = ()
     batch: int = field(default_factory=lambda: next(_BATCHES))
 
@@ -435,10 +439,10 @@ class _Log:
         """Tell how long the question may take, now that the batch begins."""
         trace, model = self.kit.trace, self.kit.cast(self.role).name
         sizes = [sum(len(turn.content) for turn in prompt.messages) for prompt in self.prompts]
-        trace.pace.begin(self.batch, model, self.role, sizes)
-        left = trace.pace.remaining()
+        self.pace.begin(self.batch, model, self.role, sizes)
+        left = self.pace.remaining()
         if left is not None and left >= 1 and trace.is_followed:
-            seconds = round(trace.pace.seconds, 2)
+            seconds = round(self.pace.seconds, 2)
             trace.emit(Estimated(role=self.role, calls=len(sizes), seconds=seconds, remaining=round(left, 1)))
 
     def completion(self, index: int, completion: Completion) -> None:
@@ -462,8 +466,8 @@ class _Log:
         trace, usage, prompt = self.kit.trace, result.usage, self.prompts[index]
         trace.spend([usage])
         shown = self.passages[index] if self.passages else ()
-        done = trace.pace.note(self.batch, index, usage, journalled=result.journalled)
-        left = trace.pace.remaining()
+        done = self.pace.note(self.batch, index, usage, journalled=result.journalled)
+        left = self.pace.remaining()
         trace.keep_call(call_key(self.role, prompt, self.settings[index]), result)
         call = ModelCall(
             method=method,
@@ -476,8 +480,8 @@ class _Log:
             usage=replace(usage, calls=1, seconds=round(usage.seconds, 4)),
             journalled=result.journalled,
             done=done,
-            tokens=trace.pace.tokens,
-            seconds=round(trace.pace.seconds, 2),
+            tokens=self.pace.tokens,
+            seconds=round(self.pace.seconds, 2),
             remaining=None if left is None else round(left, 1),
             prompt_hash=prompt_hash(prompt),
         )

@@ -164,8 +164,12 @@ class Speeds:
         """Write all to the file, if there is one; the estimate is not worth a fault."""
         if self.file is None:
             return
-        part = self.file.with_name(f"{self.file.name}.{os.getpid()}")
-        kept = {"batches": self.batches, "loading": self.loading, "questions": self.questions}
+        part = self.file.with_name(f"{self.file.name}.{os.getpid()}.{threading.get_ident()}")
+        kept = {
+            "batches": dict(self.batches),
+            "loading": dict(self.loading),
+            "questions": dict(self.questions),
+        }
         with suppress(OSError):
             self.file.parent.mkdir(parents=True, exist_ok=True)
             part.write_text(json.dumps(kept), encoding="utf-8")
@@ -288,10 +292,10 @@ class Pace:
         return running.done
 
     def _close(self, running: _Open) -> None:
-        """Keep what a batch has taken, less the time of loading."""
-        if not running.fresh:
-            return
+        """Keep what a batch has taken, less the time of loading; one that takes no time tells no speed."""
         usages = [usage for _, usage in running.fresh]
+        if not any(usage.seconds for usage in usages):
+            return
         new = sum(usage.prompt_tokens - usage.cached_tokens for usage in usages)
         work = Work(new, max(usage.completion_tokens for usage in usages))
         seconds = sum(usage.seconds for usage in usages)
