@@ -1476,8 +1476,27 @@ export interface components {
             /** Nearest */
             nearest?: string | null;
         };
+        /**
+         * Estimated
+         * @description So many calls begin at `seconds` of the question, which may take `remaining` seconds more.
+         */
+        Estimated: {
+            /** Calls */
+            calls: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "estimate";
+            /** Remaining */
+            remaining: number;
+            /** Role */
+            role: string;
+            /** Seconds */
+            seconds: number;
+        };
         /** Event */
-        Event: components["schemas"]["Asked"] | components["schemas"]["Queued"] | components["schemas"]["Started"] | components["schemas"]["Found"] | components["schemas"]["Evidence"] | components["schemas"]["Read"] | components["schemas"]["Sides"] | components["schemas"]["SideFormed"] | components["schemas"]["Round"] | components["schemas"]["Claimed"] | components["schemas"]["Answered"] | components["schemas"]["Cost"] | components["schemas"]["Unkept"] | components["schemas"]["FaultTold"];
+        Event: components["schemas"]["Asked"] | components["schemas"]["Queued"] | components["schemas"]["Started"] | components["schemas"]["Found"] | components["schemas"]["Evidence"] | components["schemas"]["Estimated"] | components["schemas"]["Read"] | components["schemas"]["Sides"] | components["schemas"]["SideFormed"] | components["schemas"]["Round"] | components["schemas"]["Claimed"] | components["schemas"]["Answered"] | components["schemas"]["Cost"] | components["schemas"]["Unkept"] | components["schemas"]["FaultTold"];
         /**
          * Evidence
          * @description The best passages found, with their best sentences: what there is to see before a model has read.

@@ -77,7 +77,7 @@ function Elapsed({ progress }: { progress: Progress }) {
     return () => clearInterval(timer);
   }, []);
   const last = progress.reads.at(-1);
-  const left = last?.remaining ?? (progress.place ? progress.wait : null);
+  const left = progress.left ?? (progress.place ? progress.wait : null);
   return (
     <span className="quiet" role="timer">{t.progress.elapsed(Math.max(0, Math.round((now - progress.since) / 1_000)))}
       {left !== null && left >= 1 && `, ${t.progress.left(Math.round(left))}`}

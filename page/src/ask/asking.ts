@@ -22,6 +22,8 @@ export interface Progress {
   /** Its place in the queue, 1 for the next and 0 for its turn, and the seconds that this may take. */
   place: number;
   wait: number;
+  /** The seconds that it may still take, as last estimated. */
+  left: number | null;
   /** When it was put. */
   since: number;
   state: "waiting" | "running" | "answered" | "failed" | "stopped";
@@ -39,7 +41,7 @@ export interface Progress {
 }
 
 const NOTHING: Progress = {
-  id: "", question: "", asked: "", follows: null, note: "", place: 0, wait: 0, since: 0, state: "waiting", strategy: "", model: "", found: [], excerpts: [], reads: [], sides: [],
+  id: "", question: "", asked: "", follows: null, note: "", place: 0, wait: 0, left: null, since: 0, state: "waiting", strategy: "", model: "", found: [], excerpts: [], reads: [], sides: [],
   rounds: 0, usage: null, answer: null, fault: null,
 };
 
@@ -173,7 +175,9 @@ function after(progress: Progress, event: Event): Partial<Progress> {
     case "found":
       return { state: "running", found: [...progress.found, event] };
     case "read":
-      return { reads: [...progress.reads, event] };
+      return { reads: [...progress.reads, event], left: event.remaining };
+    case "estimate":
+      return { left: event.remaining };
     case "side":
       return { sides: placed(progress.sides, event) };
     case "round":
