@@ -193,8 +193,8 @@ def _roots(paths: Sequence[str]) -> dict[str, str]:
 def _place(path: str, roots: Mapping[str, str]) -> tuple[str, str]:
     """Return where a refused file lies, and its name from the file or folder on that was named.
 
-    >>> _place("docs/a.csv:3", {"docs": "/home/ada/docs"})
-    ('/home/ada/docs/a.csv:3', 'docs/a.csv:3')
+    >>> _place("docs/a.csv:3", {"docs": "/data/docs"})
+    ('/data/docs/a.csv:3', 'docs/a.csv:3')
     >>> _place("https://x.example/a", {"https://x.example/a": "https://x.example/a"})
     ('https://x.example/a', 'https://x.example/a')
     """

@@ -161,7 +161,7 @@ def _transfer(
 
     with disk.disk_errors(target):
         disk.write_json(beside, note)
-        out = target.open("r+b" if have else "wb")
+        out = target.open("r+b" if have else "wb", buffering=8192)  # so much is lost to a kill
     with out:
         out.seek(have)
         bar: Any = Bar
