@@ -29,6 +29,7 @@ class Event(Serialisable):
     __slots__ = ()
     kind: ClassVar[str] = ""
     logged_as: ClassVar[str] = ""
+    logged_fields: ClassVar[Mapping[str, str]] = {}  # names of fields in a trace file, where they differ
 
     def to_dict(self) -> dict[str, Any]:
         """Return the kind and the fields of the public event as JSON values."""
@@ -39,7 +40,9 @@ class Event(Serialisable):
 
     def record(self) -> dict[str, Any]:
         """Return the event as a trace file has it: its name as `event`, then its fields."""
-        return {"event": self.logged_as, **asdict(self)}  # type: ignore[call-overload]  # all events are dataclasses
+        values: dict[str, Any] = asdict(self)  # type: ignore[call-overload]  # all events are dataclasses
+        renamed = {self.logged_fields.get(name, name): value for name, value in values.items()}
+        return {"event": self.logged_as, **renamed}
 
 
 # --- public ---------------------------------------------------------------------------------------
@@ -49,20 +52,11 @@ class Started(Event):
 
     kind: ClassVar[str] = "started"
     logged_as: ClassVar[str] = "strategy"
+    logged_fields: ClassVar[Mapping[str, str]] = {"strategy": "name"}
     question: str
     strategy: str
     model: str
     options: Mapping[str, Any] = field(default_factory=dict)
-
-    def record(self) -> dict[str, Any]:
-        """Return the event as a trace file has it, where the strategy is called `name`."""
-        return {
-            "event": self.logged_as,
-            "name": self.strategy,
-            "options": dict(self.options),
-            "question": self.question,
-            "model": self.model,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,20 +68,11 @@ class Found(Event):
 
     kind: ClassVar[str] = "found"
     logged_as: ClassVar[str] = "search"
+    logged_fields: ClassVar[Mapping[str, str]] = {"passages": "hits"}
     query: str
     passages: tuple[str, ...]
     sources: tuple[str, ...]
     elsewhere: bool = False
-
-    def record(self) -> dict[str, Any]:
-        """Return the event as a trace file has it, where the passages are called `hits`."""
-        return {
-            "event": self.logged_as,
-            "query": self.query,
-            "hits": self.passages,
-            "sources": self.sources,
-            "elsewhere": self.elsewhere,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,13 +233,9 @@ class Round(Event):
 
     kind: ClassVar[str] = "round"
     logged_as: ClassVar[str] = "round"
+    logged_fields: ClassVar[Mapping[str, str]] = {"number": "round"}
     number: int
     converged: bool = False
-
-    def record(self) -> dict[str, Any]:
-        """Return the event as a trace file has it, where the number is called `round`."""
-        values: dict[str, Any] = asdict(self)
-        return {"event": self.logged_as, "round": values.pop("number"), **values}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
