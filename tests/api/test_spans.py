@@ -42,7 +42,7 @@ class Collector(BaseHTTPRequestHandler):
 def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Collector]]:
     kind = type("Kept", (Collector,), {"kept": []})
     with HTTPServer(("127.0.0.1", 0), kind) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
         spans._provider.cache_clear()
         yield kind

@@ -71,7 +71,7 @@ def server(status: int, seen: list[Any] | None = None) -> Iterator[str]:
             pass
 
     with HTTPServer(("127.0.0.1", 0), Handler) as http:
-        thread = threading.Thread(target=http.serve_forever, daemon=True)
+        thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{http.server_port}/v1"

@@ -67,7 +67,7 @@ def object_store() -> Iterator[ObjectStore]:
 
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Quiet)
     store = ObjectStore(server.server_port)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         boto3.client(
