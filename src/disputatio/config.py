@@ -63,6 +63,7 @@ class Settings(BaseSettings):
     embedder: str = Field(
         catalogue.DEFAULT_EMBEDDER, description="embedding model or its folder, openai:NAME, or none"
     )
+    reranker: str = Field("none", description="openai:NAME at a server with /rerank, or none")
     query_prefix: str | None = Field(None, description="before each query, for an openai: embedder")
     passage_prefix: str | None = Field(None, description="before each passage, for an openai: embedder")
     encoder: str = Field("default", description="trained encoder: default, its zip file or folder, or none")

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 from disputatio import calling
-from disputatio.errors import InputError, MissingPart, TooLate
+from disputatio.errors import ConfigError, InputError, MissingPart, TooLate
 from disputatio.events import (
     Estimated,
     Event,
@@ -66,6 +66,7 @@ NO_MODEL = "none"  # the name of the model that stands for none
 _DEFAULT_ELSEWHERE = 8  # passages from elsewhere, where no number is given
 _MOST_THREADS = 32  # calls of one question that wait in threads of their own
 _BATCHES = count()  # numbers of batches: an address may be that of an earlier one
+_RERANKED = 50  # passages that a reranker sees at least, where a number is asked for
 _EXCERPTS = 5  # passages that are shown before a model has read any
 
 
@@ -314,11 +315,14 @@ class Kit:
         self.cancel.check()
         if self.retriever is None:
             raise MissingPart("there is nothing to search: give --index DIR or --passages FILE")
-        hits = self.retriever.search(query, k=k, per_source=per_source, sources=sources, exclude=exclude)
+        wider = k if k is None or self.reranker is None else max(_RERANKED, 2 * k)
+        hits = self.retriever.search(query, k=wider, per_source=per_source, sources=sources, exclude=exclude)
         if isinstance(self.retriever, PartialRetriever):
             for left_out in self.retriever.unsearched():
                 self.emit(IndexUnsearched(index=left_out.index, reason=left_out.reason))
         hits = _within(hits, per_source, sources, exclude)
+        if self.reranker is not None:
+            hits = _reranked(self.reranker, query, hits)[: k if per_source is None else None]
         search = PastSearch(
             query=query,
             hits=tuple(
@@ -369,6 +373,15 @@ class Kit:
         )
         if passages and self.trace.is_followed and self.trace.evidence is None:
             self.emit(Evidence(query=search.query, by="words", excerpts=_excerpts(search.query, passages)))
+
+
+def _reranked(reranker: Reranker, query: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits by the scores of a reranker; `scores["fused"]` is the score before."""
+    scores = reranker.rerank(query, [hit.passage for hit in hits])
+    if len(scores) != len(hits):
+        raise ConfigError(f"the reranker scored {len(scores)} of {len(hits)} passages")
+    pairs = sorted(zip(scores, hits, strict=True), key=lambda pair: -pair[0])
+    return [replace(hit, score=score, scores={**hit.scores, "fused": hit.score}) for score, hit in pairs]
 
 
 def _excerpts(query: str, passages: Sequence[Passage]) -> tuple[Excerpt, ...]:

@@ -22,7 +22,7 @@ from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import NO_MODEL, Kit
 from disputatio.llm import catalogue
 from disputatio.llm.model_names import ENGINES
-from disputatio.protocols import LLM, Embedder, Entailment, MinimalLLM, Retriever
+from disputatio.protocols import LLM, Embedder, Entailment, MinimalLLM, Reranker, Retriever
 from disputatio.text import content_id
 from disputatio.trace import Speeds
 
@@ -61,6 +61,7 @@ def build_kit(
         retriever=retriever,
         small=_small_reader(settings, named),
         embedder=_late_embedder(settings, say, progress) if embedder is None else embedder,
+        reranker=_served_reranker(settings),
         speeds=Speeds(cache_folder(settings) / "speeds.json"),
         **_encoder_parts(settings),
     )
@@ -160,6 +161,20 @@ def _served_embedder(name: str, settings: Settings, dimension: int | None) -> Em
         passage_prefix=usual[1] if settings.passage_prefix is None else settings.passage_prefix,
         usual_prefixes=usual,
     )
+
+
+def _served_reranker(settings: Settings) -> Reranker | None:
+    """Return the reranker of the settings; raises `ConfigError` for a name that names no server's."""
+    if settings.reranker == "none":
+        return None
+    from disputatio.llm.connection import Connection
+    from disputatio.llm.endpoint_embedder import EndpointReranker
+
+    prefix, _, model = settings.reranker.partition(":")
+    if prefix != "openai":
+        raise ConfigError(f"reranker = {settings.reranker!r}: write openai:NAME, or none")
+    line = Connection(model, in_flight=settings.in_flight, deadlines=_deadlines(settings))
+    return EndpointReranker(line)
 
 
 def embedder_for(

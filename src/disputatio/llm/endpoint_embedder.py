@@ -1,7 +1,7 @@
-"""An embedding model behind an OpenAI-compatible server (`/v1/embeddings`).
+"""An embedding model (`/v1/embeddings`) or a reranker (`/v1/rerank`) behind a server.
 
-A reply is accepted only whole: one vector a text, matched by index, of one length, of finite numbers.
-Anything else is a fault, never a zero vector.
+A reply is accepted only whole: one vector or score a text, matched by index, of finite numbers, vectors of
+one length. Anything else is a fault, never a zero.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import base64
 import binascii
 import json
+import math
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from disputatio.llm.connection import Connection
 from disputatio.llm.faults import Failed, Unfit, line_fault, refused, translate
 from disputatio.llm.request import sendable
 from disputatio.text import content_id
+from disputatio.types import Passage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -160,6 +162,72 @@ class EndpointEmbedder:
         except (ValueError, RecursionError) as error:
             why = f"not JSON in UTF-8 ({type(error).__name__})"
         return Failed(fault=Malformed(f"{at.shown} sent embeddings that cannot be used: {why}"))
+
+
+class EndpointReranker:
+    """A `Reranker` at a server that speaks the protocol of Jina, Cohere, vLLM and llama.cpp."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Keep the connection; nothing is opened."""
+        self._connection = connection
+
+    def close(self) -> None:
+        """End the connections; a later call opens them again."""
+        self._connection.close()
+
+    def rerank(self, query: str, passages: Sequence[Passage]) -> list[float]:
+        """Return one score a passage, higher is better, on the scale of the model."""
+        if not passages:
+            return []
+        texts = [sendable(passage.text) or " " for passage in passages]
+        outcome = self._connection.run([partial(self._ask, sendable(query), texts)])[0]
+        if isinstance(outcome, LLMError):
+            raise outcome
+        return outcome
+
+    async def _ask(
+        self, query: str, texts: Sequence[str], client: openai.AsyncOpenAI, ends: float
+    ) -> list[float] | Failed:
+        """Make one call; a fault is returned, not raised."""
+        import httpx2
+        import openai
+
+        at, deadlines = self._connection.at, self._connection.deadlines
+        now = asyncio.get_running_loop().time
+        made = {"model": at.model, "query": query, "documents": list(texts), "top_n": len(texts)}
+        try:
+            async with asyncio.timeout_at(min(now() + deadlines.first_byte, ends)):
+                reply = await client.post("/rerank", cast_to=httpx2.Response, body=made)
+            return _read_scores(json.loads(reply.content), len(texts))
+        except TimeoutError:
+            late = "total" if now() >= ends else "first_byte"
+            return Failed(fault=Timeout(late, getattr(deadlines, late), at.shown))
+        except openai.OpenAIError as error:
+            return translate(error, at, deadlines.connect, deadlines.first_byte)
+        except (_Unreadable, Unfit) as error:
+            why = at.words(str(error))
+        except (ValueError, RecursionError) as error:
+            why = f"not JSON in UTF-8 ({type(error).__name__})"
+        return Failed(fault=Malformed(f"{at.shown} sent scores that cannot be used: {why}"))
+
+
+def _read_scores(data: object, count: int) -> list[float]:
+    """Read a score for each text, in the order of the texts; raises `_Unreadable`."""
+    listed = data.get("results") if isinstance(data, Mapping) else None
+    if not isinstance(listed, list):
+        raise _Unreadable("no list of results")
+    scores: dict[int, float] = {}
+    for item in listed:
+        at = item.get("index") if isinstance(item, Mapping) else None
+        if type(at) is not int or not 0 <= at < count or at in scores:
+            raise _Unreadable("scores whose index is missing, out of range or there twice")
+        score = item.get("relevance_score")
+        if type(score) not in (int, float) or not math.isfinite(score):
+            raise _Unreadable("a score that is not a finite number")
+        scores[at] = float(score)
+    if len(scores) != count:
+        raise _Unreadable(f"{len(scores)} scores for {count} passages")
+    return [scores[at] for at in range(count)]
 
 
 class _Unreadable(Exception):
