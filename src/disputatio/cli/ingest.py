@@ -288,7 +288,7 @@ def _ingest(
 def _fetch(opened: Index, addresses: list[str], options: ReadOptions) -> IngestSummary:
     """Fetch addresses and add each document to the index as it comes."""
     from disputatio.cli.screen import ProgressBar
-    from disputatio.store.ingesting.ingest_urls import ingest_urls
+    from disputatio.store.ingesting.fetch import ingest_urls
 
     with ProgressBar("fetching") as meter:
         return ingest_urls(

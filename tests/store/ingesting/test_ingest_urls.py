@@ -11,8 +11,8 @@ import pytest
 from disputatio.errors import InputError
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting import fetch
+from disputatio.store.ingesting.fetch import ingest_urls
 from disputatio.store.ingesting.ingest import Refusal
-from disputatio.store.ingesting.ingest_urls import ingest_urls
 from disputatio.store.ingesting.options import ReadOptions
 from tests.store.loopback import Web, page, web
 
