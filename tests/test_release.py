@@ -80,6 +80,11 @@ def test_the_wheel_of_the_archive_is_the_wheel_of_the_checkout_and_answers(tmp_p
     second = built(unpacked, "wheel", tmp_path / "second")
     with zipfile.ZipFile(wheel) as ours, zipfile.ZipFile(second) as theirs:
         assert sorted(ours.namelist()) == sorted(theirs.namelist())
+        [metadata] = [name for name in ours.namelist() if name.endswith("/METADATA")]
+        assert ours.read(metadata) == theirs.read(metadata)
+        shown = ours.read(metadata).decode()
+        assert re.search(r"!\[[^\]]+\]\(https://\S+/raw/v[\d.]+/docs/screens/page-answer\.png\)", shown)
+        assert re.findall(r"\]\((?!https?:|#)[^)\n]*\)", shown) == [], "an index shows no file of ours"
         assert "disputatio/encoder/MODEL_CARD.md" in ours.namelist()
         assert "disputatio/llm/reader-0.5b-1.safetensors" in ours.namelist()
         assert "disputatio/examples/questions.json" in ours.namelist()
