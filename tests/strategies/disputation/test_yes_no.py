@@ -68,7 +68,13 @@ def test_more_must_be_named_where_the_reader_took_it_for_no_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["Was kostet das Boot?", "Is it red or blue?", "Can you say when it opens?"]
+    "question",
+    [
+        "Was kostet das Boot?",
+        "Is it red or blue?",
+        "Can you say when it opens?",
+        "has been named first",
+    ],
 )
 def test_other_questions_are_not_for_yes_or_no(question: str) -> None:
     assert not asks_yes_or_no(question)

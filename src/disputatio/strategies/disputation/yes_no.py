@@ -18,7 +18,7 @@ from disputatio.values import states
 # and to say anything where the reader took the passage for no answer.
 DENIES, AFFIRMS, MOST = 0.5, 0.6, 0.75
 _ASKS = re.compile(
-    r"\W*(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|may|must|should|shall)\b(?!.{0,400}"
+    r"\W*(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|may|must|should|shall)\b(?!\s+(?:been|known|born|built|made|held|\w+ed)\b)(?!.{0,400}"
     r"\b(?:or|who|whom|whose|when|where|what|which|how|why)\b)",
     re.IGNORECASE | re.DOTALL,
 )
