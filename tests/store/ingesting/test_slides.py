@@ -62,7 +62,7 @@ def test_slides_are_pages_with_text_tables_groups_and_notes(tmp_path: Path) -> N
     assert document.text.split("\n\n") == [
         "Severin",
         "Opened in 1931.",
-        "Name | Year\nSeverin | 1931",
+        "Name: Severin; Year: 1931.",
         "The mayor was there.",
         "Deutz",
         "Opened in 1948.",

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from disputatio.store.ingesting.grids import single, spelled_rows
 from disputatio.store.ingesting.hidden import cleaned
 from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, RefusedDocument
+from disputatio.store.ingesting.parsers.web import spread
 from disputatio.store.ingesting.parsers.word import checked_package
 
 FORMATS = (
@@ -86,10 +88,21 @@ def _texts(shapes: Any, size: tuple[int, int], depth: int = 0) -> tuple[list[str
 
 
 def _text(shape: Any) -> str:
-    """Return the paragraphs of a shape, or a line for each row of its table."""
+    """Return the paragraphs of a shape, or a line for each row of its table, its values by column."""
     if getattr(shape, "has_table", False):
-        rows = ([" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows)
-        return "\n".join(" | ".join(cells) for cells in rows if any(cells))
+        grid = spread(
+            [
+                [
+                    (single(cell.text), cell.span_height, cell.span_width)
+                    for cell in row.cells
+                    if not cell.is_spanned
+                ]
+                for row in shape.table.rows
+            ]
+        )
+        if rows := spelled_rows(grid, marked=int(shape.table.first_row)):
+            return "\n".join(rows)
+        return "\n".join(" | ".join(cells) for cells in grid if any(cells))
     return str(shape.text_frame.text) if shape.has_text_frame else ""
 
 
