@@ -420,3 +420,20 @@ def test_a_long_text_of_any_make_is_compared(piece: str) -> None:
     assert not states(text, "4 May 1962 in Lund")
     assert not bears(text, "4 May 1962 in Lund")
     assert not same_answer(text, f"{text} Lund")
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    *(("3. März 2024", "3 March 2024"), ("3 de marzo de 2024", "2024-03-03")),
+    *(("1er mars 2024", "1 March 2024")),
+    *(("3 marzo 2024", "March 3, 2024"), ("dezembro de 2023", "December 2023")),
+    *(("3 مارس 2024", "3 March 2024")),
+    *(("15 días", "15 days"), ("3 meses", "3 months"), ("2 anni", "2 years"), ("30 يوما", "30 days")),
+    *(("12 semanas", "12 Wochen"), ("5 ore", "5 hours"), ("1.250,50 euros", "€1,250.50")),
+])  # fmt: skip
+def test_dates_and_durations_of_other_languages_are_values(one: str, other: str) -> None:
+    assert same_answer(one, other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("Mars 2020", "March 2020"), ("3 mars", "3 March")])
+def test_a_word_that_is_a_month_elsewhere_is_none_without_its_day_and_year(one: str, other: str) -> None:
+    assert not same_answer(one, other)

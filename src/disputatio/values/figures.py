@@ -17,6 +17,21 @@ MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
+_MONTH_NAMES = (
+    "january jan januar jänner janvier enero gennaio janeiro يناير",
+    "february feb februar feber février fevrier févr febrero febbraio fevereiro فبراير",
+    "march mar märz maerz mrz mars marzo março مارس",
+    "april apr avril avr abril aprile أبريل",
+    "may mai mayo maggio maio مايو",
+    "june jun juni juin junio giugno junho يونيو",
+    "july jul juli juillet juil julio luglio julho يوليو",
+    "august aug août aout agosto أغسطس",
+    "september sep sept septembre septiembre settembre setembro سبتمبر",
+    "october oct oktober okt octobre octubre ottobre outubro أكتوبر",
+    "november nov novembre noviembre novembro نوفمبر",
+    "december dec dezember dez décembre decembre déc diciembre dicembre dezembro ديسمبر",
+)  # in English, German, French, Spanish, Italian, Portuguese and Arabic
+MONTH_NAMES = {name: at for at, names in enumerate(_MONTH_NAMES, 1) for name in names.split()}
 HALF_DAY = 12 * 3600  # seconds
 _PLACES = 60  # decimals to which a fraction is written out
 

@@ -15,7 +15,7 @@ from itertools import pairwise, zip_longest
 
 from disputatio.values import units
 from disputatio.values.characters import LETTER, SPELLED, STOP, plain_text
-from disputatio.values.figures import MONTHS, Date, Figure, Item, Time, calendar, plain
+from disputatio.values.figures import MONTH_NAMES, MONTHS, Date, Figure, Item, Time, calendar, plain
 from disputatio.values.numerals import FIGURE_STARTS, figure_at, version_at
 from disputatio.values.units import ORDINAL, VERSION
 
@@ -254,14 +254,17 @@ def _without_articles(readings: Sequence[_Reading]) -> tuple[Token, ...]:
 # Dates and times of day as texts write them, read at one place of a text whose characters are plain.
 
 _END = rf"(?!{LETTER}|[0-9]|[.,:/][0-9])"
-_MONTH = r"(?P<month>" + "|".join(rf"{name[:3]}(?:{name[3:]}|t)?" for name in MONTHS) + r")\.?"
-_DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
+_ENGLISH = "|".join(rf"{name[:3]}(?:{name[3:]}|t)?" for name in MONTHS)
+_IN_ENGLISH = re.compile(_ENGLISH, re.IGNORECASE)
+_FOREIGN = [name for name in MONTH_NAMES if _IN_ENGLISH.fullmatch(name) is None]  # they need a year
+_MONTH = rf"(?P<month>{_ENGLISH}|{'|'.join(sorted(_FOREIGN, key=len, reverse=True))})\.?"
+_DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th|er)?"
 _A_YEAR = r"(?P<year>[12][0-9]{3})"
 # The longest notation first: what it takes is not read as a shorter one.
 _FROM_FIGURE = tuple(
     re.compile(form + _END, re.IGNORECASE)
     for form in (
-        rf"{_DAY}(?:\s+of)?[\s/.-]{{0,2}}{_MONTH}\s*,?[\s/.-]{{0,2}}(?:of\s+)?{_A_YEAR}",
+        rf"{_DAY}(?:\s+(?:of|de))?[\s/.-]{{0,2}}{_MONTH}\s*,?[\s/.-]{{0,2}}(?:(?:of|de)\s+)?{_A_YEAR}",
         rf"{_A_YEAR}(?P<mark>[-/.])(?P<month>[0-9]{{1,2}})(?P=mark)(?P<day>[0-9]{{1,2}})",
         rf"{_A_YEAR} 年 (?P<month>[0-9]{{1,2}}) 月 (?P<day>[0-9]{{1,2}}) 日",
         rf"(?P<first>[0-9]{{1,2}})(?P<mark>[-/.])(?P<second>[0-9]{{1,2}})(?P=mark){_A_YEAR}",
@@ -272,12 +275,12 @@ _FROM_MONTH = tuple(
     re.compile(form + _END, re.IGNORECASE)
     for form in (
         rf"{_MONTH}\s+{_DAY}(?:\s*,\s*|\s+){_A_YEAR}",
-        rf"{_MONTH}\s*,?\s+(?:of\s+)?{_A_YEAR}",
+        rf"{_MONTH}\s*,?\s+(?:(?:of|de)\s+)?{_A_YEAR}",
         rf"{_MONTH}\s+{_DAY}",
     )
 )
 _STARTS_WITH_MONTH = re.compile(rf"{_MONTH}(?!{LETTER})", re.IGNORECASE)
-MOMENT_STARTS = frozenset("0123456789" + "".join({name[0] + name[0].upper() for name in MONTHS}))
+MOMENT_STARTS = frozenset("0123456789" + "".join({name[0] + name[0].upper() for name in MONTH_NAMES}))
 _ALSO_WORDS = {"may", "march", "mar"}  # months only with a capital, or before a year
 _TIMES = (
     re.compile(
@@ -313,14 +316,18 @@ def _date(match: re.Match[str]) -> Date | None:
     if "first" in parts:
         return _numeric_date(match)
     year, name, day = parts.get("year"), parts["month"] or "", parts.get("day")
-    if name in _ALSO_WORDS and not year:
+    if not year and (name in _ALSO_WORDS or name.casefold() in _FOREIGN):
         return None
-    number = (
-        int(name)
-        if name.isdigit()
-        else 1 + next(at for at, month in enumerate(MONTHS) if month.startswith(name[:3].casefold()))
-    )
+    if name == "Mars" and not day:  # "Mars 2020", a mission
+        return None
+    number = int(name) if name.isdigit() else _month_of(name.casefold())
     return calendar(int(year) if year else None, number, int(day) if day else None)
+
+
+def _month_of(name: str) -> int:
+    if name in MONTH_NAMES:
+        return MONTH_NAMES[name]
+    return 1 + next(at for at, month in enumerate(MONTHS) if month.startswith(name[:3]))
 
 
 def _numeric_date(match: re.Match[str]) -> Date | None:

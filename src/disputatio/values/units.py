@@ -97,7 +97,8 @@ _MEASURES = (
         "year",
         "months",
         "12",
-        "years, yr, yrs, Jahr, Jahre, Jahren, année, années, ans, año, años, ano, anos, anno, anni, سنة, سنوات",
+        "years, yr, yrs, Jahr, Jahre, Jahren, année, années, ans, "
+        "año, años, ano, anos, anno, anni, سنة, سنوات",
     ),
     ("decade", "months", "120", "decades"),
     ("century", "months", "1200", "centuries"),

@@ -7,30 +7,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from disputatio.values.figures import MONTH_NAMES
+
 EARLIEST, LATEST = 1000, 2999  # years that a date may have
-_MONTHS = {
-    1: "january jan januar jänner janvier",
-    2: "february feb februar feber février fevrier févr",
-    3: "march mar märz maerz mrz mars",
-    4: "april apr avril avr",
-    5: "may mai",
-    6: "june jun juni juin",
-    7: "july jul juli juillet juil",
-    8: "august aug août aout",
-    9: "september sep sept septembre",
-    10: "october oct oktober okt octobre",
-    11: "november nov novembre",
-    12: "december dec dezember dez décembre decembre déc",
-}
-MONTHS = {name: number for number, names in _MONTHS.items() for name in names.split()}
-_NAME = "|".join(sorted(MONTHS, key=len, reverse=True))
+_NAME = "|".join(sorted(MONTH_NAMES, key=len, reverse=True))
 _DATE = re.compile(
     "|".join(
         (
             r"(?<![\d./-])(?P<y1>[12]\d{3})-(?P<m1>\d{2})-(?P<d1>\d{2})(?![\d-])",
             r"(?<![\d./-])(?P<y2>[12]\d{3})/(?P<m2>\d{1,2})/(?P<d2>\d{1,2})(?![\d/])",
             rf"(?<!\d)(?P<d3>\d{{1,2}})(?:st|nd|rd|th|er|\.)?[ \t]{{0,2}}(?:of )?(?:de )?"
-            rf"(?P<m3>{_NAME})\.?,?[ \t]{{0,2}}(?P<y3>[12]\d{{3}})(?!\d)",
+            rf"(?P<m3>{_NAME})\.?,?[ \t]{{0,2}}(?:de )?(?P<y3>[12]\d{{3}})(?!\d)",
             rf"(?<!\w)(?P<m4>{_NAME})\.?[ \t]{{1,2}}(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?,?"
             r"[ \t]{1,2}(?P<y4>[12]\d{3})(?!\d)",
             rf"(?<!\w)(?P<m5>{_NAME})\.?,?[ \t]{{1,2}}(?P<y5>[12]\d{{3}})(?!\d)",
@@ -85,7 +72,7 @@ def _iso(parts: dict[str, str]) -> str:
             return _checked(year, second, first)
         return _checked(year, first, second) if second > 12 >= first else str(year)
     name = parts.get("m", "").casefold()
-    month = MONTHS.get(name) or (int(name) if name.isdigit() else 0)
+    month = MONTH_NAMES.get(name) or (int(name) if name.isdigit() else 0)
     return _checked(year, month, int(parts.get("d") or 0))
 
 

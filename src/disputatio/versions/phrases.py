@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from disputatio.types import RelationKind
-from disputatio.versions.days import MONTHS
+from disputatio.values.figures import MONTH_NAMES
 
 
 def words(*phrases: str) -> str:
@@ -50,7 +50,7 @@ DATED = re.compile(
     + "|发布日期|更新日期|更新于|发布于|日期",
     re.IGNORECASE,
 )
-_MONTH = "|".join(MONTHS)
+_MONTH = "|".join(MONTH_NAMES)
 # A sentence ends at a full stop, but not at that of a day: "am 1. März".
 SENTENCE_END = re.compile(
     rf"(?:(?<=[.!?;])(?<!\d\.)|(?<=\d\.)(?![ \t]{{1,2}}(?:{_MONTH})))[ \t]{{1,9}}|(?<=[。；])|\n",
