@@ -68,3 +68,9 @@ def test_times_counts_and_yes_or_no_become_sentences(
 def test_a_question_that_a_text_repeats_is_told() -> None:
     assert _repeats("What does it cost?", "What does it cost? 9 EUR. " * 40)
     assert not _repeats("What does it cost?", "What does it cost? It costs 9 EUR.")
+
+
+def test_a_verb_keeps_the_words_that_its_quote_has_behind_it() -> None:
+    told = "The drill takes place on 18 March 2025."
+    said = value_sentence("When does the drill take place?", "18 March 2025", told)
+    assert said == "The drill takes place on 18 March 2025."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from disputatio.text import bare_words, one_line
 from disputatio.values import canonical, is_yes_or_no, same_answer
@@ -173,7 +173,19 @@ def _placed(rest: Sequence[str], aux: str, value: str, quote: str) -> str | None
     verb, after = [_inflected(rest[at], aux, quote)] if aux in _DO else [aux, rest[at]], rest[at + 1 :]
     if rest[at] == "be":  # "must be claimed"
         verb, after = [*verb, *after[:1]], after[1:]
-    return " ".join([*rest[:at], *verb, value, *after])
+    held = _held(verb[-1].casefold(), after, bare_words(quote))
+    return " ".join([*rest[:at], *verb, *after[:held], value, *after[held:]])
+
+
+def _held(verb: str, after: Sequence[str], told: Sequence[str]) -> int:
+    """Return how many words a quote has behind the verb as the question has them.
+
+    >>> _held("takes", ["place", "again"], ["it", "takes", "place", "on", "monday"])
+    1
+    """
+    behind = told[told.index(verb) + 1 :] if verb in told else []
+    same = (word.casefold() == other for word, other in zip(after, behind, strict=False))
+    return sum(takewhile(bool, same))
 
 
 def _verb_at(rest: Sequence[str], aux: str, quote: str) -> int | None:
