@@ -123,6 +123,7 @@ def test_a_connection_is_closed_with_its_last_reference(tmp_path: Path) -> None:
         Database(tmp_path / "no folder" / "file")
 
 
+@pytest.mark.long
 def test_every_connection_of_ours_is_closed_in_its_block_or_with_its_last_reference() -> None:
     top = Path(disputatio.__file__).parent
     for path in top.rglob("*.py"):

@@ -310,7 +310,7 @@ def test_blocks_are_found_with_their_language_and_mark() -> None:
         "disputatio ask --nonsense 1 q",
         "disputatio ask",
         "ingest examples",
-        "inspect evil disputatio/ramdocs",
+        pytest.param("inspect evil disputatio/ramdocs", marks=pytest.mark.long),  # imports Inspect
         "inspect eval disputatio/ramdoc -T path=dev.jsonl",
         "inspect eval disputatio/ramdocs -T path=dev.jsonl -T round=2",
     ],

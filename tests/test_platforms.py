@@ -62,6 +62,7 @@ def windows_lacks(tree: ast.AST) -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_nothing_but_one_module_names_what_windows_lacks() -> None:
     for path in sorted(SRC.rglob("*.py")):
         name = path.relative_to(SRC).as_posix()
@@ -215,6 +216,7 @@ sys.stdin.readline()
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("windows", [False, True])
 def test_a_lock_is_one_process_s_until_it_ends(tmp_path: Path, *, windows: bool) -> None:
     file = tmp_path / "lock"

@@ -34,6 +34,7 @@ def question(*names: str, wrong: tuple[str, ...] = (), yes_no: bool = False) -> 
 
 
 # --- the folder -----------------------------------------------------------------------------------
+@pytest.mark.long
 def test_the_folder_has_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert build(tmp_path / "one") == build(tmp_path / "two")
     assert len([path for path in (tmp_path / "one").rglob("*") if path.is_file()]) >= 80
