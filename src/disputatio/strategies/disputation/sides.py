@@ -37,7 +37,6 @@ from disputatio.strategies.disputation.grounding import (
     stems_named,
 )
 from disputatio.strategies.disputation.kinds import (
-    OF_KINDS,
     is_foreign,
     is_of_another_dimension,
     is_of_the_kind,
@@ -89,7 +88,7 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
 UNFIT: tuple[Feature, ...] = ("kind", "thing", "orders", "ground")  # by which a side may be no answer at all
 # The contest score: a second account weighs as much as a clear belief (debate.py).
 ACCOUNTS = 2.5
-READ_BETTER, CLEARLY_READ = 0.2, 0.4  # log-odds of the encoder by which one passage reads better than another
+READ_BETTER = 0.2  # log-odds of the encoder by which one passage reads better than another
 READING = 0.2  # of the log-odds below even that its passages answer at all
 
 
@@ -320,8 +319,8 @@ def _grounded(question: str, sides: Sequence[Side]) -> list[Side]:
 def _is_ground_of(question: str, side: Side, rival: Side) -> bool:
     """Return whether a side names what is asked about where its rival names less, and reads no worse.
 
-    Words alone decide where they tell bearers of one name apart; else the encoder that read both must agree, clearly
-    where a single word is missing: what is asked may be said in other words.
+    Words alone decide where they tell bearers of one name apart; else the encoder that read both must agree: what is
+    asked may be said in other words.
     """
     if is_yes_or_no(rival.answer):
         return False  # given of a sentence about what is asked, in whatever words
@@ -330,8 +329,6 @@ def _is_ground_of(question: str, side: Side, rival: Side) -> bool:
     lead = side.features.get("answered", 0.0) - rival.features.get("answered", 0.0)
     if "answered" not in side.features or "answered" not in rival.features:
         return says_more(question, side.named, rival.named)
-    if rival.named - OF_KINDS < side.named - OF_KINDS and lead >= CLEARLY_READ:
-        return True
     return lead >= READ_BETTER and says_more(question, side.named, rival.named)
 
 
