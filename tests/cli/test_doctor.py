@@ -187,6 +187,9 @@ def test_an_unreachable_endpoint_is_broken_only_if_it_is_needed(
     assert f"{url} cannot be reached" in checks["endpoint"]["detail"]
     done, checks = doctor(capsys, *OURS)
     assert (done.code, checks["endpoint"]["state"]) == (0, "missing")
+    monkeypatch.setenv("DISPUTATIO_RERANKER", "openai:bge")
+    done, checks = doctor(capsys, *OURS)
+    assert (done.code, checks["endpoint"]["state"]) == (1, "broken")
     monkeypatch.setenv("OPENAI_BASE_URL", "file:///etc/passwd")
     assert doctor(capsys, "--model", "openai:m")[1]["endpoint"]["state"] == "broken"
 

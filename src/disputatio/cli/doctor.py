@@ -79,6 +79,8 @@ def run_checks(settings: Settings, *, index_named: bool = False, measured: bool 
     kinds = {name.partition(":")[0] for name in names}
     if settings.embedder != "none":
         kinds.add("openai" if settings.embedder.startswith("openai:") else "local")
+    if settings.reranker != "none":
+        kinds.add("openai")
     has_index = index_named or is_there(settings)
     engines = [kind for kind in sorted(kinds) if kind in ENGINES]
     if engines:
