@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from disputatio import Index
 from disputatio.server.app import create_app
 from disputatio.server.options import Access, StorageOptions
 from disputatio.types import Passage
 from tests.server.ferry import PASSAGES, Served, ferry, ferry_index, served
+from tests.store.hashing import HashEmbedder
 
 LONG = " ".join(
     f"Sentence number {number} tells of the ferry and its {number} ropes." for number in range(400)
@@ -166,6 +169,19 @@ def test_a_server_over_an_empty_index_is_not_ready_and_gives_the_reason(tmp_path
         response = server.client.get("/api/ready")
         assert response.status_code == 503
         assert "disputatio ingest" in response.json()["why"]
+
+
+def test_a_server_without_the_engine_of_its_embedder_is_not_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = Index.open(tmp_path / "vectors.index", embedder=HashEmbedder())
+    index.add(PASSAGES)
+    with served(ferry(tmp_path, index=index)) as server:
+        assert server.client.get("/api/ready").json()["ready"]
+        monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+        response = server.client.get("/api/ready")
+        assert response.status_code == 503
+        assert response.json()["why"] == "openvino is not installed: run pip install 'disputatio[local]'"
 
 
 def test_metrics_count_questions_by_their_end(server: Served) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter, Response
 
 from disputatio import __version__
-from disputatio.errors import DisputatioError, InputError
+from disputatio.errors import DisputatioError, InputError, MissingDependency
 from disputatio.pipeline import list_strategies
 from disputatio.server.faults import shown
 from disputatio.server.metrics import CONTENT_TYPE
@@ -68,6 +69,9 @@ def _ready(service: Service) -> dict[str, Any]:
     try:
         info = service.opened_index().info()
         figures = {name: getattr(info, name) for name in figures}
+        in_process = info.embedder and not info.embedder.startswith("openai:")
+        if in_process and not importlib.util.find_spec("openvino"):
+            raise MissingDependency("openvino", "local")
         why = "" if info.passages else "the index holds no passages: put some in with: disputatio ingest PATH"
     except DisputatioError as error:
         why = shown(str(error))
