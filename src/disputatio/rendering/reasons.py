@@ -145,6 +145,7 @@ _WEAK: Mapping[str, str] = MappingProxyType(
         "certainty": "the model was unsure when it read it",
         "answered": "its passage hardly answers the question",
         "kind": "it is not of the kind that the question asks for",
+        "language": "no language model read it, and the encoder does not know the language of the question",
         "thing": "its passage speaks of another thing than the one asked about",
         "ground": "its passage names too little of what is asked about",
         "orders": "its passage gives orders to its reader",

@@ -7,7 +7,7 @@ import pytest
 from disputatio.strategies.disputation.kinds import is_foreign, is_of_another_dimension, is_of_the_kind
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.resolve import resolve
-from disputatio.strategies.disputation.sides import weigh
+from disputatio.strategies.disputation.sides import unfit, weigh
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no, yes_or_no
 from disputatio.types import Passage, Reply
 
@@ -169,4 +169,8 @@ def test_the_encoder_gives_no_words_in_a_language_that_it_does_not_read() -> Non
     reading = PassageReading(
         passage=passage, reply=Reply(passages=(passage.id,), answer="Batterien"), answered=0.7, by_model=False
     )
-    assert weigh("An welchem Tag ist das Lager zu?", [reading], {})[0].features["kind"] == 0.0
+    [side] = weigh("An welchem Tag ist das Lager zu?", [reading], {})
+    assert "kind" not in side.features  # it may be a day, for all that the encoder can tell
+    assert (side.features["language"], unfit(side.features)) == (0.0, "language")
+    [weighed] = weigh("Which day is the store closed?", [reading], {})
+    assert "language" not in weighed.features

@@ -57,6 +57,7 @@ Feature = Literal[
     "prose",
     "answered",
     "kind",
+    "language",
     "thing",
     "ground",
     "orders",
@@ -78,6 +79,7 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
         "prose": (5.6, 0.52),
         "answered": (1.7, 0.77),
         "kind": (1.0, 0.96),  # set: too seldom unlike the question to be fitted
+        "language": (1.0, 0.96),  # as the kind
         "thing": (1.0, 1.0),  # set, too
         "ground": (1.0, 1.0),  # and these
         "orders": (1.0, 1.0),
@@ -85,7 +87,8 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
         "resemblance": (-2.1, 0.37),  # with any passage of another answer, where ranks are not trusted
     }
 )
-UNFIT: tuple[Feature, ...] = ("kind", "thing", "orders", "ground")  # by which a side may be no answer at all
+# By which a side may be no answer at all.
+UNFIT: tuple[Feature, ...] = ("kind", "language", "thing", "orders", "ground")
 # The contest score: a second account weighs as much as a clear belief (debate.py).
 ACCOUNTS = 2.5
 READ_BETTER = 0.2  # log-odds of the encoder by which one passage reads better than another
@@ -387,6 +390,7 @@ def _lifted(sides: Sequence[Side]) -> list[Side]:
 
 def _features(question: str, side: Side) -> dict[Feature, float]:
     """Return the features of a side that its own passages show: the best value of each among them."""
+    fitting = [_fit_of(question, reading) for reading in side.readings]
     values: dict[Feature, list[float]] = {
         "lead": [share_named(question, reading) for reading in side.readings],
         "prose": [prose for reading in side.readings if (prose := _prose_of(question, reading)) is not None],
@@ -396,7 +400,10 @@ def _features(question: str, side: Side) -> dict[Feature, float]:
             if reading.by_model and reading.certainty is not None
         ],
         "answered": [_odds(reading.answered) for reading in side.readings if reading.answered is not None],
-        "kind": _told([_is_fitting_value(question, reading) for reading in side.readings]),
+        "kind": _told([None if skipped else fits for fits, skipped in fitting]),
+        "language": _told([False if skipped else fits for fits, skipped in fitting])
+        if any(skipped for _, skipped in fitting)
+        else [],
         "orders": [float(not gives_orders(reading.passage.text)) for reading in side.readings],
         "thing": _told(
             [speaks_of_asked(question, reading.answer, reading.passage) for reading in side.readings]
@@ -405,14 +412,15 @@ def _features(question: str, side: Side) -> dict[Feature, float]:
     return {name: max(known) for name, known in values.items() if known}
 
 
-def _is_fitting_value(question: str, reading: PassageReading) -> bool | None:
-    """Return whether a reading's answer is of the kind that is asked for; of what the encoder cannot read, no other is."""
+def _fit_of(question: str, reading: PassageReading) -> tuple[bool | None, bool]:
+    """Return whether a reading's answer is of the kind that is asked for, and True where only a model could tell.
+
+    Of a question in a language that it was not trained on the encoder is believed no other answer.
+    """
     if is_of_another_dimension(question, reading.answer, reading.passage.text):
-        return False
+        return False, False
     fits = is_of_the_kind(question, reading.answer)
-    if fits is None and not reading.by_model and is_foreign(question):
-        return False
-    return fits
+    return fits, fits is None and not reading.by_model and is_foreign(question)
 
 
 def _told(verdicts: Sequence[bool | None]) -> list[float]:
