@@ -37,7 +37,7 @@ def test_a_conflict_is_opened_at_its_words_settled_with_a_reason_and_opened_agai
     expect(card).to_contain_text("15 EUR")
     number = page.locator(".conflict").count()
     assert flaws(tab, "conflicts") == []
-    card.get_by_text("Decide").click()
+    card.get_by_text("Decide", exact=True).click()
     card.get_by_label("Why").fill("The board raised it")
     card.get_by_role("button", name="15 EUR").first.click()
     expect(page.locator(".conflict")).to_have_count(number - 1)

@@ -59,3 +59,5 @@ export type ThreadTurn = Schemas["ThreadTurn"];
 export type SourceAnswer = Schemas["SourceAnswer"];
 export type RunRow = Schemas["RunRow"];
 export type Conflicts = Schemas["ConflictsShape"];
+
+export type RefusalCode = Schemas["Refused"]["code"];

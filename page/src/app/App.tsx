@@ -4,7 +4,6 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { isForPage } from "../answer/keys";
 import { AskScreen } from "../ask/AskScreen";
 import { t } from "../texts";
-import { Help } from "./Help";
 import { LanguageButton } from "./LanguageButton";
 import { go, href, useRoute } from "./route";
 import { useServer } from "./server";
@@ -15,6 +14,7 @@ const CompareScreen = lazy(() => import("../compare/CompareScreen"));
 const SourcesScreen = lazy(() => import("../sources/SourcesScreen"));
 const DocumentsScreen = lazy(() => import("../documents/DocumentsScreen"));
 const ConflictsScreen = lazy(() => import("../conflicts/ConflictsScreen"));
+const Help = lazy(() => import("./Help").then((module) => ({ default: module.Help })));
 const RunsScreen = lazy(() => import("../runs/RunsScreen"));
 
 const SCREENS = ["ask", "compare", "sources", "documents", "conflicts", "runs"] as const;
@@ -72,7 +72,7 @@ export function App() {
           {screen === "runs" && <RunsScreen />}
         </Suspense>
       </main>
-      <Help isOpen={help} onClose={() => setHelp(false)} />
+      {help && <Suspense fallback={null}><Help isOpen onClose={() => setHelp(false)} /></Suspense>}
     </>
   );
 }

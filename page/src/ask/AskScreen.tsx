@@ -1,10 +1,9 @@
 /** Ask a question, and see the answer come. An answer's address can be kept, reloaded and shared. */
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 
 import { Fault, get } from "../api/client";
 import type { AskBody, Passage, Strategy, Thread } from "../api/types";
-import { AnswerView } from "../answer/AnswerView";
 import { useServer } from "../app/server";
 import { go, href, useRoute } from "../app/route";
 import { fromQuery, toQuery } from "../model/whatif";
@@ -17,6 +16,8 @@ import { QuestionBar, type Settings } from "./QuestionBar";
 import { Start } from "./Start";
 import { Streaming } from "./Streaming";
 
+const loadAnswer = () => import("../answer/AnswerView"); // begun when a question is put
+const AnswerView = lazy(() => loadAnswer().then((module) => ({ default: module.AnswerView })));
 const PARTIAL = "disputation"; // the strategy that can answer from a part
 const DAY = 86_400; // seconds: a time that is moved to now when the asker has waited enough
 
@@ -51,6 +52,8 @@ export function AskScreen() {
     KNOWN.set(id, known);
     setAsking(known);
   }, [id]);
+
+  useEffect(() => { if (asking) void loadAnswer(); }, [asking]);
 
   const gone = progress.fault?.status === 404;
   const answer = progress.answer;
@@ -117,13 +120,13 @@ export function AskScreen() {
         />
       )}
       {answer && (
-        <AnswerView
+        <Suspense fallback={<Streaming progress={progress} />}><AnswerView
           key={id} answer={answer} id={id} whatIf={fromQuery(route.query)}
           onWhatIf={(whatIf) => go(href("answer", id, toQuery(whatIf)), { replace: true })}
           onAskAgain={(passages) => ask({ question: meant, follows }, passages)}
           talk={<FollowUp answer={answer} canEach={answer.strategy === defaultStrategy}
             onAsk={(more) => ask({ follows: turn ? id : "", ...more })} />}
-        />
+        /></Suspense>
       )}
       {answer && <After turns={turns} id={id} />}
     </div>

@@ -1,10 +1,11 @@
 /** The question, and how it is to be answered. */
-import { useEffect, useRef } from "react";
-import { Button } from "react-aria-components";
+import { lazy, Suspense, useEffect, useRef } from "react";
 
 import { t } from "../texts";
-import { Choice } from "../ui/Choice";
+import type { ChoiceProps } from "../ui/Choice";
 import type { Strategy } from "../api/types";
+
+const LazyChoice = lazy(() => import("../ui/Choice").then(({ Choice }) => ({ default: Choice })));
 
 export interface Settings {
   strategy: string;
@@ -61,11 +62,11 @@ export function QuestionBar({ question, settings, offer, busy, onQuestion, onSet
           }}
         />
         {busy ? (
-          <Button className="button strong" onPress={onStop}>
+          <button type="button" className="button strong" onClick={onStop}>
             <span className="stop-glyph" aria-hidden="true" />{t.ask.stop}
-          </Button>
+          </button>
         ) : (
-          <Button type="submit" className="button strong" isDisabled={!question.trim()}>{t.ask.ask}</Button>
+          <button type="submit" className="button strong" disabled={!question.trim()}>{t.ask.ask}</button>
         )}
       </div>
       <div className="question-options">
@@ -102,4 +103,14 @@ export function QuestionBar({ question, settings, offer, busy, onQuestion, onSet
       </div>
     </form>
   );
+}
+
+/** A list to choose from; until its code is there, what is chosen, so that the question need not wait for it. */
+function Choice(props: ChoiceProps) {
+  const chosen = props.options.find(({ id }) => id === props.value)?.name ?? "–";
+  const fallback = (
+    <span className="field"><span className="field-label">{props.label}</span>
+      <span className="field-value pick"><bdi>{chosen}</bdi></span></span>
+  );
+  return <Suspense fallback={fallback}><LazyChoice {...props} /></Suspense>;
 }

@@ -4,10 +4,11 @@ import { memo, useEffect, useState } from "react";
 import { directionOf } from "../model/text";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
-import { VerdictMark } from "../ui/marks";
+import { Share, VerdictMark } from "../ui/marks";
 import type { Progress, SideEvent } from "./asking";
 
 const MOST = 60; // passages that are listed
+const MOST_SIDES = 12;
 
 interface Passage {
   id: string;
@@ -37,7 +38,7 @@ export function Streaming({ progress, onFinish }: { progress: Progress; onFinish
         </ul>
       )}
       {passages.length > MOST && <p className="quiet">{t.whatIf.more(passages.length - MOST)}</p>}
-      <Sides sides={progress.sides} />
+      <Sides progress={progress} />
     </div>
   );
 }
@@ -85,30 +86,51 @@ function Elapsed({ progress }: { progress: Progress }) {
   );
 }
 
-function Sides({ sides }: { sides: readonly SideEvent[] }) {
+/** An answer so far: by its votes while passages are read, and by its weight once they are weighed. */
+interface Side {
+  answer: string;
+  verdict: SideEvent["verdict"];
+  passages: readonly string[];
+  sources: readonly string[];
+  votes: number | null;
+  weight: number;
+}
+
+function sidesOf({ sides, votes }: Progress): Side[] {
+  const all: Side[] = sides.length
+    ? sides.map((side) => ({ ...side, votes: null, weight: side.log_odds ?? side.passages.length }))
+    : (votes?.sides ?? []).map((side) => ({ ...side, verdict: "unresolved", weight: side.votes }));
+  return all.sort((a, b) => b.weight - a.weight).slice(0, MOST_SIDES);
+}
+
+function Sides({ progress }: { progress: Progress }) {
+  const sides = sidesOf(progress);
   if (!sides.length) return null;
-  const top = Math.max(0.1, ...sides.map((side) => side.log_odds ?? side.passages.length));
+  const top = Math.max(0.1, ...sides.map((side) => side.weight));
+  const silent = progress.sides.length ? 0 : (progress.votes?.silent ?? 0);
   return (
-    <ol className="sides" aria-label={t.progress.sides}>
-      {[...sides]
-        .sort((a, b) => (b.log_odds ?? b.passages.length) - (a.log_odds ?? a.passages.length))
-        .map((side) => (
-          <li key={`${side.answer}-${side.passages[0] ?? ""}`} className={`side ${side.verdict}`}>
-            <VerdictMark verdict={side.verdict} />
-            <div className="side-body">
-              <b className="side-answer"><Doc text={side.answer} most={200} /></b>
-              <svg className="share" width="100%" height="4" preserveAspectRatio="none" viewBox="0 0 100 4" aria-hidden="true">
-                <rect width="100" height="4" className="whole" />
-                <rect width={Math.max(2, (100 * (side.log_odds ?? side.passages.length)) / top)} height="4" className="part" />
-              </svg>
-              <span className="quiet">
-                {t.passages(side.passages.length)}{" "}
-                {side.sources.slice(0, 4).map((name, i) => <span key={i}>{i > 0 && ", "}<Doc text={name} most={48} /></span>)}
-              </span>
-            </div>
-          </li>
-        ))}
-    </ol>
+    <>
+      <ol className="sides" aria-label={t.progress.sides}>
+        {sides.map((side) => <SideCard key={`${side.answer}-${side.passages[0] ?? ""}`} side={side} share={Math.max(0.02, side.weight / top)} />)}
+      </ol>
+      {silent > 0 && <p className="quiet">{t.progress.silent(silent, progress.votes?.read ?? silent)}</p>}
+    </>
+  );
+}
+
+function SideCard({ side, share }: { side: Side; share: number }) {
+  return (
+    <li className={`side ${side.verdict}`}>
+      <VerdictMark verdict={side.verdict} />
+      <div className="side-body">
+        <b className="side-answer"><Doc text={side.answer} most={200} /></b>
+        <Share value={share} />
+        <span className="quiet">
+          {side.votes === null ? t.passages(side.passages.length) : t.progress.votes(side.votes, side.passages.length)}{" "}
+          {side.sources.slice(0, 4).map((name, i) => <span key={i}>{i > 0 && ", "}<Doc text={name} most={48} /></span>)}
+        </span>
+      </div>
+    </li>
   );
 }
 

@@ -6,6 +6,7 @@ import { events } from "../api/stream";
 import type { Answer, AskBody, Event, Excerpt, Usage } from "../api/types";
 
 export type SideEvent = Extract<Event, { event: "side" }>;
+export type SidesEvent = Extract<Event, { event: "sides" }>;
 export type ReadEvent = Extract<Event, { event: "read" }>;
 export type FoundEvent = Extract<Event, { event: "found" }>;
 
@@ -33,6 +34,8 @@ export interface Progress {
   /** The best sentence of the best passages, by passage. */
   excerpts: readonly Excerpt[];
   reads: readonly ReadEvent[];
+  /** The answers with their votes after the last reading, before they are weighed. */
+  votes: SidesEvent | null;
   sides: readonly SideEvent[];
   rounds: number;
   usage: Usage | null;
@@ -41,7 +44,7 @@ export interface Progress {
 }
 
 const NOTHING: Progress = {
-  id: "", question: "", asked: "", follows: null, note: "", place: 0, wait: 0, left: null, since: 0, state: "waiting", strategy: "", model: "", found: [], excerpts: [], reads: [], sides: [],
+  id: "", question: "", asked: "", follows: null, note: "", place: 0, wait: 0, left: null, since: 0, state: "waiting", strategy: "", model: "", found: [], excerpts: [], reads: [], votes: null, sides: [],
   rounds: 0, usage: null, answer: null, fault: null,
 };
 
@@ -50,7 +53,7 @@ export class Asking {
   private progress: Progress;
   private readonly listeners = new Set<() => void>();
   private readonly leave = new AbortController();
-  private frame = 0;
+  private told = false;
 
   private constructor(known: Partial<Progress>) {
     this.progress = { ...NOTHING, since: Date.now(), ...known };
@@ -150,14 +153,17 @@ export class Asking {
     this.leave.abort();
   }
 
-  /** Many events of one moment are drawn once. */
+  /** Events of one frame are drawn once; a page that is not shown has no frames, and is told all the same. */
   private change(changes: Partial<Progress>): void {
     this.progress = { ...this.progress, ...changes };
-    if (this.frame) return;
-    this.frame = window.setTimeout(() => {
-      this.frame = 0;
+    if (this.told) return;
+    this.told = true;
+    const tell = (): void => {
+      this.told = false;
       for (const listener of [...this.listeners]) listener();
-    }, 16);
+    };
+    if (document.hidden) setTimeout(tell, 16);
+    else requestAnimationFrame(tell);
   }
 }
 
@@ -178,6 +184,8 @@ function after(progress: Progress, event: Event): Partial<Progress> {
       return { reads: [...progress.reads, event], left: event.remaining };
     case "estimate":
       return { left: event.remaining };
+    case "sides":
+      return { votes: event };
     case "side":
       return { sides: placed(progress.sides, event) };
     case "round":

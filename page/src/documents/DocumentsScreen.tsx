@@ -75,7 +75,7 @@ async function undo(key: number): Promise<void> {
   await send(`/changes/${key}/undo`, { method: "POST" });
 }
 
-function RefusedFiles({ refused, writing }: { refused: readonly { path: string; reason: string }[]; writing: boolean }) {
+function RefusedFiles({ refused, writing }: { refused: readonly components["schemas"]["Refused"][]; writing: boolean }) {
   const client = useQueryClient();
   return (
     <section className="section">
@@ -83,7 +83,7 @@ function RefusedFiles({ refused, writing }: { refused: readonly { path: string; 
       <ul className="refused">
         {refused.slice(0, 200).map((each) => (
           <li key={each.path}><b><Doc text={each.path} most={120} /></b>
-            <span><Doc text={each.reason} most={300} /></span></li>
+            <span><Doc text={each.reason} most={300} /> {t.documents.remedies[each.code]}</span></li>
         ))}
       </ul>
       {writing && <p className="tools"><span className="quiet">{t.documents.refusedAgain}</span>

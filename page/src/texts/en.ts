@@ -1,4 +1,5 @@
 /** English. Sentences are whole, so that a language may order its words as it does. */
+import type { RefusalCode } from "../api/types";
 import type { Change } from "../model/whatif";
 
 const numbers = new Intl.NumberFormat("en");
@@ -69,7 +70,7 @@ function change(each: Change): string {
 }
 
 export const en = {
-  n, count, percent, chance, list,
+  n, percent, chance, list,
   passages: (k: number) => count(k, "passage"),
   score: (value: number | null, interval: readonly [number, number] | null) =>
     value === null ? "" : `${share(value)}${interval ? ` (${share(interval[0])} to ${share(interval[1])})` : ""}`,
@@ -139,9 +140,13 @@ export const en = {
     passages: "Passages as they are found and read",
     noAnswer: "gives no answer",
     sides: "Positions as they form",
+    votes: (votes: number, passages: number) => `${count(votes, "vote")}, ${count(passages, "passage")}`,
+    silent: (silent: number, read: number) => `No answer in ${n(silent)} of ${n(read)} that were read.`,
     stopped: "Stopped. These passages had been read.",
     stoppedNone: "Stopped before anything was read.",
     failed: "The question failed",
+    /** What kind of fault it was, by its code; the server's sentence follows. */
+    faults: {} as Record<string, string>,
     unreachable: "The server does not answer. Is “disputatio serve” still running?",
     interrupted: "This question is no longer running, and it has no answer.",
     again: "Ask again",
@@ -182,6 +187,8 @@ export const en = {
     weak: "weakly supported",
     evidence: (passages: number, sources: number) => `${count(passages, "passage")} of ${count(sources, "source")}`,
     aliases: "also as",
+    /** What a cause means, by its code; empty where the server's own sentence says it in this language. */
+    causes: {} as Record<string, string>,
     noPassage: "No passage that was read supports it.",
     showMore: (k: number) => `Show ${count(k, "more passage")}`,
     moved: { belief: "the model's belief", debate: "the debate", dates: "dates" } as Record<string, string>,
@@ -375,6 +382,25 @@ export const en = {
       deleted: "Deleted", stated: "Stated", "taken back": "Taken back", uploaded: "Uploaded", accepted: "Conflict accepted", reopened: "Conflict opened again",
     } as Record<string, string>,
     undone: "undone",
+    /** What to do about a refused file, by the code of the refusal. */
+    remedies: {
+      unreadable: "Open it in the program that made it, save it anew, and drop it here again.",
+      encrypted: "Save it without a password or other protection, and drop that here.",
+      too_large: "Divide it into smaller files.",
+      too_slow: "Divide it, or save it in a simpler format such as text or PDF.",
+      no_text: "There is nothing to read in it: leave it out.",
+      scan: "Run text recognition (OCR) over it, and drop the result here.",
+      unknown_type: "Save it as text, PDF, DOCX, HTML or CSV, and drop that here.",
+      encoding: "Save it as UTF-8, and drop it here again.",
+      missing_package: "Ask whoever runs this server to install the package that the reason names.",
+      missing_column: "Name its columns as they are, with “disputatio ingest --map”.",
+      bad_row: "Correct the row in its file, and drop the file here again.",
+      unsafe: "Unpack or copy it yourself, if you know where it comes from, and drop the files here.",
+      not_found: "Check that the path is right and may be read.",
+      changed: "Drop it here again once nothing writes to it.",
+      not_fetched: "Check the address in a browser, or save the page and drop the file here.",
+      unconfined: "Ask whoever runs this server to read it under Linux, macOS or WSL.",
+    } satisfies Record<RefusalCode, string> as Record<RefusalCode, string>,
     refused: "Refused", refusedAgain: "Dropped again and read, a file leaves this list.", forget: "Clear the list",
     upload: {
       title: (k: number, all: number) => `${n(k)} of ${count(all, "file")} done`,

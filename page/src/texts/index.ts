@@ -2,13 +2,12 @@
 import { de } from "./de";
 import { en } from "./en";
 
-export type Texts = typeof en;
-
-/** A table of which parts may be missing. */
-export type Part<T = Texts> = T extends (...args: infer A) => infer R ? (...args: A) => R
+/** The shape of a table: each language says all that English says. */
+export type Texts = Shape<typeof en>;
+type Shape<T> = T extends (...args: infer A) => infer R ? (...args: A) => R
   : T extends string ? string
   : T extends readonly unknown[] ? T
-  : { readonly [K in keyof T]?: Part<T[K]> };
+  : { readonly [K in keyof T]: Shape<T[K]> };
 
 export const LANGUAGES = { en: "English", de: "Deutsch" } as const;
 export type Language = keyof typeof LANGUAGES;
@@ -26,13 +25,6 @@ export function choose(language: Language): void {
   window.location.reload();
 }
 
-/** A table with what it lacks taken from another. */
-function merged(table: unknown, other: unknown): unknown {
-  if (typeof other !== "object" || other === null || Array.isArray(other)) return table ?? other;
-  const parts = (table ?? {}) as Record<string, unknown>;
-  return Object.fromEntries(Object.entries({ ...parts, ...other }).map(([name, known]) => [name, merged(parts[name], known)]));
-}
-
 export const language = chosen();
-export const t: Texts = language === "de" ? (merged(de, en) as Texts) : en;
+export const t: Texts = language === "de" ? de : en;
 document.documentElement.lang = language;

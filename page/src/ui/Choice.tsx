@@ -7,14 +7,14 @@ export interface Option {
   note?: string;
 }
 
-interface Props {
+export interface ChoiceProps {
   label: string;
   value: string;
   options: readonly Option[];
   onChange: (id: string) => void;
 }
 
-export function Choice({ label, value, options, onChange }: Props) {
+export function Choice({ label, value, options, onChange }: ChoiceProps) {
   const chosen = options.find((option) => option.id === value);
   return (
     <Select className="field" value={value || null} onChange={(key) => key !== null && onChange(String(key))}>

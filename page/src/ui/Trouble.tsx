@@ -7,6 +7,7 @@ export function Trouble({ fault, onRetry }: { fault: Fault; onRetry: (() => void
   return (
     <div className="trouble" role="alert">
       <p className="trouble-title">{t.progress.failed}</p>
+      {t.progress.faults[fault.kind] && <p>{t.progress.faults[fault.kind]}</p>}
       <p>{fault.kind === UNREACHABLE ? t.progress.unreachable : <Doc text={fault.message || fault.kind} most={500} />}</p>
       {fault.nearest && <p className="quiet"><Doc text={fault.nearest} most={120} /></p>}
       {onRetry && <button type="button" className="button" onClick={onRetry}>{t.retry}</button>}
