@@ -97,7 +97,9 @@ def reading(browser: Browser, url: str, name: str) -> tuple[list[float], list[fl
     return seen
 
 
-def scrolling(browser: Browser, url: str, screen: str, row: str, word: str) -> tuple[list[float], list[float]]:
+def scrolling(
+    browser: Browser, url: str, screen: str, row: str, word: str
+) -> tuple[list[float], list[float]]:
     """Watch the page while a long list is scrolled through, and filtered by a word, a letter after another."""
     page = browser.new_page(viewport=VIEW)  # type: ignore[arg-type]  # a size
     page.goto(f"{url}/#/{screen}")
@@ -151,7 +153,12 @@ def main() -> None:
             first_paint(browser, url)  # the server's own first time
             loads = [first_paint(browser, url) for _ in range(options.loads)]
             seen = [reading(browser, url, NAMES[number]) for number in range(options.questions)]
-        rows = [row_of("50 passages are read", ([g for each, _ in seen for g in each], [t for _, each in seen for t in each]))]
+        rows = [
+            row_of(
+                "50 passages are read",
+                ([g for each, _ in seen for g in each], [t for _, each in seen for t in each]),
+            )
+        ]
         with process([*worker, str(listed), "0.1"]) as (_, url):
             documents = scrolling(browser, url, "documents", ".rows tbody tr", "guide on bel")
             conflicts = scrolling(browser, url, "conflicts?severity=low", ".conflict", "annual fee")

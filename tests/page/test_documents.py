@@ -178,7 +178,7 @@ def test_a_folder_is_put_in_with_each_file_told_of(
     assert {"The north quay has nine berths.", "The south quay has nine berths."} <= set(texts)
     page.reload()
     expect(page.locator(".refused")).to_contain_text("scan.pdf")  # on record
-    expect(page.locator(".refused")).to_contain_text("save it anew, and drop it here again")  # the page's remedy
+    expect(page.locator(".refused")).to_contain_text("save it anew, and drop it here again")
     page.get_by_role("button", name="Clear the list").click()
     expect(page.locator(".refused")).to_have_count(0)
 
