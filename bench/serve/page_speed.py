@@ -75,7 +75,7 @@ def first_paint(browser: Browser, url: str) -> tuple[float, float]:
     return painted, ready
 
 
-def watched(page: Page, act: Callable[[], None]) -> tuple[list[float], list[float]]:
+def watched(page: Page, act: Callable[[], object]) -> tuple[list[float], list[float]]:
     """Return milliseconds between frames, and of tasks of 50 and more, while something is done."""
     page.evaluate(_RECORD)
     act()
@@ -92,7 +92,7 @@ def reading(browser: Browser, url: str, name: str) -> tuple[list[float], list[fl
         line = next(line for line in response.iter_lines() if line.startswith("data: "))
         page.goto(f"{url}/#/answer/{json.loads(line[6:])['id']}")
         page.wait_for_selector(".readings li")
-        seen = watched(page, lambda: page.wait_for_selector(".verdict", timeout=120_000) and None)
+        seen = watched(page, lambda: page.wait_for_selector(".verdict", timeout=120_000))
     page.close()
     return seen
 
