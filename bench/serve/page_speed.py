@@ -1,4 +1,4 @@
-"""How fast the page paints at first, how smoothly it draws while fifty passages are read, and how long lists scroll.
+"""Measure how fast the page paints, and how smoothly it draws while passages are read and long lists scroll.
 
     python -m bench.serve.page_speed
 
@@ -62,7 +62,7 @@ def register(folder: Path, pairs: int = 1_000) -> None:
 
 
 def first_paint(browser: Browser, url: str) -> tuple[float, float]:
-    """Milliseconds until something is painted, and until a question can be written."""
+    """Return milliseconds until something is painted, and until a question can be written."""
     context = browser.new_context(viewport=VIEW)  # type: ignore[arg-type]  # a size
     page = context.new_page()
     began = time.perf_counter()
