@@ -144,12 +144,12 @@ def test_confidence_weighs_sources_by_their_reliability() -> None:
 
 
 # --- verdicts -----------------------------------------------------------------------------------
-def test_each_citation_is_judged_in_its_sentence_under_its_title_in_one_batch() -> None:
+def test_each_citation_is_judged_with_the_sentence_before_and_its_title_in_one_batch() -> None:
     judge = Judge()
     [claim] = audited(judge=judge).claims
     assert judge.asked == [
         [
-            ("Drawings. Ingrid Vasmer designed the lighthouse [3].", claim.text),
+            ("Drawings. One wall shows drawings. Ingrid Vasmer designed the lighthouse [3].", claim.text),
             (TIMES.text, claim.text),
         ]
     ]

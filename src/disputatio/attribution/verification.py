@@ -167,14 +167,15 @@ def _with_verdict(citation: Citation, score: float, contradicts: bool) -> Citati
 
 
 def _premise(passage: Passage, citation: Citation) -> str:
-    """Return the quote within its sentences, under the passage's title, so that "it" has a referent."""
-    around = [
-        passage.text[start:end]
-        for start, end in sentences(passage.text)
-        if start < citation.end and end > citation.start
-    ]
+    """Return the quote within its sentences, after the sentence before them and the passage's title.
+
+    What a sentence says of "it" or under which condition is often said in the one before.
+    """
+    spans = sentences(passage.text)
+    of_quote = [at for at, (start, end) in enumerate(spans) if start < citation.end and end > citation.start]
+    around = spans[max(0, of_quote[0] - 1) : of_quote[-1] + 1] if of_quote else []
     head = f"{passage.title}. " if passage.title else ""
-    return head + " ".join(around)
+    return head + " ".join(passage.text[start:end] for start, end in around)
 
 
 def _is_stated(answer: str, claims: Sequence[Claim]) -> bool:
