@@ -227,7 +227,7 @@ export const de: Texts = {
     showMore: (k) => `Noch ${passages(k)} zeigen`,
     moved: { belief: "was das Modell meint", debate: "die Debatte", dates: "Daten" },
     undated: "ohne Datum",
-    dateOrigin: { stated: "im Dokument genannt", text: "im Text gelesen", name: "im Dateinamen gelesen", file: "Datum der Datei", "": "" },
+    dateOrigin: { stated: "angegeben", text: "im Text gelesen", name: "im Dateinamen gelesen", file: "Datum der Datei", "": "" },
     citation: {
       supported: "belegt die Aussage", partly: "belegt sie teilweise", unsupported: "belegt sie nicht",
       contradicted: "widerspricht ihr", unchecked: "nicht geprüft",

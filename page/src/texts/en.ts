@@ -193,7 +193,7 @@ export const en = {
     showMore: (k: number) => `Show ${count(k, "more passage")}`,
     moved: { belief: "the model's belief", debate: "the debate", dates: "dates" } as Record<string, string>,
     undated: "no date",
-    dateOrigin: { stated: "stated in the document", text: "read in its text", name: "read in its file's name", file: "date of the file", "": "" },
+    dateOrigin: { stated: "stated", text: "read in its text", name: "read in its file's name", file: "date of the file", "": "" },
     citation: {
       supported: "supports the claim", partly: "supports it in part", unsupported: "does not support it",
       contradicted: "contradicts it", unchecked: "not checked",
