@@ -24,6 +24,8 @@ const DAY = 86_400; // seconds: a time that is moved to now when the asker has w
 /** Questions of this tab by their id: to come back to one finds it as it is. */
 const KNOWN = new Map<string, Asking>();
 
+const defaultOf = (strategies?: readonly Strategy[]): string => strategies?.find((each) => each.default)?.name ?? "";
+
 export function AskScreen() {
   const route = useRoute();
   const id = route.screen === "answer" ? route.name : "";
@@ -37,7 +39,7 @@ export function AskScreen() {
   const progress = useProgress(asking);
   const followed = useRef("");
 
-  const defaultStrategy = strategies.data?.find((each) => each.default)?.name ?? "";
+  const defaultStrategy = defaultOf(strategies.data);
   const models = server.models;
   const offered: Settings = {
     ...settings, strategy: settings.strategy || defaultStrategy, model: settings.model || (models[0] ?? ""),
@@ -71,6 +73,12 @@ export function AskScreen() {
   useEffect(() => { if (asked) setQuestion(asked); }, [asked]);
   useEffect(() => { document.title = asked ? `${asked.slice(0, 80)} · ${t.name}` : t.name; }, [asked]);
 
+  /** The question with a time that can end early, also where it is put before the strategies are known. */
+  async function bounded(body: AskBody): Promise<AskBody> {
+    const strategy = body.strategy || defaultStrategy || defaultOf((await strategies.refetch({ cancelRefetch: false })).data);
+    return strategy === PARTIAL ? { ...body, within: DAY } : body;
+  }
+
   function ask(body: AskBody, passages?: Passage[]): void {
     if (settings.strategy) body.strategy = settings.strategy;
     if (settings.model) body.model = settings.model;
@@ -81,12 +89,11 @@ export function AskScreen() {
         { text, id: name, source, title, url, date, owner }));
       if (answer && !settings.strategy) body.strategy = answer.strategy;
     }
-    if ((body.strategy ?? defaultStrategy) === PARTIAL) body.within = DAY;
     const made = Asking.ask(body, (name) => {
       KNOWN.set(name, made);
       followed.current = name;
       go(href("answer", name));
-    });
+    }, bounded);
     setAsking(made);
   }
 

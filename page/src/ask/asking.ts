@@ -59,10 +59,10 @@ export class Asking {
     this.progress = { ...NOTHING, since: Date.now(), ...known };
   }
 
-  /** Put a question. `onId` is called once, when the server has named it. */
-  static ask(body: AskBody, onId: (id: string) => void): Asking {
+  /** Put a question once it is `completed`. `onId` is called once, when the server has named it. */
+  static ask(body: AskBody, onId: (id: string) => void, completed = (given: AskBody) => Promise.resolve(given)): Asking {
     const asking = new Asking({ question: body.question, asked: body.question, follows: body.follows ?? null });
-    void asking.run(() => asking.listen("/ask", asJson("POST", body, asking.leave.signal), onId));
+    void asking.run(async () => asking.listen("/ask", asJson("POST", await completed(body), asking.leave.signal), onId));
     return asking;
   }
 
