@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from disputatio.llm.scripted import Scripted
 from disputatio.server.options import Limits
@@ -177,13 +177,19 @@ def test_a_question_that_waits_shows_its_place(context: BrowserContext, tmp_path
 def test_an_answer_can_be_had_from_what_was_read_by_now(context: BrowserContext, tmp_path: Path) -> None:
     with served(town(tmp_path, model=_stuck())) as server:
         tab = visit(context, server.url)
-        tab.page.route("**/api/strategies", lambda route: (time.sleep(1), route.continue_()))
+        tab.page.route("**/api/strategies", _late)
         tab.page.reload(wait_until="commit")
         tab.put(QUESTION)  # before the page knows which strategy answers
         tab.page.get_by_role("button", name="Answer with what was read").click()
         expect(tab.page.locator(".verdict")).to_be_visible()
         answer = server.client.get(f"/api/answers/{tab.answer}").json()
         assert answer["read"]["late"]
+
+
+def _late(route: Route) -> None:
+    """Let a request go on after a second."""
+    time.sleep(1)
+    route.continue_()
 
 
 def _stuck() -> Scripted:
