@@ -230,8 +230,9 @@ def test_a_heading_that_repeats_the_title_is_no_change() -> None:
     assert not any("Ferry rules" in change for change in answer.answers)
 
 
-def test_what_changed_is_quoted_from_both_versions() -> None:
-    answer = asked("What changed between version 1 and 2 of the ferry rules?", [OLD, NEW])
+@pytest.mark.parametrize("document", [" of the ferry rules", ""])
+def test_what_changed_is_quoted_from_both_versions(document: str) -> None:
+    answer = asked(f"What changed between version 1 and 2{document}?", [OLD, NEW])
     assert answer.answers == (
         "A ticket for the ferry costs 4 euros (before: 3)",
         "New: Cats pay half.",

@@ -99,7 +99,8 @@ def _versions_compared(question: str, passages: Sequence[Passage]) -> tuple[Pass
     """
     documents = list({passage.document or passage.id: passage for passage in reversed(passages)}.values())
     documents = [passage for passage in documents if in_force(passage) or passage.version]
-    stems, numbers = content_stems(question) - _PLAIN, versions_asked(question)
+    numbers = versions_asked(question)
+    stems = content_stems(question) - _PLAIN - set(numbers)
     best: tuple[float, Passage, Passage] | None = None
     for new in documents:
         for old in documents:
