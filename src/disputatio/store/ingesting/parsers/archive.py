@@ -38,15 +38,15 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     """Yield the members to be asked for, and the refused ones; an archive in the archive is opened once."""
     count = total = 0
     with _archive(file) as archive:
-        for place, name, reason in _members(archive):
+        for place, name, refusal in _members(archive):
             member = archive.infolist()[place]
-            if reason is None and name.lower().endswith(".zip"):
+            if refusal is None and name.lower().endswith(".zip"):
                 for inner in _nested(archive, place, name):
                     count, total = count + 1, total + inner.pop("size", 0)
                     yield _bounded(inner, count, total)
                 continue
-            count, total = count + 1, total + (0 if reason else member.file_size)
-            part = _refused(reason) if reason else {"member": [place]}
+            count, total = count + 1, total + (0 if refusal else member.file_size)
+            part = _refused(refusal) if refusal else {"member": [place]}
             yield _bounded({**part, "name": name}, count, total)
     if not count:
         raise RefusedDocument("is an empty archive", "no_text")
@@ -54,8 +54,8 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
 
 def _bounded(part: ParsedPart, count: int, total: int) -> ParsedPart:
     if count > MOST_MEMBERS:
-        reason = f"holds more than {MOST_MEMBERS:,} files, the limit: the rest of them are not read"
-        raise RefusedDocument(reason, "too_large")
+        message = f"holds more than {MOST_MEMBERS:,} files, the limit: the rest of them are not read"
+        raise RefusedDocument(message, "too_large")
     if total > LARGEST_TOTAL and "member" in part:
         return {
             "refused": f"is past the {LARGEST_TOTAL >> 30} GB that an archive may unpack to",
@@ -69,12 +69,14 @@ def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[ParsedP
     """Yield the members of an archive in the archive; one that is broken is refused by its own name."""
     try:
         with _archive(_unpacked(archive, place)) as inner:
-            for number, inner_name, member_reason in _members(inner):
-                reason = member_reason
-                if reason is None and inner_name.lower().endswith(".zip"):
-                    reason = RefusedDocument("is an archive within an archive within an archive", "too_large")
-                part = _refused(reason) if reason else {"member": [place, number]}
-                size = 0 if reason else inner.infolist()[number].file_size
+            for number, inner_name, member_refusal in _members(inner):
+                refusal = member_refusal
+                if refusal is None and inner_name.lower().endswith(".zip"):
+                    refusal = RefusedDocument(
+                        "is an archive within an archive within an archive", "too_large"
+                    )
+                part = _refused(refusal) if refusal else {"member": [place, number]}
+                size = 0 if refusal else inner.infolist()[number].file_size
                 yield {**part, "name": f"{name}/{inner_name}", "size": size}
     except RefusedDocument as error:
         yield {**_refused(error), "name": name}
@@ -82,8 +84,8 @@ def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[ParsedP
         yield {"refused": f"is not a readable ZIP file ({error})", "name": name}
 
 
-def _refused(reason: RefusedDocument) -> ParsedPart:
-    return {"refused": str(reason), "code": reason.code}
+def _refused(refusal: RefusedDocument) -> ParsedPart:
+    return {"refused": str(refusal), "code": refusal.code}
 
 
 def member(file: BinaryIO, places: Sequence[int]) -> BinaryIO:
@@ -120,7 +122,7 @@ def _unpacked(archive: zipfile.ZipFile, place: int) -> BinaryIO:
 
 
 def _members(archive: zipfile.ZipFile) -> Iterator[tuple[int, str, RefusedDocument | None]]:
-    """Place, name and reason of refusal (None for a good one) of each member that is not hidden."""
+    """Place, name and refusal (None for a good one) of each member that is not hidden."""
     seen: set[str] = set()
     overlapping = _overlapping(archive)
     for place, info in enumerate(archive.infolist()):
@@ -132,16 +134,16 @@ def _members(archive: zipfile.ZipFile) -> Iterator[tuple[int, str, RefusedDocume
         if parts[0] == "__MACOSX":
             continue
         same = unicodedata.normalize("NFC", name)
-        reason = _reason(info, parts)
-        if reason is None and same in seen:
-            reason = RefusedDocument("stands twice in the archive: the first is read", "unsafe")
-        if reason is None and place in overlapping:
-            reason = RefusedDocument("shares its bytes with another member, as bombs do", "unsafe")
+        refusal = _refusal(info, parts)
+        if refusal is None and same in seen:
+            refusal = RefusedDocument("stands twice in the archive: the first is read", "unsafe")
+        if refusal is None and place in overlapping:
+            refusal = RefusedDocument("shares its bytes with another member, as bombs do", "unsafe")
         seen.add(same)
-        yield place, _CONTROL.sub("?", name)[:500], reason
+        yield place, _CONTROL.sub("?", name)[:500], refusal
 
 
-def _reason(info: zipfile.ZipInfo, parts: list[str]) -> RefusedDocument | None:
+def _refusal(info: zipfile.ZipInfo, parts: list[str]) -> RefusedDocument | None:
     kind = stat.S_IFMT(info.external_attr >> 16)
     if ".." in parts:
         return RefusedDocument("leads out of the archive (..)", "unsafe")
