@@ -118,6 +118,21 @@ def requests_of(folder: Path, times: int) -> list[str]:
     return lines
 
 
+def test_an_engine_may_be_ready_before_anybody_waits_for_it(
+    model: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = local._Process.ready
+
+    def late(process: local._Process) -> None:
+        while process._waiting:  # until the message of the end of loading has been read
+            time.sleep(0.01)
+        ready(process)
+
+    monkeypatch.setattr(local._Process, "ready", late)
+    [completion] = model.complete(PROMPTS[:1], Sampling())
+    assert completion.text == "one"
+
+
 def test_each_reply_is_reported_when_it_comes_and_a_cancel_reaches_the_engine(
     model: Local, tmp_path: Path
 ) -> None:

@@ -176,7 +176,8 @@ class _Process:
     def __init__(self, arguments: Sequence[str], say: Callable[[str], None]) -> None:
         self._say = say
         self._numbers = count(_LOADING + 1)
-        self._waiting: dict[int, SimpleQueue[Message]] = {_LOADING: SimpleQueue()}
+        self._loaded: SimpleQueue[Message] = SimpleQueue()
+        self._waiting: dict[int, SimpleQueue[Message]] = {_LOADING: self._loaded}
         self._lock = threading.Lock()  # of the pipe, and of who waits
         self.ended = False
         root = Path(__file__).resolve().parents[2]  # so that the same code runs there
@@ -196,7 +197,7 @@ class _Process:
     def ready(self) -> None:
         """Wait until the model is loaded; raises the fault of one that cannot be."""
         try:
-            _raise_fault(self._waiting[_LOADING].get())
+            _raise_fault(self._loaded.get())
         except BaseException:
             self.end()
             raise
