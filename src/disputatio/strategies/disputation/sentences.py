@@ -177,13 +177,13 @@ def _placed(rest: Sequence[str], aux: str, value: str, quote: str) -> str | None
     return " ".join([*rest[:at], *verb, *after[:held], value, *after[held:]])
 
 
-def _held(verb: str, after: Sequence[str], told: Sequence[str]) -> int:
+def _held(verb: str, after: Sequence[str], quote_words: Sequence[str]) -> int:
     """Return how many words a quote has behind the verb as the question has them.
 
     >>> _held("takes", ["place", "again"], ["it", "takes", "place", "on", "monday"])
     1
     """
-    behind = told[told.index(verb) + 1 :] if verb in told else []
+    behind = quote_words[quote_words.index(verb) + 1 :] if verb in quote_words else []
     same = (word.casefold() == other for word, other in zip(after, behind, strict=False))
     return sum(takewhile(bool, same))
 
@@ -192,24 +192,25 @@ def _verb_at(rest: Sequence[str], aux: str, quote: str) -> int | None:
     """Return which word after a subject is the verb: the one that the quote has as a sentence has it."""
     if not quote and len(rest) > 1 and rest[-1].casefold() in _BARE:
         return len(rest) - 1
-    told = bare_words(quote)
+    quote_words = bare_words(quote)
     first = 2 if rest and rest[0].casefold() in ("the", "a", "an") else 1
     places = [
         at
         for at in range(first, len(rest))
         for word in [rest[at].casefold()]
-        if any(form in told for form in _forms(word, aux)) or (aux in _DO and ("not", word) in pairwise(told))
+        if any(form in quote_words for form in _forms(word, aux))
+        or (aux in _DO and ("not", word) in pairwise(quote_words))
     ]
     if aux not in _DO:  # a word after the auxiliary: "may park"
-        places = [at for at in places if _follows(told, aux, rest[at].casefold())][:1]
+        places = [at for at in places if _follows(quote_words, aux, rest[at].casefold())][:1]
     if len(places) == 1:
         return places[0]
     return len(rest) - 1 if len(rest) > 1 and rest[-1].casefold() in _BARE else None
 
 
-def _follows(told: Sequence[str], aux: str, verb: str) -> bool:
+def _follows(quote_words: Sequence[str], aux: str, verb: str) -> bool:
     """Return whether a verb stands after its auxiliary, with one word between them at most."""
-    return any(word == aux and verb in told[at + 1 : at + 3] for at, word in enumerate(told))
+    return any(word == aux and verb in quote_words[at + 1 : at + 3] for at, word in enumerate(quote_words))
 
 
 def _forms(verb: str, aux: str) -> Iterator[str]:
@@ -229,8 +230,8 @@ def _inflected(verb: str, aux: str, quote: str = "") -> str:
     ('costs', 'passes', 'carries', 'pay')
     """
     if aux == "did":
-        told = bare_words(quote)
-        return next((form for form in _forms(verb.casefold(), aux) if form in told), f"did {verb}")
+        quote_words = bare_words(quote)
+        return next((form for form in _forms(verb.casefold(), aux) if form in quote_words), f"did {verb}")
     if aux != "does":
         return verb
     if verb in _IRREGULAR:
@@ -242,13 +243,18 @@ def _inflected(verb: str, aux: str, quote: str = "") -> str:
 
 def _split_at_predicate(rest: Sequence[str], aux: str, quote: str) -> tuple[str, str] | None:
     """Return subject and predicate, where the quote has the auxiliary before the predicate's first word."""
-    told = bare_words(quote)
+    quote_words = bare_words(quote)
     for at in range(1, len(rest)):
         word = rest[at].casefold()
         if any(
             other == aux
-            and word in (told[n + 1 : n + 2] if told[n + 1 : n + 2] != ["not"] else told[n + 2 : n + 3])
-            for n, other in enumerate(told)
+            and word
+            in (
+                quote_words[n + 1 : n + 2]
+                if quote_words[n + 1 : n + 2] != ["not"]
+                else quote_words[n + 2 : n + 3]
+            )
+            for n, other in enumerate(quote_words)
         ):
             return " ".join(rest[:at]), " ".join(rest[at:])
     return None

@@ -83,11 +83,11 @@ def yes_or_no(question: str, passage: Passage, answer: str, *, answers: bool = T
         return "", ""
     best = max(fit, key=lambda number: (bool(answer) and states(texts[number], answer), own[number], number))
     after = texts[best + 1] if best + 1 < len(texts) else ""
-    said = _is_affirmed(question, texts[best])
+    is_affirmed = _is_affirmed(question, texts[best])
     taken_back = _TAKEN_BACK.match(after) or (
         _REPORTED.search(texts[best]) and _CORRECTS.match(passage.title or passage.text)
     )
-    return ("yes" if said and not taken_back else "no"), texts[best]
+    return ("yes" if is_affirmed and not taken_back else "no"), texts[best]
 
 
 def _is_affirmed(question: str, sentence: str) -> bool:
