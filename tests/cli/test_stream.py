@@ -163,8 +163,8 @@ def test_a_pipe_gets_each_event_when_it_happens(monkeypatch: pytest.MonkeyPatch)
             *WORDS, "--json", before="import signal; signal.signal(2, signal.default_int_handler)"
         )
         assert process.stdout is not None
-        kinds = [json.loads(process.stdout.readline())["event"] for _ in range(2)]
-        assert kinds == ["started", "found"]  # while the model is still thinking
+        kinds = [json.loads(process.stdout.readline())["event"] for _ in range(3)]
+        assert kinds == ["started", "found", "evidence"]  # while the model is still thinking
         until = time.monotonic() + 30
         while not server.asked and time.monotonic() < until:
             time.sleep(0.02)
