@@ -29,13 +29,11 @@ CREATE TABLE IF NOT EXISTS changes (
     key INTEGER PRIMARY KEY, at TEXT NOT NULL, client TEXT NOT NULL, what TEXT NOT NULL,
     document TEXT NOT NULL, title TEXT NOT NULL, detail TEXT NOT NULL, undone TEXT NOT NULL, undo BLOB
 );
-CREATE TABLE IF NOT EXISTS refused (path TEXT PRIMARY KEY, reason TEXT NOT NULL, at TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS refused (
+    path TEXT PRIMARY KEY, reason TEXT NOT NULL, at TEXT NOT NULL, code TEXT NOT NULL, shown TEXT NOT NULL,
+    by TEXT NOT NULL
+);
 """
-_ADDED = {  # columns of `refused` that earlier versions did not have
-    "code": "ALTER TABLE refused ADD COLUMN code TEXT NOT NULL DEFAULT 'unreadable'",
-    "shown": "ALTER TABLE refused ADD COLUMN shown TEXT NOT NULL DEFAULT ''",
-    "by": "ALTER TABLE refused ADD COLUMN by TEXT NOT NULL DEFAULT 'upload'",
-}
 _WITHIN = "substr(path, 1, length(?1) + 1) IN (?1 || '/', ?1 || ':')"  # a folder, an archive, a table
 _NAME = "CASE shown WHEN '' THEN path ELSE shown END"  # as clients see it
 _DAYS = 30  # for which a deletion can be undone
@@ -62,9 +60,6 @@ class ChangeLog:
             )
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.executescript(_SCHEMA)
-            known = {row[1] for row in self._db.execute("PRAGMA table_info(refused)")}
-            for column in _ADDED.keys() - known:
-                self._db.execute(_ADDED[column])
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"{path}: cannot keep changes: {error}") from error
 
@@ -135,8 +130,7 @@ class ChangeLog:
                 db.execute(f"DELETE FROM refused WHERE path = ?1 OR {_WITHIN}", (name,))
             rows = [(path, reason, now, code, shown(path), by) for path, reason, code in refused]
             db.executemany(
-                "INSERT OR REPLACE INTO refused (path, reason, at, code, shown, by) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO refused VALUES (?, ?, ?, ?, ?, ?)",
                 rows,
             )
             db.execute(
