@@ -87,6 +87,26 @@ def test_sources_are_filtered_sorted_and_given_an_owner(tab: Visit, page: Page, 
     assert owners["buzz.example"] == "Press"
 
 
+def test_the_sources_that_agree_are_drawn_and_listed_once_there_are_enough_questions(
+    tab: Visit, page: Page, server: Served
+) -> None:
+    tab.go("sources")
+    page.wait_for_selector(".rows")
+    expect(page.get_by_role("heading", name="Who agrees")).to_have_count(0)
+    for start in ("", "Say: ", "Please: ", "Tell me: ", "Again: "):
+        server.ask(f"{start}{QUESTION}")
+    page.reload()
+    drawn = page.get_by_role("img", name="Lines join sources that agree or differ")
+    expect(drawn.locator("line.agree").first).to_be_visible()
+    expect(drawn.locator("line.differ").first).to_be_visible()
+    rows = page.get_by_role("region", name="Who agrees").locator("tbody tr")
+    expect(rows.filter(has_text="keepers.example").filter(has_text="museum.example")).to_contain_text(
+        "5 of 5"
+    )
+    expect(rows.filter(has_text="buzz.example").filter(has_text="museum.example")).to_contain_text("0 of 5")
+    assert flaws(tab, "sources") == []
+
+
 def test_a_calibration_shows_its_cost_before_it_begins(tab: Visit, page: Page, server: Served) -> None:
     tab.go("sources")
     page.get_by_role("button", name="What it costs").click()

@@ -4,6 +4,23 @@
  */
 
 export interface paths {
+    "/api/agreement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How often two sources give the same answer */
+        get: operations["agreement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/answers/{name}": {
         parameters: {
             query?: never;
@@ -644,6 +661,32 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Agreement
+         * @description Two sources, the number of questions that both answered (`shared`), and of those with one answer.
+         */
+        Agreement: {
+            /** Agreed */
+            agreed: number;
+            /** First */
+            first: string;
+            /** Second */
+            second: string;
+            /** Shared */
+            shared: number;
+        };
+        /**
+         * Agreements
+         * @description Pairs of sources that answered enough questions in common, of the `questions` that were counted.
+         *
+         *     A question is one of a calibration, or one that a kept answer is to.
+         */
+        Agreements: {
+            /** Pairs */
+            pairs: components["schemas"]["Agreement"][];
+            /** Questions */
+            questions: number;
+        };
         /**
          * Answer
          * @description The word of the system. `answers` is empty exactly when `abstained` says why.
@@ -2720,6 +2763,35 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    agreement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Agreements"];
+                };
+            };
+            /** @description a typed fault */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Faulty"];
+                };
+            };
+        };
+    };
     answer: {
         parameters: {
             query?: never;

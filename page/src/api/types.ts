@@ -51,6 +51,7 @@ export type Event =
 export type FaultBody = { kind: string; message: string; name?: string | null; nearest?: string | null };
 export type SourceRow = Schemas["SourceRow"];
 export type SourceRecord = Schemas["SourceRecord"];
+export type Agreements = Schemas["Agreements"];
 export type Job = Schemas["JobShape"];
 export type Documents = Schemas["Documents"];
 export type Thread = Schemas["Thread"];

@@ -120,7 +120,7 @@ export function Graph({ rows }: { rows: readonly SourceRow[] }) {
               {nodes.map((node) => (
                 <g key={node.id} transform={`translate(${node.x},${node.y})`}>
                   {node.kind === "owner" ? <rect x="-7" y="-7" width="14" height="14" className="owner" /> : <circle r={node.kind === "source" ? 6 : 3} />}
-                  <text y={node.above ? -13 : 22}>{named(node.name).slice(0, 28)}</text>
+                  <text textAnchor="middle" y={node.above ? -13 : 22}>{named(node.name).slice(0, 28)}</text>
                 </g>
               ))}
             </svg>

@@ -1,4 +1,4 @@
-/** Who is right how often: a table, the graph of copies and owners, and the record of each source. */
+/** Who is right how often: a table, who agrees, copies and owners, and the record of each source. */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 
@@ -12,6 +12,7 @@ import { Doc } from "../ui/Doc";
 import { Interval } from "../ui/marks";
 import { Table, type Column } from "../ui/Table";
 import { Trouble } from "../ui/Trouble";
+import { Agreement } from "./Agreement";
 import { Calibrate } from "./Calibrate";
 import { Graph } from "./Graph";
 import { Record } from "./Record";
@@ -78,6 +79,7 @@ export default function SourcesScreen() {
               <Record name={route.name} writing={server.writing} onClose={() => go(href("sources"))} label={t.sources.record(named(route.name))} />
             )}
           </div>
+          <Agreement />
           <Graph rows={rows} />
           <Calibrate writing={server.writing} />
         </>

@@ -156,6 +156,14 @@ class AnswerStore:
             for name, question, at in rows
         ]
 
+    def newest(self, most: int) -> list[str]:
+        """Return the ids of the newest answers, the newest first."""
+        with self._open() as db:
+            rows = db.execute(
+                "SELECT id FROM answers WHERE at > ? ORDER BY at DESC LIMIT ?", (self._oldest(), most)
+            ).fetchall()
+        return [name for [name] in rows]
+
     def _note_cited(self) -> None:
         """Note what each new answer cites, a few at a time; a row without a document: it was read."""
         new = "SELECT id, answer FROM answers WHERE id NOT IN (SELECT answer FROM cited WHERE document = '')"

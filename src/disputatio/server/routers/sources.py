@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
+from functools import lru_cache
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from disputatio.api.indexing import Index
+from disputatio.calibration.agreement import Agreement, agreements
 from disputatio.calibration.learn import set_owner
+from disputatio.errors import DisputatioError
 from disputatio.server.faults import NotFound
 from disputatio.server.replies import client_of, json_response
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS
 from disputatio.server.shapes import Request as Body
-from disputatio.store.calibration_log import NOBODY, UNKNOWN, Outcomes
-from disputatio.types import Source
+from disputatio.store.calibration_log import NOBODY, UNKNOWN, Outcomes, check_id
+from disputatio.types import Answer, Source
 
+_ANSWERS = 500  # of the newest kept answers, from which agreement is counted
 SourceName = Annotated[str, Path(max_length=500)]
 
 
@@ -64,6 +70,16 @@ class SourceRecord(BaseModel):
     said: list[Said]
 
 
+class Agreements(BaseModel):
+    """Pairs of sources that answered enough questions in common, of the `questions` that were counted.
+
+    A question is one of a calibration, or one that a kept answer is to.
+    """
+
+    questions: int
+    pairs: list[Agreement]
+
+
 class OwnerBody(Body):
     """The owner of a source; sources of one owner have one vote together."""
 
@@ -72,17 +88,38 @@ class OwnerBody(Body):
 
 def router(service: Service) -> APIRouter:
     """Return the router over a service."""
-    routes = APIRouter(prefix="/api/sources", tags=["sources"], responses=FAULTS)
+    routes = APIRouter(prefix="/api", tags=["sources"], responses=FAULTS)
+
+    @lru_cache(maxsize=_ANSWERS)
+    def sides_of(name: str) -> Sides:
+        return _sides(service.answers.answer(name))
 
     @routes.get(
-        "", operation_id="sources", summary="Every source with its estimate", response_model=list[SourceRow]
+        "/agreement",
+        operation_id="agreement",
+        summary="How often two sources give the same answer",
+        response_model=Agreements,
+    )
+    async def agreement(request: Request) -> Response:
+        index = service.opened_index()
+
+        def count() -> Response:
+            return json_response(_agreement(index, service.answers.newest(_ANSWERS), sides_of))
+
+        return await service.read(count, client=client_of(request))
+
+    @routes.get(
+        "/sources",
+        operation_id="sources",
+        summary="Every source with its estimate",
+        response_model=list[SourceRow],
     )
     async def sources(request: Request) -> Response:
         index = service.opened_index()
         return await service.read(lambda: json_response(rows_of(index)), client=client_of(request))
 
     @routes.get(
-        "/{name:path}",
+        "/sources/{name:path}",
         operation_id="source",
         summary="A source, and on which questions it was right",
         response_model=SourceRecord,
@@ -92,7 +129,10 @@ def router(service: Service) -> APIRouter:
         return await service.read(lambda: json_response(_record(index, name)), client=client_of(request))
 
     @routes.patch(
-        "/{name:path}", operation_id="set_owner", summary="Say who owns a source", response_model=SourceRow
+        "/sources/{name:path}",
+        operation_id="set_owner",
+        summary="Say who owns a source",
+        response_model=SourceRow,
     )
     async def owner(name: SourceName, body: OwnerBody, request: Request) -> Response:
         service.check_writing()
@@ -129,6 +169,43 @@ def row_of(index: Index, name: str) -> dict[str, Any]:
         if row["name"] == name:
             return row
     raise NotFound(f"there is no source {name!r}")
+
+
+Sides = tuple[str, dict[str, int]]  # the id of a question, and the number of each source's answer to it
+
+
+def _agreement(index: Index, answers: list[str], sides_of: Callable[[str], Sides]) -> dict[str, Any]:
+    """Count on calibrations and kept `answers`, the newest first; each question once."""
+    known = {source.name for source in index.sources()}
+    questions: dict[str, dict[str, int]] = {}
+    for name in reversed(answers):  # the newest answer to a question stands
+        with suppress(DisputatioError):  # deleted meanwhile, or damaged, which shows when it is opened
+            question, sides = sides_of(name)
+            questions[question] = {source: side for source, side in sides.items() if source in known}
+    for record in index.records():
+        questions |= {
+            outcome.question: {
+                source: number for source, number in outcome.clusters.items() if source in known
+            }
+            for outcome in record.outcomes.values()
+        }
+    told = [sides for sides in questions.values() if len(sides) > 1]
+    return {"questions": len(told), "pairs": [asdict(pair) for pair in agreements(told)]}
+
+
+def _sides(answer: Answer) -> Sides:
+    """Return the position of each source that has one; none where several answers may be right."""
+    positions = answer.conflict.positions
+    sides: dict[str, int] = {}
+    if answer.conflict.kind not in ("ambiguity", "opinion"):
+        both = set()
+        for number, position in enumerate(positions):
+            for source in position.sources:
+                both |= {source} & sides.keys()
+                sides[source] = number
+        sides = {source: number for source, number in sides.items() if source not in both}
+    accepted = sum(position.verdict == "accepted" for position in positions)
+    return check_id(answer.question), sides if accepted <= 1 else {}
 
 
 def _record(index: Index, name: str) -> dict[str, Any]:
