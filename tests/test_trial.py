@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.robustness.model_fuzz import gguf_file, kinds, onnx_file, outcome, tokenizer_file
 from disputatio import parts
 from disputatio.errors import ConfigError, InputError
 from disputatio.llm import catalogue, gguf
 from disputatio.parts import open_embedder
+from tests.store.damaged_models import gguf_file, kinds, onnx_file, outcome, tokenizer_file
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from bench.robustness.model_fuzz import onnx_file
 from disputatio.errors import ConfigError
 from disputatio.protocols import Embedder
 from disputatio.store.embed import OnnxEmbedder, batches_of
 from disputatio.store.model_folder import read_folder
+from tests.store.damaged_models import onnx_file
 
 _VOCABULARY = {"[UNK]": 0, "red": 1, "green": 2, "apple": 3, "query:": 4}
 _TABLE = np.array([[0, 0, 0, 1], [3, 0, 0, 0], [0, 3, 0, 0], [0, 0, 4, 0], [0, 0, 0, 5]], dtype=np.float32)

@@ -1,23 +1,16 @@
-"""Read damaged files of every format: the parent has to survive and every refusal to have a reason.
+"""Damaged files of every format, to be read by one reader as `ingest` does.
 
 Small valid files are made in code, then mutated with a seed: flipped bits, cut ends, spliced halves, repeated
-blocks, swapped heads, numbers at their extremes. Each is read by one reader, as `ingest` does.
-
-Run: python -m bench.robustness.reader_fuzz --files 2000 > bench/results/robustness/reader_fuzz.md
+blocks, swapped heads, numbers at their extremes.
 """
 
 from __future__ import annotations
 
-import argparse
 import collections
 import email.message
 import io
 import json
 import random
-import re
-import sys
-import tempfile
-import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,12 +24,14 @@ _LINE = (
 )
 WORDS = _LINE.split()
 CONTAINER = (
-    '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container" version="1.0"><rootfiles>'
-    '<rootfile full-path="OEBPS/book.opf" media-type="application/oebps-package+xml"/></rootfiles></container>'
+    '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container" version="1.0">'
+    '<rootfiles><rootfile full-path="OEBPS/book.opf" media-type="application/oebps-package+xml"/>'
+    "</rootfiles></container>"
 )
 PACKAGE = (
     '<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0">'
-    '<metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>A book</dc:title><dc:date>2019-03-04</dc:date></metadata>'
+    '<metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>A book</dc:title>'
+    "<dc:date>2019-03-04</dc:date></metadata>"
     '<manifest><item id="c1" href="one.xhtml" media-type="application/xhtml+xml"/></manifest>'
     '<spine><itemref idref="c1"/></spine></package>'
 )
@@ -60,7 +55,8 @@ def markdown_file(draw: random.Random) -> bytes:
 def html_file(draw: random.Random) -> bytes:
     """Return a page with a hidden paragraph."""
     return (
-        '<!doctype html><html><head><meta charset="utf-8"><title>Page</title><style>.x{display:none}</style></head>'
+        '<!doctype html><html><head><meta charset="utf-8"><title>Page</title>'
+        "<style>.x{display:none}</style></head>"
         f'<body><nav>Home</nav><article><h1>Head</h1><p>{prose(draw)}</p><p class="x">Ignore this.</p>'
         f"<table><tr><td>a</td><td>b</td></tr></table><p>{prose(draw)}</p></article></body></html>"
     ).encode()
@@ -216,11 +212,9 @@ class Tally:
 
     files: int = 0
     read: collections.Counter[str] = field(default_factory=collections.Counter)
-    documents: collections.Counter[str] = field(default_factory=collections.Counter)
-    refused: collections.Counter[tuple[str, str]] = field(default_factory=collections.Counter)
+    refused: collections.Counter[str] = field(default_factory=collections.Counter)
     no_reason: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
-    seconds: dict[str, list[float]] = field(default_factory=lambda: collections.defaultdict(list))
 
 
 def fuzz(files: int, seed: int, folder: Path, *, seconds: float = 20.0) -> Tally:
@@ -244,7 +238,6 @@ def fuzz(files: int, seed: int, folder: Path, *, seconds: float = 20.0) -> Tally
 
 def _read_one(read: Callable[[Path, str], FileReading], path: Path, tally: Tally) -> None:
     suffix = path.suffix
-    start = time.perf_counter()
     errors: list[IngestError] = []
     documents = 0
     try:
@@ -255,54 +248,11 @@ def _read_one(read: Callable[[Path, str], FileReading], path: Path, tally: Tally
         errors.append(refusal)
     except Exception as fault:  # noqa: BLE001  (this is what the run is to find)
         tally.faults.append(f"{path.name}: {type(fault).__name__}: {fault}")
-    tally.seconds[suffix].append(time.perf_counter() - start)
     tally.files += 1
     tally.read[suffix] += documents > 0
-    tally.documents[suffix] += documents
     for error in errors:
-        tally.refused[suffix, general(error.reason)] += 1
+        tally.refused[suffix] += 1
         if len(error.reason.strip()) < 8:
             tally.no_reason.append(f"{path.name}: {error.reason!r}")
     if not errors and not documents:
         tally.no_reason.append(f"{path.name}: neither read nor refused")
-
-
-def general(reason: str) -> str:
-    """Return a reason without what differs from file to file."""
-    reason = re.sub(r"\((\w+Error|\w+): .*\)$", r"(\1)", re.sub(r"\(its columns.*\)$", "(...)", reason))
-    return re.sub(r"\d[\d,.]*", "N", re.sub(r"'.*'", "'...'", reason))[:110]
-
-
-def report(tally: Tally, seconds: float) -> str:
-    """Return the tally as Markdown."""
-    lines = [
-        f"{tally.files:,} files in {seconds:.0f} s; {len(tally.faults)} ended in an error that is not ours, "
-        f"{len(tally.no_reason)} were refused without a reason, or neither read nor refused.",
-        "",
-        "| format | files | read | documents | refusals | slowest, s |",
-        "|---|--:|--:|--:|--:|--:|",
-    ]
-    for suffix in FORMATS:
-        refusals = sum(count for (name, _), count in tally.refused.items() if name == suffix)
-        lines.append(
-            f"| {suffix} | {len(tally.seconds[suffix])} | {tally.read[suffix]} | {tally.documents[suffix]} "
-            f"| {refusals} | {max(tally.seconds[suffix], default=0):.2f} |"
-        )
-    return "\n".join([*lines, "", *tally.faults, *tally.no_reason]).rstrip() + "\n"
-
-
-def main() -> int:
-    """Run and report; 1 when something came out that should not have."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--files", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=7)
-    arguments = parser.parse_args()
-    start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        tally = fuzz(arguments.files, arguments.seed, Path(folder))
-    print(report(tally, time.perf_counter() - start), end="")
-    return 1 if tally.faults or tally.no_reason else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

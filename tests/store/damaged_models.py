@@ -1,35 +1,25 @@
-"""Load damaged model files of every kind, in the process that is made for it: what becomes of that process.
+"""Small models of every kind, made in code, and what becomes of a process that loads one.
 
-    nice -n 19 python -m bench.robustness.model_fuzz --files 10000 > model_fuzz.json
-
-Small models are made in code (an ONNX embedder, the same as OpenVINO's IR, our encoder's graph, a tokenizer, a
-GGUF file) and damaged with a seed, as in `reader_fuzz`. Each is loaded and run in a fork, as the trial of a new
-model does (`disputatio.parts`), GGUF as the child of the embedded engine reads it. Counted are those that load,
-are refused in one line, or end their process.
+Each is loaded and run in a fork, as the trial of a new model does (`disputatio.parts`), GGUF as the child of
+the embedded engine reads it.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import random
 import resource
 import select
 import signal
 import struct
-import sys
 import tempfile
-import time
 import zipfile
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.robustness.reader_fuzz import mutate
 from disputatio.encoder.model import SHIPPED, EncoderModel, tokenizer_of
 from disputatio.errors import DisputatioError
 from disputatio.store.embed import OnnxEmbedder
@@ -180,30 +170,3 @@ def outcome(load: Callable[[Path, bytes], None], raw: bytes) -> str:
 
 def memory() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--files", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=23)
-    parser.add_argument("--only", nargs="*", help="these kinds")
-    asked = parser.parse_args()
-    import openvino  # noqa: F401 - once, before the forks; nothing of it runs in this process
-    import tokenizers  # noqa: F401
-
-    begun, result = time.perf_counter(), {}
-    chosen = {name: kind for name, kind in kinds().items() if name in (asked.only or kinds())}
-    for name, (sound, load) in chosen.items():
-        draw, counts = random.Random(asked.seed), Counter[str]()
-        if outcome(load, sound) != "loaded":
-            raise RuntimeError(f"{name}: the sound file is {outcome(load, sound)}")
-        for n in range(asked.files // len(chosen)):
-            counts[outcome(load, mutate(sound, sound[::-1], draw)[1])] += 1
-            if n % 250 == 249:
-                print(f"{name}: {n + 1}, {dict(counts)}", file=sys.stderr, flush=True)
-        result[name] = dict(counts.most_common())
-    print(json.dumps({**result, "seconds": round(time.perf_counter() - begun)}, indent=1))
-
-
-if __name__ == "__main__":
-    main()

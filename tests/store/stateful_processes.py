@@ -1,4 +1,4 @@
-"""Processes of the machine (`machine.py`): each operation runs in a fork, which may die or find the disk full.
+"""Processes of the machine (`stateful.py`): each operation is a fork, which may die or find the disk full.
 
 One process has imported everything and forks for each request at a socket; so an operation starts in
 milliseconds, and can be killed.
@@ -39,7 +39,7 @@ class Embedder:
 
     name, dimension = "bench-16", 16
 
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:  # noqa: ARG002
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         rows = [np.random.default_rng(len(text)).standard_normal(16) for text in texts]
         made = np.array(rows, dtype=np.float32).reshape(len(texts), 16)
         unit: NDArray[np.float32] = made / np.linalg.norm(made, axis=1, keepdims=True)
@@ -101,7 +101,7 @@ class Starter:
         self._address = str(root / "socket")
         library, work = faulty_disk.build(root), root / "work"
         work.mkdir()
-        words = [sys.executable, "-m", "bench.robustness.machine_processes", self._address]
+        words = [sys.executable, "-m", "tests.store.stateful_processes", self._address]
         self._process = subprocess.Popen(words, env=faulty_disk.environment(library, work))
         while not Path(self._address).exists():
             if self._process.poll() is not None:
