@@ -28,6 +28,7 @@ from disputatio.trace import Speeds
 
 if TYPE_CHECKING:
     from disputatio.encoder.model import EncoderModel
+    from disputatio.llm.endpoint import Endpoint
     from disputatio.llm.stream import Deadlines
 
 KINDS = ("local", "openai", *ENGINES, "scripted", "none")
@@ -61,7 +62,7 @@ def build_kit(
         retriever=retriever,
         small=_small_reader(settings, named),
         embedder=_late_embedder(settings, say, progress) if embedder is None else embedder,
-        reranker=_served_reranker(settings),
+        reranker=open_reranker(settings),
         speeds=Speeds(cache_folder(settings) / "speeds.json"),
         **_encoder_parts(settings),
     )
@@ -163,7 +164,7 @@ def _served_embedder(name: str, settings: Settings, dimension: int | None) -> Em
     )
 
 
-def _served_reranker(settings: Settings) -> Reranker | None:
+def open_reranker(settings: Settings) -> Reranker | None:
     """Return the reranker of the settings; raises `ConfigError` for a name that names no server's."""
     if settings.reranker == "none":
         return None
@@ -357,32 +358,16 @@ def _open_model(
             say=say,
         )
         return local, _engine_of(rest, local.engine)
-    if kind == "openai":
-        from disputatio.llm.endpoint import Endpoint
+    if kind == "openai" or kind in ENGINES:
         from disputatio.llm.faults import Address
 
-        base_url = os.environ.get("OPENAI_BASE_URL", "").strip()
+        served = kind in ENGINES
+        base_url = ENGINES[kind].base_url if served else os.environ.get("OPENAI_BASE_URL", "").strip()
         shown = Address(model=rest, base_url=base_url).shown if base_url else ""  # without a password
-        endpoint = Endpoint(rest, in_flight=settings.in_flight, deadlines=_deadlines(settings), say=say)
-        return endpoint, f"openai-compatible {shown}".strip()
-    if kind in ENGINES:
-        from disputatio.llm.endpoint import Endpoint
-        from disputatio.llm.faults import Address
-
-        engine = ENGINES[kind]
-        extra = {**engine.options, **({} if settings.thinking else engine.quick)}
-        served = Endpoint(
-            rest,
-            kind=kind,
-            base_url=engine.base_url,
-            api_key="none",  # a key of the environment is for another server
-            variable=engine.variable,
-            extra=extra,
-            in_flight=settings.in_flight,
-            deadlines=_deadlines(settings),
-            say=say,
+        engine = (
+            f"{kind} {shown} {sorted(_extra(kind, settings))}" if served else f"openai-compatible {shown}"
         )
-        return served, f"{kind} {Address(model=rest, base_url=engine.base_url).shown} {sorted(extra)}"
+        return open_endpoint(name, settings, say), engine.strip()
     from disputatio.llm.scripted import Scripted, script_of
 
     script = script_of(rest)
@@ -390,6 +375,29 @@ def _open_model(
     kept = settings.journal not in ("default", "none")
     digest = hashlib.sha256(repr(script).encode("utf-8", "backslashreplace")).hexdigest()[:16]
     return Scripted(script, name=name), f"scripted {digest}" if kept and rest else None
+
+
+def open_endpoint(name: str, settings: Settings, say: Say = lambda _: None) -> Endpoint:
+    """Return the model of a server by its name; nothing is asked yet."""
+    from disputatio.llm.endpoint import Endpoint
+
+    kind, rest = _split(name)
+    opened = partial(Endpoint, rest, in_flight=settings.in_flight, deadlines=_deadlines(settings), say=say)
+    if kind not in ENGINES:
+        return opened()
+    return opened(
+        kind=kind,
+        base_url=ENGINES[kind].base_url,
+        api_key="none",  # a key of the environment is for another server
+        variable=ENGINES[kind].variable,
+        extra=_extra(kind, settings),
+    )
+
+
+def _extra(kind: str, settings: Settings) -> dict[str, Any]:
+    """Return the fields that are sent to a kind of server beside those of the protocol."""
+    engine = ENGINES[kind]
+    return {**engine.options, **({} if settings.thinking else engine.quick)}
 
 
 def _deadlines(settings: Settings) -> Deadlines:

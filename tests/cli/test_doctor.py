@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from disputatio.encoder import model as encoder_model
+from tests.llm.fake_server import Asked, FakeServer, Wire, capable, fails, says
 from tests.shell import Run, run, write_passages
 from tests.train.material import write_model
 
@@ -192,6 +194,60 @@ def test_an_unreachable_endpoint_is_broken_only_if_it_is_needed(
     assert (done.code, checks["endpoint"]["state"]) == (1, "broken")
     monkeypatch.setenv("OPENAI_BASE_URL", "file:///etc/passwd")
     assert doctor(capsys, "--model", "openai:m")[1]["endpoint"]["state"] == "broken"
+
+
+def served(request: Asked) -> Wire:
+    """Serve a language model, an embedder and a reranker."""
+    if request.path == "/v1/embeddings":
+        vectors = [{"index": at, "embedding": [1.0, float(at)]} for at, _ in enumerate(request.body["input"])]
+        return Wire(kind="application/json", pieces=[json.dumps({"data": vectors})])
+    if request.path == "/v1/rerank":
+        texts = enumerate(request.body["documents"])
+        results = [{"index": at, "relevance_score": float("ferry" in text)} for at, text in texts]
+        return Wire(kind="application/json", pieces=[json.dumps({"results": results})])
+    return capable(says("yes", cached=9), top=5)(request)
+
+
+@pytest.mark.long
+def test_what_is_at_a_server_is_called_only_when_that_is_asked_for(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISPUTATIO_EMBEDDER", "openai:e")
+    monkeypatch.setenv("DISPUTATIO_RERANKER", "openai:r")
+    words = ("--model", "openai:m", "--role", "judge=openai:j")
+    with FakeServer(served) as fake:
+        fake.lists = {"/v1/models": {"data": [{"id": "m", "max_model_len": 4096}]}}
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.url)
+        assert doctor(capsys, *words)[0].code == 0
+        assert fake.asked == []
+        done, checks = doctor(capsys, *words, "--try")
+    assert done.code == 0, "what a server lacks prevents no answer"
+    tried = {name.strip(): (check["state"], check["detail"]) for name, check in checks.items()}
+    assert tried["try openai:m"][1].startswith("answers: 5 calls, 62 tokens, ")
+    assert tried["openai:m listed"] == ("ok", "yes")
+    assert tried["openai:m schema"] == ("ok", "replies are held to it")
+    assert tried["openai:m log-probabilities"] == ("ok", "of 5 alternatives")
+    assert tried["openai:m prefix cache"] == ("ok", "9 of 11 tokens of a repeated prompt")
+    assert tried["openai:m thinking"][0] == "ok"
+    assert tried["openai:m context"] == ("ok", "4,096 tokens")
+    assert tried["openai:j listed"][0] == "missing"
+    assert tried["try openai:e"] == ("ok", "embeds: vectors of 2 numbers")
+    assert tried["try openai:r"] == ("ok", "reranks: the passage that answers comes first")
+
+
+@pytest.mark.long
+def test_a_trial_that_fails_is_one_line_and_the_others_go_on(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISPUTATIO_RERANKER", "openai:r")
+    with FakeServer([fails(404, "no such route")]) as fake:
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.url)
+        done, checks = doctor(capsys, "--model", "openai:m", "--try")
+    assert done.code == 1
+    assert "is there a model 'm'" in checks["try openai:m"]["detail"]
+    assert checks["try openai:r"]["state"] == "broken"
+    monkeypatch.delenv("DISPUTATIO_RERANKER")
+    assert doctor(capsys, *OURS, "--try")[1]["try"]["state"] == "missing"
 
 
 @pytest.mark.long

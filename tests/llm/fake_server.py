@@ -141,11 +141,13 @@ def fails(
 class FakeServer:
     """Serves a script in threads; `asked` has the requests, `most` the most in flight at a time.
 
-    `left` counts the clients that went away before their reply was whole.
+    `left` counts the clients that went away before their reply was whole. `lists` are the JSON values that it
+    gives by path when it is asked for one; other paths are not found.
     """
 
     def __init__(self, script: Script) -> None:
         self.script = script
+        self.lists: dict[str, object] = {}
         self.asked: list[Asked] = []
         self.most = 0
         self.left = threading.Semaphore(0)
@@ -225,6 +227,14 @@ def _handler(server: FakeServer) -> type[BaseHTTPRequestHandler]:
             key = self.headers.get("Authorization", "")
             cookie = self.headers.get("Cookie", "")
             server.answer(Asked(body=body, path=self.path, key=key, cookie=cookie), self)
+
+        def do_GET(self) -> None:
+            content = json.dumps(server.lists.get(self.path, {"error": "not found"})).encode()
+            self.send_response(200 if self.path in server.lists else 404)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
 
         def log_message(self, *args: Any) -> None:
             """Say nothing on stderr."""

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -18,17 +18,27 @@ import typer
 
 from disputatio.cli.opening import is_there
 from disputatio.cli.options import Indexes, Json, Model, Roles, read_roles
+from disputatio.errors import DisputatioError
 from disputatio.llm.model_names import ENGINES, suggest_name
 
 if TYPE_CHECKING:
     from disputatio.config import Settings
+    from disputatio.llm.trial import Trial
 
 State = Literal["ok", "missing", "broken"]
 _MARKS = {"ok": ("✓", "green"), "missing": ("-", "yellow"), "broken": ("✗", "red")}
 _EXTRAS = ("local", "openai", "store", "scale", "inspect")
+_WIDEST = 32  # characters of the names' column
 _ENOUGH = 1e9  # bytes free, below which an index or a converted model may not fit
 _ENDPOINT_SECONDS = 3.0
 _ENGINE_SECONDS = 120.0
+# The longest waits, in seconds: a server may have to load the model first.
+_LONGEST = {"connect_seconds": 5.0, "first_byte_seconds": 90.0, "total_seconds": 120.0}
+_THINKING = {
+    "none": "no: the model answers at once",
+    "switchable": "yes, unless it is told not to, as it is without thinking = true",
+    "always": "yes, and it cannot be told not to: answers take long",
+}
 _LOAD_ENGINE = "import sys; sys.modules['openvino_telemetry'] = None; import openvino_genai"
 
 
@@ -48,22 +58,28 @@ def doctor(
     measure: Annotated[
         bool, typer.Option("--measure", help="Time the processor for five seconds; the engine goes by it.")
     ] = False,
+    tried: Annotated[
+        bool, typer.Option("--try", help="Call the models that are at a server, a few tiny calls each.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Check the engine, models, disk, endpoint and index.
 
-    The exit code is 1 when something that is needed is broken. Nothing is fetched, and no model is called.
+    The exit code is 1 when something that is needed is broken. Nothing is fetched, and without
+    `--try` no model is called.
     """
     from disputatio.cli.screen import hanging, plain, printing, write_json
     from disputatio.config import read_settings
 
     settings = read_settings(index=index, model=model, role=read_roles(role))
     checks = list(run_checks(settings, index_named=index is not None, measured=measure))
+    if tried:
+        checks += try_servers(settings)
     broken = sum(check.state == "broken" for check in checks)
     if as_json:
         write_json({"healthy": not broken, "checks": [asdict(check) for check in checks]}, indent=2)
     else:
-        width = max(len(check.name) for check in checks)
+        width = min(_WIDEST, max(len(check.name) for check in checks))
         with printing() as out:
             for check in checks:
                 mark, style = _MARKS[check.state]
@@ -236,7 +252,6 @@ def _encoder(name: str, *, needed: bool) -> Check:
 
 def _catalogued(label: str, name: str) -> Check:
     """Check the files of a model, and their size."""
-    from disputatio.errors import DisputatioError
     from disputatio.llm import catalogue
 
     try:
@@ -298,7 +313,6 @@ def _endpoint(base_url: str, key: str, *, needed: bool) -> Check:
 
 def _index(folder: Path, *, named: bool) -> Check:
     """Check that there is an index of a known format, and count its contents."""
-    from disputatio.errors import DisputatioError
 
     try:
         from disputatio.store.addresses import is_served, mask_secrets, split_paths
@@ -320,6 +334,89 @@ def _index(folder: Path, *, named: bool) -> Check:
     for failed in info.unsearched:
         detail += f"; not read: {failed.index}: {failed.reason}"
     return Check(name="index", state="broken" if info.unsearched else "ok", detail=detail)
+
+
+def try_servers(settings: Settings) -> Iterator[Check]:
+    """Call the language models, the embedder and the reranker that are at a server, with tiny texts."""
+    longest = {name: min(seconds, getattr(settings, name)) for name, seconds in _LONGEST.items()}
+    settings = settings.model_copy(update=longest)
+    names = dict.fromkeys((settings.model, *settings.role.values()))
+    trials: list[tuple[str, Callable[[str, Settings], Iterator[Check]]]] = [
+        (name, _try_model) for name in names if name.partition(":")[0] in ("openai", *ENGINES)
+    ]
+    others = ((settings.embedder, _try_embedder), (settings.reranker, _try_reranker))
+    trials += [(name, trial) for name, trial in others if name.startswith("openai:")]
+    if not trials:
+        detail = "no model, embedder or reranker of the settings is at a server"
+        yield Check(name="try", state="missing", detail=detail)
+    for name, trial in trials:
+        try:
+            yield from trial(name, settings)
+        except DisputatioError as error:
+            yield Check(name=f"try {name}", state="broken", detail=str(error))
+
+
+def _try_model(name: str, settings: Settings) -> Iterator[Check]:
+    from disputatio.parts import open_endpoint
+
+    with open_endpoint(name, settings) as endpoint:
+        trial = endpoint.try_out()
+    spent = trial.usage
+    tokens = spent.prompt_tokens + spent.completion_tokens
+    detail = f"answers: {spent.calls} calls, {tokens:,} tokens, {spent.seconds:.1f} s"
+    yield Check(name=f"try {name}", state="ok", detail=detail)
+    for ability, had, detail in _abilities(trial):
+        yield Check(name=f"  {name} {ability}", state="ok" if had else "missing", detail=detail)
+
+
+def _abilities(trial: Trial) -> Iterator[tuple[str, bool, str]]:
+    """Yield what a model can do: the ability, whether it has it, and the detail."""
+    can = trial.capabilities
+    if trial.listed is None:
+        yield "listed", False, "the server lists no models"
+    else:
+        yield (
+            "listed",
+            trial.listed,
+            "yes" if trial.listed else "no, although it answers: is the name an alias?",
+        )
+    instead = "ignored or refused: it is stated in the prompt instead"
+    yield "schema", can.schema, "replies are held to it" if can.schema else instead
+    none = "none: a strategy that needs them says so; give its role another model (--role ROLE=MODEL)"
+    yield "log-probabilities", can.logprobs, f"of {can.max_options} alternatives" if can.logprobs else none
+    cached = f"{trial.cached_tokens} of {trial.prompt_tokens} tokens of a repeated prompt"
+    unknown = f"none reported for a repeated prompt of {trial.prompt_tokens} tokens"
+    yield "prefix cache", trial.cached_tokens > 0, cached if trial.cached_tokens else unknown
+    yield "thinking", trial.thinking != "always", _THINKING[trial.thinking]
+    context = trial.context_tokens
+    yield "context", context is not None, f"{context:,} tokens" if context else "the server does not tell"
+
+
+def _try_embedder(name: str, settings: Settings) -> Iterator[Check]:
+    from disputatio.parts import open_embedder
+
+    embedder = open_embedder(name, settings=settings)
+    assert embedder is not None, "only `none` is none"
+    vectors = embedder.embed(["A ferry crosses the river.", "The mill burned down."])
+    detail = f"embeds: vectors of {vectors.shape[1]} numbers"
+    yield Check(name=f"try {name}", state="ok", detail=detail)
+
+
+def _try_reranker(name: str, settings: Settings) -> Iterator[Check]:
+    from disputatio.parts import open_reranker
+    from disputatio.types import Passage
+
+    reranker = open_reranker(settings)
+    assert reranker is not None, "only `none` is none"
+    texts = ("The mill burned down.", "The ferry crosses the river twice a day.")
+    passages = [Passage(id=text, text=text, source="doctor") for text in texts]
+    mill, ferry = reranker.rerank("How often does the ferry cross the river?", passages)
+    if ferry > mill:
+        detail = "reranks: the passage that answers comes first"
+        yield Check(name=f"try {name}", state="ok", detail=detail)
+    else:
+        detail = "puts a passage that does not answer first: is it a reranker?"
+        yield Check(name=f"try {name}", state="broken", detail=detail)
 
 
 def _size(path: Path) -> int:

@@ -22,9 +22,11 @@ from disputatio.errors import LLMError, Malformed, NoLogprobs, Refused
 from disputatio.llm.batch import Batch
 from disputatio.llm.connection import Connection
 from disputatio.llm.faults import Failed
+from disputatio.llm.model_names import ENGINES
 from disputatio.llm.options import score_options
 from disputatio.llm.request import Request, body, parameter_refused
 from disputatio.llm.stream import Deadlines, Received, receive, without_thinking
+from disputatio.llm.trial import PUZZLE, REPEATED, Thinking, Trial, read_lists
 from disputatio.protocols import Cancel
 from disputatio.trace import total_usage
 from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling, Usage
@@ -228,13 +230,51 @@ class Endpoint:
         self._connection.run(attempts, ended, cancel)
         return batch.results(len(requests))
 
-    async def _attempt(self, request: Request, client: openai.AsyncOpenAI, ends: float) -> Received | Failed:
+    def try_out(self) -> Trial:
+        """Find out what the model and its server can do, by four to seven tiny calls. Raises `LLMError`."""
+        began = time.perf_counter()
+        capabilities = self.capabilities()
+        listed, context = read_lists(self._connection)
+        first, again = (self._tried(REPEATED, self._extra) for _ in range(2))
+        quick = ENGINES[self._kind].quick if self._kind in ENGINES else {}
+        free = {name: value for name, value in self._extra.items() if name not in quick}
+        replies = [first, again, self._tried(PUZZLE, free)]
+        thinking: Thinking = "none"
+        if any(reply.thought for reply in replies):
+            replies.append(self._tried(PUZZLE, {**free, **quick}))
+            thinking = "always" if replies[-1].thought else "switchable"
+        spent = total_usage([self.probe_usage, *(reply.usage for reply in replies)])
+        return Trial(
+            capabilities=capabilities,
+            listed=listed,
+            context_tokens=context,
+            cached_tokens=again.usage.cached_tokens,
+            prompt_tokens=again.usage.prompt_tokens,
+            thinking=thinking,
+            usage=replace(spent, seconds=time.perf_counter() - began),
+        )
+
+    def _tried(self, request: Request, extra: Mapping[str, Any]) -> Received:
+        outcome = self._connection.run([partial(self._attempt, request, extra=extra)])[0]
+        if isinstance(outcome, LLMError):
+            raise outcome
+        return outcome
+
+    async def _attempt(
+        self,
+        request: Request,
+        client: openai.AsyncOpenAI,
+        ends: float,
+        *,
+        extra: Mapping[str, Any] | None = None,
+    ) -> Received | Failed:
+        extra = self._extra if extra is None else extra
         while True:
-            made = body(request, self._at.model, self._dropped, self._extra)
+            made = body(request, self._at.model, self._dropped, extra)
             outcome = await receive(client, made, self._deadlines, self._at, ends)
             if isinstance(outcome, Received) or not outcome.refusal:
                 return outcome
-            name = parameter_refused(made, request, outcome.refusal, self._extra)
+            name = parameter_refused(made, request, outcome.refusal, extra)
             if not name:
                 return outcome
             self._dropped.add(name)  # and ask again without it; it is remembered

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _LONGEST = 4_000_000  # characters of a reply
 _MOST_TOKENS = 200_000
 THINKING = ("<think>", "</think>")
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking")  # what servers call thoughts beside the reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +40,17 @@ class Deadlines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Received:
-    """A whole reply: its text, how it ended, its tokens, and the alternatives of the first."""
+    """A whole reply: its text, how it ended, its tokens, and the alternatives of the first.
+
+    `thought` is True where the model is known to have thought first.
+    """
 
     text: str
     finish_reason: Literal["stop", "length"]
     usage: Usage
     tokens: tuple[Token, ...]
     top: tuple[Token, ...]
+    thought: bool = False
 
 
 def without_thinking(received: Received) -> Received:
@@ -82,6 +87,7 @@ class _Reply:
     pieces: int = 0
     length: int = 0
     begun: bool = False
+    thought: bool = False
 
     def add(self, piece: object) -> bool:
         """Add a piece; returns True if it has a part of the reply. Raises `_Unreadable`."""
@@ -114,6 +120,7 @@ class _Reply:
             self._add_token(_mapping(entry, "a token"))
         bears = finish is not None or any(value for name, value in delta.items() if name != "role")
         self.begun = self.begun or bears
+        self.thought = self.thought or any(delta.get(name) for name in _THOUGHTS)
         return bears
 
     def _add_token(self, entry: Mapping[str, Any]) -> None:
@@ -136,8 +143,14 @@ class _Reply:
             raise _Unreadable(f"the finish reason {self.finish!r}")
         details = self.usage.get("prompt_tokens_details")
         cached = details.get("cached_tokens") if isinstance(details, Mapping) else 0
+        written = self.usage.get("completion_tokens_details")
+        hidden = written.get("reasoning_tokens") if isinstance(written, Mapping) else 0
+        text = _join_surrogates("".join(self.text))
+        between = text.lstrip().removeprefix(THINKING[0]).partition(THINKING[1])[0]
+        marked = text.lstrip().startswith(THINKING[0]) and bool(between.strip())
         return Received(
-            text=_join_surrogates("".join(self.text)),
+            text=text,
+            thought=self.thought or marked or _count(hidden) > 0,
             finish_reason="stop" if self.finish == "stop" else "length",
             usage=Usage(
                 calls=1,
