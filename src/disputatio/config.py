@@ -63,7 +63,9 @@ class Settings(BaseSettings):
     embedder: str = Field(
         catalogue.DEFAULT_EMBEDDER, description="embedding model or its folder, openai:NAME, or none"
     )
-    reranker: str = Field("none", description="openai:NAME at a server with /rerank, or none")
+    reranker: str = Field(
+        "none", description="openai:NAME at a server with /rerank, folder of an ONNX cross-encoder, or none"
+    )
     query_prefix: str | None = Field(None, description="before each query, for an openai: embedder")
     passage_prefix: str | None = Field(None, description="before each passage, for an openai: embedder")
     encoder: str = Field("default", description="trained encoder: default, its zip file or folder, or none")
@@ -86,7 +88,7 @@ class Settings(BaseSettings):
     between_tokens_seconds: float = Field(60, gt=0, le=86_400, description="between pieces of a reply")
     total_seconds: float = Field(600, gt=0, le=86_400, description="for one call with all its attempts")
 
-    @field_validator("index", "cache", "journal", "encoder", "entailment", "embedder")
+    @field_validator("index", "cache", "journal", "encoder", "entailment", "embedder", "reranker")
     @classmethod
     def _at_home(cls, value: Any) -> Any:
         """Return a path that begins with `~` is one below the user's home."""

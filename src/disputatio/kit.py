@@ -33,6 +33,7 @@ from disputatio.events import (
 from disputatio.protocols import (
     LLM,
     Cancel,
+    CountedReranker,
     Deadline,
     Embedder,
     Entailment,
@@ -299,6 +300,25 @@ class Kit:
             self.emit(Evidence(query=question, by="encoder", excerpts=_read_excerpts(passages, extractions)))
         return extractions
 
+    def rerank(self, query: str, passages: Sequence[Passage]) -> list[float]:
+        """Return one score a passage by the reranker, whose cost is added to the question's."""
+        if self.reranker is None:
+            raise MissingPart("there is no reranker")
+        if isinstance(self.reranker, CountedReranker):
+            scores, usage = self.reranker.rerank_counted(query, passages)
+            self.trace.spend([usage])
+        else:
+            scores = self.reranker.rerank(query, passages)
+        if len(scores) != len(passages):
+            raise ConfigError(f"the reranker scored {len(scores)} of {len(passages)} passages")
+        return scores
+
+    def _reranked(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
+        """Return hits by the scores of the reranker; `scores["fused"]` is the score before."""
+        scores = self.rerank(query, [hit.passage for hit in hits])
+        pairs = sorted(zip(scores, hits, strict=True), key=lambda pair: -pair[0])
+        return [replace(hit, score=score, scores={**hit.scores, "fused": hit.score}) for score, hit in pairs]
+
     def search(
         self,
         query: str,
@@ -322,7 +342,7 @@ class Kit:
                 self.emit(IndexUnsearched(index=left_out.index, reason=left_out.reason))
         hits = _within(hits, per_source, sources, exclude)
         if self.reranker is not None:
-            hits = _reranked(self.reranker, query, hits)[: k if per_source is None else None]
+            hits = self._reranked(query, hits)[: k if per_source is None else None]
         search = PastSearch(
             query=query,
             hits=tuple(
@@ -373,15 +393,6 @@ class Kit:
         )
         if passages and self.trace.is_followed and self.trace.evidence is None:
             self.emit(Evidence(query=search.query, by="words", excerpts=_excerpts(search.query, passages)))
-
-
-def _reranked(reranker: Reranker, query: str, hits: Sequence[Hit]) -> list[Hit]:
-    """Return hits by the scores of a reranker; `scores["fused"]` is the score before."""
-    scores = reranker.rerank(query, [hit.passage for hit in hits])
-    if len(scores) != len(hits):
-        raise ConfigError(f"the reranker scored {len(scores)} of {len(hits)} passages")
-    pairs = sorted(zip(scores, hits, strict=True), key=lambda pair: -pair[0])
-    return [replace(hit, score=score, scores={**hit.scores, "fused": hit.score}) for score, hit in pairs]
 
 
 def _excerpts(query: str, passages: Sequence[Passage]) -> tuple[Excerpt, ...]:

@@ -165,17 +165,24 @@ def _served_embedder(name: str, settings: Settings, dimension: int | None) -> Em
 
 
 def open_reranker(settings: Settings) -> Reranker | None:
-    """Return the reranker of the settings; raises `ConfigError` for a name that names no server's."""
+    """Return the reranker of the settings; raises `ConfigError` for a name of none."""
     if settings.reranker == "none":
         return None
-    from disputatio.llm.connection import Connection
-    from disputatio.llm.endpoint_embedder import EndpointReranker
-
     prefix, _, model = settings.reranker.partition(":")
-    if prefix != "openai":
-        raise ConfigError(f"reranker = {settings.reranker!r}: write openai:NAME, or none")
-    line = Connection(model, in_flight=settings.in_flight, deadlines=_deadlines(settings))
-    return EndpointReranker(line)
+    if prefix == "openai":
+        from disputatio.llm.connection import Connection
+        from disputatio.llm.endpoint_embedder import EndpointReranker
+
+        line = Connection(model, in_flight=settings.in_flight, deadlines=_deadlines(settings))
+        return EndpointReranker(line)
+    folder = Path(settings.reranker)
+    if not folder.is_dir():
+        wanted = "write openai:NAME, the folder of an ONNX cross-encoder, or none"
+        raise ConfigError(f"reranker = {settings.reranker!r}: {wanted}")
+    from disputatio.encoder.cross_encoder import OnnxReranker
+
+    check_model("reranker", folder, cache_folder(settings))
+    return OnnxReranker(folder)
 
 
 def embedder_for(
@@ -458,6 +465,8 @@ def _find_model(name: str, say: Say, progress: catalogue.Progress | None) -> Pat
 _TRIALS = {
     "embedder": "store.embed import OnnxEmbedder as M; M(path).embed(['A ferry.', 'It crossed.'])",
     "judge": "encoder.cross_encoder import CrossEncoder as M; M(path).contradicts([('A ferry.', 'A')])",
+    "reranker": "encoder.cross_encoder import OnnxReranker as M; from disputatio.types import Passage as P; "
+    "M(path).rerank('Which?', [P(id='a', text='A ferry.', source='a')])",
     "encoder": "encoder.model import EncoderModel as M; list(M(path).logits([('A ferry.', 'A')]))",
 }
 

@@ -26,6 +26,7 @@ from disputatio.types import (
     Prompt,
     Sampling,
     Unsearched,
+    Usage,
 )
 
 if TYPE_CHECKING:
@@ -199,6 +200,14 @@ class Reranker(Protocol):
 
     def rerank(self, query: str, passages: Sequence[Passage]) -> list[float]:
         """Return one score a passage, higher is better."""
+
+
+@runtime_checkable
+class CountedReranker(Reranker, Protocol):
+    """A reranker whose calls cost tokens."""
+
+    def rerank_counted(self, query: str, passages: Sequence[Passage]) -> tuple[list[float], Usage]:
+        """Return one score a passage, and what they cost."""
 
 
 @runtime_checkable

@@ -9,10 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from disputatio.encoder.cross_encoder import CrossEncoder, _classes
-from disputatio.errors import InputError, MissingDependency
-from disputatio.protocols import Contradiction
+from disputatio.config import read_settings
+from disputatio.encoder.cross_encoder import CrossEncoder, OnnxReranker
+from disputatio.errors import ConfigError, InputError, MissingDependency
+from disputatio.parts import build_kit
+from disputatio.protocols import Contradiction, Reranker
+from disputatio.store.in_memory import InMemory
+from disputatio.types import Passage
+from tests.store.damaged_models import onnx_file, reranker_file, tokenizer_file
 
 LABELS = {"id2label": {"0": "contradiction", "1": "ENTAILMENT", "2": "neutral"}}
 
@@ -85,36 +91,84 @@ def test_an_engine_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: p
         CrossEncoder(folder(tmp_path, json.dumps(LABELS), "model.onnx", "tokenizer.json"))
 
 
-class Encoded:
-    ids = attention_mask = type_ids = (1, 2)
+class Rows:
+    """A model that gives one row of logits for every pair."""
+
+    def __init__(self, *logits: float) -> None:
+        self.row = np.array([logits], dtype=np.float32)
+
+    def logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+        return np.repeat(self.row, len(pairs), axis=0)
 
 
-class Tokens:
-    """A tokenizer that makes two tokens of anything."""
-
-    def encode_batch(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
-        return [Encoded() for _ in pairs]
-
-
-def made(path: Path, config: str, logits: Sequence[float]) -> CrossEncoder:
+def made(path: Path, config: str, logits: Sequence[float], monkeypatch: pytest.MonkeyPatch) -> CrossEncoder:
     """Return a cross-encoder whose engine gives these logits for any pair."""
-    folder(path, config)
-    judge = CrossEncoder.__new__(CrossEncoder)
-    judge._class, judge._opposite = _classes(path)
-    judge._tokenizer, judge._inputs = Tokens(), {"input_ids"}  # type: ignore[assignment]
-    judge._model = lambda fields: [np.array([logits] * len(fields["input_ids"]), dtype=np.float32)]
-    return judge
+    monkeypatch.setattr("disputatio.encoder.cross_encoder._PairModel", lambda _: Rows(*logits))
+    return CrossEncoder(folder(path, config))
 
 
-def test_contradiction_is_a_class_of_the_model_where_it_has_one(tmp_path: Path) -> None:
-    judge = made(tmp_path, json.dumps(LABELS), [2.0, 0.0, 0.0])
+def test_contradiction_is_a_class_of_the_model_where_it_has_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = made(tmp_path, json.dumps(LABELS), [2.0, 0.0, 0.0], monkeypatch)
     assert isinstance(judge, Contradiction)
     assert judge.contradicts([("a", "b")] * 2) == [pytest.approx(0.787, abs=1e-3)] * 2
     assert judge.entails([("a", "b")]) == [pytest.approx(0.1065, abs=1e-3)]
     assert judge.entails([]) == judge.contradicts([]) == []
 
 
-def test_a_model_of_two_classes_detects_no_contradictions(tmp_path: Path) -> None:
-    judge = made(tmp_path, json.dumps({"id2label": {"0": "entailment", "1": "not_entailment"}}), [0.0, 0.0])
+def test_a_model_of_two_classes_detects_no_contradictions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels = json.dumps({"id2label": {"0": "entailment", "1": "not_entailment"}})
+    judge = made(tmp_path, labels, [0.0, 0.0], monkeypatch)
     assert judge.contradicts([("a", "b")]) == [0.0]
     assert judge.entails([("a", "b")]) == [0.5]
+
+
+# --- the reranker ----------------------------------------------------------------------------------
+PASSAGES = [
+    Passage(id=f"p{at}", text=text, source="port.example")
+    for at, text in enumerate(("The ferry", "It crossed the ferry in 1887", "The mill", "In 1887 a mill"))
+]
+
+
+@pytest.fixture
+def reranker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder, laid out as hubs do, of a model whose score is the highest number of a token."""
+    monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "own/onnx").mkdir(parents=True)
+    (tmp_path / "own/onnx/model.onnx").write_bytes(reranker_file())
+    (tmp_path / "own/tokenizer.json").write_bytes(tokenizer_file())
+    return tmp_path / "own"
+
+
+@pytest.mark.long
+def test_a_reranker_of_a_folder_orders_what_a_search_finds(reranker: Path) -> None:
+    settings = read_settings(model="none", journal="none", reranker=str(reranker))
+    kit = build_kit(settings, retriever=InMemory(PASSAGES))
+    assert isinstance(kit.reranker, Reranker)
+    many = PASSAGES * 5  # more than one batch, and of several lengths
+    assert kit.rerank("ferry", many) == [2.0, 6.0, 2.0, 6.0] * 5
+    assert kit.rerank("ferry", []) == []
+    hits = kit.search("ferry mill", k=1)
+    assert [hit.passage.id for hit in hits] in (["p1"], ["p3"])
+    assert hits[0].score == 6.0
+
+
+@pytest.mark.long
+def test_a_folder_that_holds_no_reranker_is_one_line(reranker: Path) -> None:
+    (reranker / "onnx/model.onnx").write_bytes(onnx_file())
+    with pytest.raises(InputError, match="one or two numbers a pair"):
+        OnnxReranker(reranker).rerank("ferry", PASSAGES)
+    settings = read_settings(model="none", journal="none", reranker=str(reranker))
+    with pytest.raises(ConfigError, match="is no model that can be loaded"):
+        build_kit(settings)
+    (reranker / "onnx/model.onnx").unlink()
+    with pytest.raises(InputError, match=r"needs model\.onnx there"):
+        OnnxReranker(reranker)
+
+
+def test_the_second_of_two_numbers_says_that_a_passage_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("disputatio.encoder.cross_encoder._PairModel", lambda _: Rows(1.0, 3.0))
+    assert OnnxReranker(Path("any")).rerank("ferry", PASSAGES[:1]) == [2.0]

@@ -104,8 +104,11 @@ def test_the_reranker_of_the_settings_orders_what_a_search_finds(
     assert [hit.passage.id for hit in hits] == ["p2", "p1"]
     assert hits[0].score == pytest.approx(1.026)
     assert "fused" in hits[0].scores
+    usage = kit.trace.usage()
+    assert (usage.calls, usage.prompt_tokens) == (1, 40), "its tokens are told"
+    assert usage.seconds > 0
 
 
 def test_a_reranker_that_is_at_no_server_is_refused() -> None:
-    with pytest.raises(ConfigError, match="reranker = 'bge': write openai:NAME, or none"):
+    with pytest.raises(ConfigError, match="reranker = 'bge': write openai:NAME, the folder of"):
         build_kit(read_settings(model="none", journal="none", reranker="bge"))

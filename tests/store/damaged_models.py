@@ -36,7 +36,7 @@ def varint(value: int) -> bytes:
 
 
 def number(field: int, value: int) -> bytes:
-    return bytes([field << 3]) + varint(value)
+    return varint(field << 3) + varint(value)
 
 
 def part(field: int, value: bytes | str) -> bytes:
@@ -45,7 +45,12 @@ def part(field: int, value: bytes | str) -> bytes:
 
 
 def onnx_file(table: NDArray[np.float32] = TABLE) -> bytes:
-    """Return an ONNX model: last_hidden_state = table[input_ids]; float is type 1, int64 type 7."""
+    """Return an ONNX model: last_hidden_state = table[input_ids]."""
+    return _graph(table, "last_hidden_state", ["batch", "length", table.shape[1]])
+
+
+def _graph(table: NDArray[np.float32], output: str, shape: list[int | str], *nodes: bytes) -> bytes:
+    """Return a model of table[input_ids] and further nodes; float is type 1, int64 type 7."""
 
     def port(name: str, kind: int, shape: list[int | str]) -> bytes:
         sizes = b"".join(part(1, number(1, n) if isinstance(n, int) else part(2, n)) for n in shape)
@@ -55,9 +60,19 @@ def onnx_file(table: NDArray[np.float32] = TABLE) -> bytes:
     sizes = b"".join(number(1, size) for size in table.shape)
     tensor = sizes + number(2, 1) + part(8, "table") + part(9, table.astype("<f4").tobytes())
     inputs = port("input_ids", 7, ["batch", "length"])
-    outputs = port("last_hidden_state", 1, ["batch", "length", table.shape[1]])
-    graph = part(1, node) + part(2, "g") + part(5, tensor) + part(11, inputs) + part(12, outputs)
+    listed = b"".join(part(1, each) for each in (node, *nodes))
+    graph = listed + part(2, "g") + part(5, tensor) + part(11, inputs) + part(12, port(output, 1, shape))
     return number(1, 8) + part(7, graph) + part(8, part(1, "") + number(2, 13))
+
+
+def reranker_file() -> bytes:
+    """Return an ONNX model: logits = the highest of the numbers of a pair's tokens, of shape (batch, 1)."""
+    table = np.arange(8, dtype=np.float32).reshape(8, 1)
+    gathered, scored = b"last_hidden_state", b"logits"
+    axes = part(1, "axes") + number(8, 1) + number(20, 7)
+    keep = part(1, "keepdims") + number(3, 0) + number(20, 2)
+    highest = part(1, gathered) + part(2, scored) + part(4, "ReduceMax") + part(5, axes) + part(5, keep)
+    return _graph(table, "logits", ["batch", 1], highest)
 
 
 def tokenizer_file() -> bytes:

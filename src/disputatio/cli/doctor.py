@@ -95,7 +95,7 @@ def run_checks(settings: Settings, *, index_named: bool = False, measured: bool 
     kinds = {name.partition(":")[0] for name in names}
     if settings.embedder != "none":
         kinds.add("openai" if settings.embedder.startswith("openai:") else "local")
-    if settings.reranker != "none":
+    if settings.reranker.startswith("openai:"):
         kinds.add("openai")
     has_index = index_named or is_there(settings)
     engines = [kind for kind in sorted(kinds) if kind in ENGINES]
@@ -110,6 +110,8 @@ def run_checks(settings: Settings, *, index_named: bool = False, measured: bool 
     yield from (_model(name) for name in dict.fromkeys(names))
     if settings.embedder != "none":
         yield _embedder(settings.embedder)
+    if settings.reranker != "none":
+        yield _reranker(settings)
     if settings.encoder != "none" or settings.model == "none":
         yield _encoder(settings.encoder, needed=settings.model == "none")
     yield _parsers()
@@ -232,6 +234,18 @@ def _embedder(name: str) -> Check:
     if name.startswith("openai:"):
         return Check(name=f"embedder {name}", state="ok", detail="served by the endpoint")
     return _catalogued(f"embedder {name}", name)
+
+
+def _reranker(settings: Settings) -> Check:
+    from disputatio.parts import open_reranker
+
+    name = f"reranker {settings.reranker}"
+    try:
+        open_reranker(settings)
+    except DisputatioError as error:
+        return Check(name=name, state="broken", detail=str(error))
+    served = settings.reranker.startswith("openai:")
+    return Check(name=name, state="ok", detail="served by the endpoint" if served else "loads")
 
 
 def _encoder(name: str, *, needed: bool) -> Check:

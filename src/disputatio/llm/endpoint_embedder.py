@@ -13,6 +13,7 @@ import json
 import math
 import re
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from disputatio.llm.connection import Connection
 from disputatio.llm.faults import Failed, Unfit, line_fault, refused, translate
 from disputatio.llm.request import sendable
 from disputatio.text import content_id
-from disputatio.types import Passage
+from disputatio.types import Passage, Usage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -177,17 +178,23 @@ class EndpointReranker:
 
     def rerank(self, query: str, passages: Sequence[Passage]) -> list[float]:
         """Return one score a passage, higher is better, on the scale of the model."""
+        return self.rerank_counted(query, passages)[0]
+
+    def rerank_counted(self, query: str, passages: Sequence[Passage]) -> tuple[list[float], Usage]:
+        """Return the scores, and the tokens and seconds of the call (`CountedReranker`)."""
         if not passages:
-            return []
+            return [], Usage()
+        began = time.perf_counter()
         texts = [sendable(passage.text) or " " for passage in passages]
         outcome = self._connection.run([partial(self._ask, sendable(query), texts)])[0]
         if isinstance(outcome, LLMError):
             raise outcome
-        return outcome
+        scores, tokens = outcome
+        return scores, Usage(calls=1, prompt_tokens=tokens, seconds=time.perf_counter() - began)
 
     async def _ask(
         self, query: str, texts: Sequence[str], client: openai.AsyncOpenAI, ends: float
-    ) -> list[float] | Failed:
+    ) -> tuple[list[float], int] | Failed:
         """Make one call; a fault is returned, not raised."""
         import httpx2
         import openai
@@ -198,7 +205,8 @@ class EndpointReranker:
         try:
             async with asyncio.timeout_at(min(now() + deadlines.first_byte, ends)):
                 reply = await client.post("/rerank", cast_to=httpx2.Response, body=made)
-            return _read_scores(json.loads(reply.content), len(texts))
+            data = json.loads(reply.content)
+            return _read_scores(data, len(texts)), _read_tokens(data)
         except TimeoutError:
             late = "total" if now() >= ends else "first_byte"
             return Failed(fault=Timeout(late, getattr(deadlines, late), at.shown))
@@ -228,6 +236,21 @@ def _read_scores(data: object, count: int) -> list[float]:
     if len(scores) != count:
         raise _Unreadable(f"{len(scores)} scores for {count} passages")
     return [scores[at] for at in range(count)]
+
+
+def _read_tokens(data: Mapping[str, Any]) -> int:
+    """Return the tokens that a reranker read, 0 if it does not tell.
+
+    >>> _read_tokens({"usage": {"total_tokens": 7}}), _read_tokens({"meta": {"tokens": {"input_tokens": 8}}})
+    (7, 8)
+    >>> _read_tokens({"usage": {"total_tokens": "many"}, "meta": None})
+    0
+    """
+    meta = data.get("meta")
+    holders = (data.get("usage"), meta.get("tokens") if isinstance(meta, Mapping) else None)
+    names = ("prompt_tokens", "total_tokens", "input_tokens")
+    counts = (holder.get(name) for holder in holders if isinstance(holder, Mapping) for name in names)
+    return next((count for count in counts if type(count) is int and count > 0), 0)
 
 
 class _Unreadable(Exception):

@@ -23,7 +23,7 @@ from disputatio.agents.choice import choose, shares
 from disputatio.agents.options import Logprobs, MaxTokens, PassageCount, Votes
 from disputatio.agents.replies import TEXT, object_of, parse_object, shown
 from disputatio.agents.single_prompt import ask_answers
-from disputatio.errors import ConfigError, InputError, ReplyError
+from disputatio.errors import InputError, ReplyError
 from disputatio.events import AgentFault, Graded, Refined
 from disputatio.kit import Kit, chat
 from disputatio.text import is_unknown, one_line, sentences
@@ -194,10 +194,7 @@ def _graded(question: str, passages: Sequence[Passage], kit: Kit, votes: int) ->
     if not passages:
         return []
     if kit.reranker is not None:
-        reranked = kit.reranker.rerank(question, passages)
-        if len(reranked) != len(passages):
-            raise ConfigError(f"the reranker scored {len(reranked)} of {len(passages)} passages")
-        return list(reranked)
+        return kit.rerank(question, passages)
     question_text = one_line(question)
     prompts = [
         chat(GRADE_SYSTEM, GRADE_TASK.format(question=question_text, passage=shown(passage)))
