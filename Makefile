@@ -49,7 +49,7 @@ recipes: setup ## run the recipes for agent frameworks, each in an environment o
 bench: setup ## list the measurements; run one with RUN=its name and ARGS="its options"
 	@$(BIN)/python scripts/measurements.py $(RUN) $(ARGS)
 
-peers: setup ## the engine that bench/search/search_scale.py compares ours with, in .venv-peers
+peers: setup ## the engines that bench/search/search_scale.py and bench/engine/llama.py compare ours with, in .venv-peers
 	@test -x .venv-peers/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venv-peers
 	@$(BIN)/uv pip install --quiet --python .venv-peers/bin/python --only-binary :all: \
 		--require-hashes -r bench/search/peers.lock
