@@ -26,8 +26,9 @@ from disputatio.server.answer_store import AnswerStore
 def open_records(path: Path) -> sqlite3.Connection:
     """Open the journal of an evaluation, as its first run leaves it."""
     database = run_log_file.connect(path)
-    with run_log_file.transaction(database):
-        run_log_file.bring_up(database)
+    if run_log_file.version_of(database) == 0:
+        with run_log_file.transaction(database):
+            run_log_file.create_tables(database)
     return database
 
 

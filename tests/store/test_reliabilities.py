@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from disputatio.errors import InputError, StoreError
 from disputatio.store.folder_index import FolderIndex
-from disputatio.store.reliabilities import NAME, read_estimates, read_reliabilities
+from disputatio.store.reliabilities import NAME, read_estimates
 from disputatio.types import Passage, Source
 
 MUSEUM = Source(
@@ -56,19 +55,6 @@ def test_a_reliability_alone_can_be_stored_and_filters_a_search(index: FolderInd
     index.set_estimates(estimates({"museum": 0.9, "buzz": 0.2}))
     assert index.reliabilities() == {"museum": 0.9, "buzz": 0.2}
     assert {hit.passage.source for hit in index.search("ferry crossed", min_reliability=0.5)} == {"museum"}
-
-
-@pytest.mark.parametrize("wrapped", [False, True])
-def test_files_of_earlier_versions_are_read(index: FolderIndex, wrapped: bool) -> None:
-    index.set_estimates(estimates({"museum": 0.75}))
-    old: object = {"museum": 0.75}
-    if wrapped:
-        from disputatio.store.reliabilities import _checksum
-
-        old = {"sources": {"museum": 0.75}, "checksum": _checksum({"museum": 0.75})}
-    (index.path / NAME).write_text(json.dumps(old))
-    assert read_reliabilities(index.path) == {"museum": 0.75}
-    assert index.estimates()["museum"] == Source(name="museum", reliability=0.75)
 
 
 def test_no_index_takes_no_estimates(tmp_path: Path) -> None:

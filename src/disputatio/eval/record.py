@@ -15,7 +15,7 @@ class Record:
 
     `judged` holds a judge's verdicts by metric, where there was one: the grade (None where it is unscored,
     and then the reason), the margin and the log-probabilities. `read` counts the passages found, read,
-    failed and set aside, and the replies that could not be used; None in records of earlier versions.
+    failed and set aside, and the replies that could not be used; None where it failed.
     """
 
     example: str

@@ -21,8 +21,7 @@ _NOT_KEPT = ("name", "stale")  # the name is the key; what is stale is found by 
 def read_estimates(path: Path) -> dict[str, Source]:
     """Return what is known of each source that has an estimate, by name; `compared` tells what is stale.
 
-    Files of earlier versions, with a bare probability a source, are read as well. Raises `StoreError`
-    when the file is damaged.
+    Raises `StoreError` when the file is damaged.
     """
     return {name: _source(name, fields) for name, fields in _read(path).items()}
 
@@ -134,7 +133,7 @@ def reliable(
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the fields of each source; a bare number is its reliability."""
+    """Return the fields of each source."""
     file = path / NAME
     with reported(path, "reading the index"):
         try:
@@ -143,14 +142,9 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
             return {}
     try:
         content = json.loads(raw)
-        if "sources" in content and isinstance(content["sources"], dict):
-            if content["checksum"] != _checksum(content["sources"]):
-                raise ValueError("its bytes have changed")
-            content = content["sources"]
-        rows = {
-            str(name): dict(value) if isinstance(value, dict) else {"reliability": value}
-            for name, value in content.items()
-        }
+        if content["checksum"] != _checksum(content["sources"]):
+            raise ValueError("its bytes have changed")
+        rows = {str(name): dict(fields) for name, fields in content["sources"].items()}
         for name, fields in rows.items():
             _source(name, fields)
     except (ValueError, KeyError, TypeError, AttributeError, InputError, RecursionError) as error:

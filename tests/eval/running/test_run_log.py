@@ -87,18 +87,6 @@ def test_an_answer_comes_back_with_its_passages_and_each_is_kept_once(tmp_path: 
         read_answer(tmp_path, "right", "x0")
 
 
-def test_of_an_answer_in_a_journal_that_kept_no_passages_their_ids_come_back(tmp_path: Path) -> None:
-    with open_run_log(tmp_path, MANIFEST, [RIGHT], examples(1)) as journal:
-        journal.append("right", _record(), state="done", answer=ANSWER)
-    old = sqlite3.connect(tmp_path / FILE, isolation_level=None)
-    for statement in ("DROP TABLE passages", "PRAGMA user_version = 3"):
-        old.execute(statement)
-    old.close()
-    answer = read_answer(tmp_path, "right", "x0")
-    assert answer is not None
-    assert [(passage["id"], passage["text"]) for passage in answer["passages"]] == [("p1", "")]
-
-
 def test_a_changed_bit_of_a_record_or_of_what_it_is_scored_against_is_told(tmp_path: Path) -> None:
     with open_run_log(tmp_path, MANIFEST, [RIGHT], examples(1)) as journal:
         journal.append("right", _record(), state="done", answer=Answer(question="q", answers=("gold 0",)))
@@ -213,11 +201,6 @@ def test_code_that_changed_is_refused_by_the_names_of_its_modules(tmp_path: Path
         _begin(tmp_path, entrants=(changed,))
 
 
-def test_a_journal_that_knows_nothing_of_code_goes_on(tmp_path: Path) -> None:
-    _begin(tmp_path)
-    _begin(tmp_path, entrants=(replace(RIGHT, code={"a.text": "1"}),))
-
-
 def test_all_differences_are_named_and_a_folder_for_a_new_run(tmp_path: Path) -> None:
     out = tmp_path / "runs"
     _begin(out)
@@ -269,27 +252,6 @@ def test_what_calls_took_is_summed_by_model_and_by_question(tmp_path: Path) -> N
         both = Usage(calls=3, prompt_tokens=12, cached_tokens=4, completion_tokens=2)
         assert journal.spent() == [("x0", "right", "a", both), ("x1", "right", "b", Usage(calls=1))]
     assert read_spending(tmp_path) == {"a": both, "b": Usage(calls=1)}
-
-
-def test_a_journal_of_the_first_version_is_read_and_goes_on(tmp_path: Path) -> None:
-    with open_run_log(tmp_path, MANIFEST, [RIGHT], examples(2)) as journal:
-        journal.append("right", _record(), state="done")
-    old = sqlite3.connect(tmp_path / FILE, isolation_level=None)
-    for statement in (
-        "DROP TABLE traces",
-        "DROP TABLE spending",
-        "DROP TABLE digests",
-        "DROP TABLE passages",
-        "PRAGMA user_version = 1",
-    ):
-        old.execute(statement)
-    old.close()
-    assert len(read_journal(tmp_path).entries) == 1
-    assert (read_spending(tmp_path), read_trace(tmp_path, "right", "x0")) == ({}, [])
-    with open_run_log(tmp_path, MANIFEST, [RIGHT], examples(2)) as journal:
-        assert journal.done() == {("x0", "right")}
-        journal.append("right", _record("x1"), state="done", events=[{"event": "search"}])
-    assert read_trace(tmp_path, "right", "x1") == [{"event": "search"}]
 
 
 def test_another_strategy_and_more_rows_may_join(tmp_path: Path) -> None:

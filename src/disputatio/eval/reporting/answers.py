@@ -10,7 +10,6 @@ from typing import Any
 from disputatio.eval.running import digests, kept_passages
 from disputatio.eval.running.run_log import reading
 from disputatio.eval.running.run_log_file import FILE
-from disputatio.types import Passage
 
 Pair = tuple[str, str]  # entrant's label, example's id
 
@@ -33,8 +32,7 @@ def read_answers(out: Path, entrant: str) -> dict[str, Mapping[str, Any]]:
 def read_answer(out: Path, entrant: str, example: str) -> dict[str, Any] | None:
     """Return one answer as it was given, with its passages; None where there is none.
 
-    Passages of journals that did not keep them have their id alone. Raises `InputError` where the answer or a
-    passage is not what was written.
+    Raises `InputError` where the answer or a passage is not what was written.
     """
     query = "SELECT n, example, entrant, state, body, answer, detail FROM records"
     with reading(out) as database:
@@ -46,9 +44,7 @@ def read_answer(out: Path, entrant: str, example: str) -> dict[str, Any] | None:
         digests.verify_row(database, out / FILE, "records", *row)
         fields: dict[str, Any] = json.loads(row[5])
         kept = kept_passages.read(database, out / FILE, fields["passages"])
-    fields["passages"] = [
-        kept.get(name) or Passage(text="", id=str(name)).to_dict() for name in fields["passages"]
-    ]
+    fields["passages"] = [kept[name] for name in fields["passages"]]
     return fields
 
 

@@ -310,13 +310,10 @@ def _dataset(
 
 
 def _expectation(options: Mapping[str, Any], examples: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Return what a strategy was told of the number of right answers; None if it has no such option.
-
-    It is `declared` where the journal is older than this field.
-    """
+    """Return what a strategy was told of the number of right answers; None if it has no such option."""
     if options.get(EXPECT) != DECLARED:
         return options.get(EXPECT)
-    return ", ".join(sorted({example.get("expects", DECLARED) for example in examples.values()}))
+    return ", ".join(sorted({example["expects"] for example in examples.values()}))
 
 
 def _strategy(

@@ -225,7 +225,7 @@ def _grades(strategies: Lines) -> Table:
             by_grade = ", ".join(f"{value}: {n}" for value, n in judged["grades"].items())
             why = "; ".join(f"{n} {reason}" for reason, n in judged["reasons"].items())
             margin = grade(judged["margin_median"])
-            every = grade(judged.get("mean_with_abstentions"))
+            every = grade(judged["mean_with_abstentions"])
             counts = [str(judged["n"]), mean, every, by_grade or "–"]
             counts += [margin, str(judged["unscored"]), why or "–"]
             rows.append([strategy["strategy"], TITLES[name], *counts])

@@ -19,7 +19,6 @@ CREATE TABLE digests (
   name TEXT NOT NULL, key NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (name, key)
 ) WITHOUT ROWID;
 """
-FIRST_VERSION = 3  # of the journal
 _TOKENS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
 # Table -> its columns, the key first.
 _COLUMNS: Mapping[str, Sequence[str]] = {
@@ -59,23 +58,8 @@ def keep(database: sqlite3.Connection) -> None:
         )
 
 
-def add(database: sqlite3.Connection) -> None:
-    """Give every row that an earlier version wrote its digest."""
-    for table, columns in _COLUMNS.items():
-        names = ", ".join(columns)
-        database.execute(
-            f"INSERT OR IGNORE INTO digests SELECT '{table}', {columns[0]}, digest_of('{table}', {names}) "
-            f"FROM {table}"
-        )
-
-
 def verify(database: sqlite3.Connection, file: Path, tables: Sequence[str] = RESULTS) -> None:
-    """Raise `InputError` for the first row of some tables that is not what was written, or that is gone.
-
-    Journals of versions that kept no digests pass.
-    """
-    if not _are_kept(database):
-        return
+    """Raise `InputError` for the first row of some tables that is not what was written, or that is gone."""
     # Digests are of rows; that the tables' indexes say the same, SQLite knows.
     problem = database.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if problem != "ok":
@@ -91,17 +75,9 @@ def verify(database: sqlite3.Connection, file: Path, tables: Sequence[str] = RES
 
 def verify_row(database: sqlite3.Connection, file: Path, table: str, *values: object) -> None:
     """Raise `InputError` where a row, its key first, is not what was written, as `verify` does."""
-    if not _are_kept(database):
-        return
     row = database.execute("SELECT digest FROM digests WHERE name = ? AND key = ?", (table, values[0]))
     if row.fetchone() != (digest_of(table, *values),):
         raise InputError(_damaged(file, table, values[0]))
-
-
-def _are_kept(database: sqlite3.Connection) -> bool:
-    """Return True if the journal has digests; neither a changed version nor a changed name can hide them."""
-    tables = database.execute("SELECT count(*) FROM sqlite_master WHERE name = 'digests'").fetchone()[0]
-    return bool(tables) or int(database.execute("PRAGMA user_version").fetchone()[0]) >= FIRST_VERSION
 
 
 def _damaged(file: Path, table: str, key: object) -> str:

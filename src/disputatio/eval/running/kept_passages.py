@@ -12,7 +12,6 @@ from disputatio.eval.running import digests
 from disputatio.types import Passage
 
 TABLE = "CREATE TABLE passages (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;"
-_SINCE = 4  # the version of the journal that first had them
 
 
 def keep(database: sqlite3.Connection, passages: Iterable[Passage]) -> None:
@@ -24,10 +23,8 @@ def keep(database: sqlite3.Connection, passages: Iterable[Passage]) -> None:
 def read(database: sqlite3.Connection, file: Path, names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
     """Return those of some ids that are kept, as `Passage.to_dict` writes them.
 
-    Raises `InputError` where one is not what was written. Journals of earlier versions have none.
+    Raises `InputError` where one is not what was written.
     """
-    if database.execute("PRAGMA user_version").fetchone()[0] < _SINCE:
-        return {}
     found: dict[str, Mapping[str, Any]] = {}
     for name in names:
         row = database.execute("SELECT id, body FROM passages WHERE id = ?", (name,)).fetchone()

@@ -25,9 +25,9 @@ from disputatio.eval.running import digests, kept_passages
 from disputatio.eval.running.run_log_file import (
     FILE,
     LOCK,
-    bring_up,
     check_version,
     connect,
+    create_tables,
     lock,
     transaction,
     unsynced,
@@ -56,8 +56,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any], lead: str) ->
             continue
         name = key.replace("_", " ")
         if key == "code":
-            if was:  # a journal from before code was recorded says nothing of it
-                clauses.append(f"{lead} other code, changed since in {_names(was, new)}")
+            clauses.append(f"{lead} other code, changed since in {_names(was, new)}")
         elif isinstance(was, Mapping):
             clauses.append(f"{lead} {name} {_pairs(was, new)}, now it is {_pairs(new, was)}")
         else:
@@ -108,7 +107,6 @@ State = Literal["done", "fault", "bug"]
 
 _SCORED = ("gold", "wrong")  # what an answer is scored against
 _SUMS = "sum(calls), sum(prompt_tokens), sum(cached_tokens), sum(completion_tokens) FROM spending"
-_WITH_TRACES = _WITH_SPENDING = 2  # the version of the file that first had them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,8 +291,6 @@ def read_trace(out: Path, entrant: str, example: str) -> list[dict[str, Any]]:
     Raises `InputError` as `read_journal`.
     """
     with reading(out) as database:
-        if version_of(database) < _WITH_TRACES:
-            return []
         row = database.execute(
             "SELECT t.record, t.body FROM records r JOIN traces t ON t.record = r.n WHERE r.entrant = ? "
             "AND r.example = ? ORDER BY r.state = 'done' DESC, r.n DESC LIMIT 1",
@@ -346,11 +342,12 @@ def _agree(
     """Make the journal or check that it may go on, and note this run, in one transaction."""
     with transaction(database):
         if version_of(database) == 0:
-            bring_up(database)
+            create_tables(database)
+            digests.keep(database)
             database.execute("INSERT INTO manifest VALUES (1, ?)", (_dump(asdict(manifest)),))
         else:
             check_version(database, out)
-            bring_up(database)
+            digests.keep(database)
             digests.verify(database, out / FILE)
             _compare(database, out, manifest, entrants=entrants, examples=examples)
         known = {entrant.label for entrant in _entrants(database)}
@@ -442,8 +439,6 @@ def _entrants(database: sqlite3.Connection) -> tuple[Entrant, ...]:
 
 
 def _spending(database: sqlite3.Connection) -> dict[str, Usage]:
-    if version_of(database) < _WITH_SPENDING:
-        return {}
     rows = database.execute(f"SELECT model, {_SUMS} GROUP BY model ORDER BY model")
     return {model: _usage(*sums) for model, *sums in rows}
 
@@ -454,7 +449,7 @@ def _usage(calls: int, prompt: int, cached: int, new: int) -> Usage:
 
 def _record(body: str) -> Record:
     fields = json.loads(body)
-    read = Reading(**fields["read"]) if fields.get("read") else None  # earlier versions kept none
+    read = Reading(**fields["read"]) if fields["read"] else None
     nouns = {"answers": tuple(fields["answers"]), "usage": Usage(**fields["usage"]), "read": read}
     return Record(**{**fields, **nouns})
 

@@ -20,7 +20,7 @@ from disputatio.eval.running import digests, kept_passages
 FILE = "records.sqlite"
 LOCK = "records.lock"
 
-_RECORDS = """
+_SCHEMA = """
 CREATE TABLE manifest (one INTEGER PRIMARY KEY CHECK (one = 1), body TEXT NOT NULL);
 CREATE TABLE runs (n INTEGER PRIMARY KEY, body TEXT NOT NULL);
 CREATE TABLE entrants (n INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE, body TEXT NOT NULL);
@@ -39,8 +39,6 @@ CREATE TRIGGER records_stay BEFORE UPDATE ON records
 BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
 CREATE TRIGGER records_last BEFORE DELETE ON records
 BEGIN SELECT RAISE(ABORT, 'records are never deleted'); END;
-"""
-_TRACES_AND_SPENDING = """
 CREATE TABLE traces (record INTEGER PRIMARY KEY REFERENCES records (n), body TEXT NOT NULL);
 CREATE TABLE spending (
   n INTEGER PRIMARY KEY,
@@ -53,9 +51,7 @@ CREATE TABLE spending (
   completion_tokens INTEGER NOT NULL
 );
 """
-_STEPS = (_RECORDS, _TRACES_AND_SPENDING, digests.TABLE, kept_passages.TABLE)
-"""Each brings the file from the version of its index to the next."""
-VERSION = len(_STEPS)
+VERSION = 4
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -134,23 +130,15 @@ def check_version(database: sqlite3.Connection, out: Path) -> None:
     version = version_of(database)
     if version == 0:
         raise InputError(f"{out}: no evaluation here ({FILE} was never begun)")
-    if not 0 < version <= VERSION:
+    if version != VERSION:
         raise InputError(f"{out / FILE}: a journal of version {version}, this is version {VERSION}")
 
 
-def bring_up(database: sqlite3.Connection) -> None:
-    """Make the tables, or those that an older version lacks; within the caller's transaction.
-
-    Rows that are written from here on get a digest, and so do those of an older version.
-    """
-    version = version_of(database)
-    for step in _STEPS[version:]:
-        for statement in _statements(step):
-            database.execute(statement)
+def create_tables(database: sqlite3.Connection) -> None:
+    """Make the tables, within the caller's transaction."""
+    for statement in _statements(_SCHEMA + digests.TABLE + kept_passages.TABLE):
+        database.execute(statement)
     database.execute(f"PRAGMA user_version = {VERSION}")
-    if version < digests.FIRST_VERSION:
-        digests.add(database)
-    digests.keep(database)
 
 
 def _statements(script: str) -> Iterator[str]:
