@@ -100,7 +100,7 @@ def test_the_documented_causes_are_those_of_the_table() -> None:
     page = (ROOT / "docs" / "reference" / "causes.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| (.+?) \|$", page, re.MULTILINE)
     assert rows == [(kind, CAUSES[kind].meaning) for kind in KINDS]
-    for feature in reasons._WEAK:
+    for feature in reasons.WEAKNESSES:
         assert f"`{feature}`" in page
     for part in (Cause, Support, Rival):
         for field in dataclasses.fields(part):
@@ -313,12 +313,12 @@ def decided(strategy: str, word: Callable[[str], str], phrase: str, **options: o
 
 _OURS = [
     *(text for each in CAUSES.values() for text in (each.meaning, each.sentence)),
-    *reasons._WEAK.values(),
+    *reasons.WEAKNESSES.values(),
 ]
 PHRASES = [
     *("; ".join(_OURS[n : n + 5]) for n in range(0, len(_OURS), 5)),
     " ".join(KINDS),
-    " ".join([*typing.get_args(PositionVerdict), *typing.get_args(ConflictKind), *reasons._WEAK]),
+    " ".join([*typing.get_args(PositionVerdict), *typing.get_args(ConflictKind), *reasons.WEAKNESSES]),
     "which does not speak to the question",
     "which looks like an altered copy of a passage that says Ingrid Vasmer",
     "told by 3 passages that count as 1 (one publisher, copies); not among the answers that it kept",

@@ -27,6 +27,9 @@ def test_the_page_speaks_the_language_of_the_browser_and_can_be_switched(
     tab.ask(QUESTION)
     expect(tab.page.locator(".verdict")).to_contain_text("Sicherheit")
     expect(tab.page.locator(".position.accepted")).to_contain_text("Angenommen")
+    expect(tab.page.locator(".position.rejected .position-reason")).to_contain_text(
+        "steht in 2 Textstellen, die als 1 z\u00e4hlen (Abschriften), gegen 3 Textstellen"
+    )
     expect(tab.page.get_by_label("Weiter fragen")).to_be_visible()
     assert tab.violations() == []
     tab.page.get_by_role("button", name="English").click()

@@ -41,8 +41,7 @@ export function PositionColumn({ answer, position, number, steering }: {
             <span>{t.answer.likely(position.probability)}</span>
             <span className="quiet">{t.answer.weight(position.weight)}</span></div>
         )}
-        {t.answer.causes[position.cause] && <p className="position-cause">{t.answer.causes[position.cause]}</p>}
-        <p className="position-reason" lang="en"><Doc text={position.reason} most={500} /></p>
+        <p className="position-reason"><Doc text={t.answer.reason(position)} most={500} /></p>
         {moved.length > 0 && (
           <p className="position-moved">{moved.map(([step, value]) => (
             <span key={step}>{t.answer.moved[step] ?? step} {value > 0 ? "+" : "−"}{Math.abs(value).toFixed(1)}</span>))}</p>

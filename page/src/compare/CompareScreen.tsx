@@ -162,7 +162,7 @@ function Compared({ progress, variant, others }: { progress: Progress; variant: 
                   <div>
                     <p><span className="visually-hidden">{t.verdicts[position.verdict]} </span><b><Doc text={position.answer} most={160} /></b>{" "}
                       {differs && <span className="tag only">{elsewhere.length ? t.compare.otherVerdict : t.compare.onlyHere}</span>}</p>
-                    <p className="quiet"><Doc text={position.reason} most={300} /></p>
+                    <p className="quiet"><Doc text={t.answer.reason(position)} most={300} /></p>
                   </div>
                 </li>
               );

@@ -13,6 +13,7 @@ import { Doc } from "../ui/Doc";
 import { Trouble } from "../ui/Trouble";
 import { DocumentList } from "./DocumentList";
 import { OpenDocument } from "./OpenDocument";
+import { Refusal } from "./Refusal";
 import { UploadZone } from "./Upload";
 
 type Change = components["schemas"]["ChangeRow"];
@@ -83,7 +84,7 @@ function RefusedFiles({ refused, writing }: { refused: readonly components["sche
       <ul className="refused">
         {refused.slice(0, 200).map((each) => (
           <li key={each.path}><b><Doc text={each.path} most={120} /></b>
-            <span><Doc text={each.reason} most={300} /> {t.documents.remedies[each.code]}</span></li>
+            <span><Refusal code={each.code} reason={each.reason} /> {t.documents.remedies[each.code]}</span></li>
         ))}
       </ul>
       {writing && <p className="tools"><span className="quiet">{t.documents.refusedAgain}</span>

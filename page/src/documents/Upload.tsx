@@ -4,6 +4,7 @@ import { Button, DropZone, FileTrigger, type DirectoryDropItem, type DropItem, t
 
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
+import { Refusal } from "./Refusal";
 import { clearUpload, stopUpload, upload, useUpload, type Item } from "./uploading";
 
 type Found = { path: string; file: File };
@@ -71,7 +72,7 @@ function Files({ items }: { items: readonly Item[] }) {
       {shown.map((item) => (
         <li key={item.path} data-state={item.state}>
           <Doc text={item.path} most={120} /> <span className="upload-state">{t.documents.upload.states[item.state]}</span>
-          {item.reason && <span className="quiet"><Doc text={item.reason} most={300} /></span>}
+          {item.reason && <span className="quiet"><Refusal code={item.code} reason={item.reason} /></span>}
         </li>
       ))}
       {items.length > shown.length && <li className="quiet">{t.documents.upload.more(items.length - shown.length)}</li>}

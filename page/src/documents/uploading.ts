@@ -11,6 +11,8 @@ export interface Item {
   file: File;
   state: keyof typeof t.documents.upload.states;
   reason: string;
+  /** The code of a refusal by the server; empty where none told it. */
+  code: string;
 }
 
 export interface Upload {
@@ -74,7 +76,7 @@ function named(files: readonly { path: string; file: File }[]): Item[] {
   const seen = new Map<string, number>();
   for (const { path } of files) seen.set(last(path), (seen.get(last(path)) ?? 0) + 1);
   return files.map(({ path, file }) => ({
-    path, file, reason: file.size > LARGEST ? t.documents.upload.tooLarge : "",
+    path, file, code: "", reason: file.size > LARGEST ? t.documents.upload.tooLarge : "",
     state: file.size > LARGEST ? "refused" : "waiting",
     name: (seen.get(last(path)) ?? 0) > 1 ? path.split("/").slice(-3).join(" - ") : path.split("/").at(-1) ?? path,
   }));
@@ -96,9 +98,9 @@ function next(): Item[] {
   return batch;
 }
 
-function mark(items: readonly Item[], state: Item["state"], reason: (item: Item) => string = () => ""): void {
+function mark(items: readonly Item[], state: Item["state"], why: (item: Item) => Partial<Item> = () => ({})): void {
   const chosen = new Set(items.map((item) => item.path));
-  set({ items: now.items.map((item) => (chosen.has(item.path) && item.state !== "refused" ? { ...item, state, reason: reason(item) } : item)) });
+  set({ items: now.items.map((item) => (chosen.has(item.path) && item.state !== "refused" ? { ...item, state, reason: "", code: "", ...why(item) } : item)) });
 }
 
 async function put(batch: readonly Item[]): Promise<void> {
@@ -114,25 +116,25 @@ async function put(batch: readonly Item[]): Promise<void> {
       mark(batch.slice(0, job.done), "read");
     }
     if (job.state !== "done") {
-      mark(batch, "failed", () => String(job.error?.["message"] ?? ""));
+      mark(batch, "failed", () => ({ reason: String(job.error?.["message"] ?? "") }));
       return;
     }
     const result = job.result as unknown as Result;
-    const reasons = new Map<string, string>();
-    for (const { path, reason } of result.refused) {
+    const reasons = new Map<string, { reason: string; code: string }>();
+    for (const { path, reason, code } of result.refused) {
       const at = result.files.findIndex((name) => path === name || path.startsWith(`${name}:`) || path.startsWith(`${name}/`));
       const item = batch[at];
-      if (item && !reasons.has(item.path)) reasons.set(item.path, reason);
+      if (item && !reasons.has(item.path)) reasons.set(item.path, { reason, code });
     }
     mark(batch.filter((item) => !reasons.has(item.path)), "read");
-    mark(batch.filter((item) => reasons.has(item.path)), "refused", (item) => reasons.get(item.path) ?? "");
+    mark(batch.filter((item) => reasons.has(item.path)), "refused", (item) => reasons.get(item.path) ?? {});
     const { counts } = now;
     set({ counts: {
       added: counts.added + result.added, replaced: counts.replaced + result.replaced, unchanged: counts.unchanged + result.unchanged,
     } });
   } catch (error) {
     const why = error instanceof Fault ? error.message || t.progress.unreachable : String(error);
-    mark(batch, "failed", () => why);
+    mark(batch, "failed", () => ({ reason: why }));
     if (error instanceof Fault && (error.status === 0 || error.status === 401 || error.status === 403 || error.status === 507)) {
       stopped = true;
       set({ fault: why });
@@ -142,7 +144,7 @@ async function put(batch: readonly Item[]): Promise<void> {
 
 interface Result {
   files: string[];
-  refused: { path: string; reason: string }[];
+  refused: { path: string; reason: string; code: string }[];
   added: number;
   replaced: number;
   unchanged: number;

@@ -53,7 +53,7 @@ function markdown(answer: Answer): string {
   const parts = [`# ${md(answer.question)}`, `**${md(verdictLine(answer))}**`, facts(answer).map((fact) => `- ${md(fact)}`).join("\n")];
   if (answer.text) parts.push(md(answer.text));
   for (const position of ordered(answer.conflict.positions)) {
-    parts.push(`## ${t.verdicts[position.verdict]}: ${md(position.answer)}`, md(position.reason));
+    parts.push(`## ${t.verdicts[position.verdict]}: ${md(position.answer)}`, md(t.answer.reason(position)));
     const sources = position.sources.map(md).join(", ");
     if (sources) parts.push(sources);
   }
@@ -110,7 +110,7 @@ function bdi(text: string): string {
 function html(answer: Answer): string {
   const passages = new Map(answer.passages.map((passage) => [passage.id, passage]));
   const positions = ordered(answer.conflict.positions)
-    .map((position) => `<section><h2>${t.verdicts[position.verdict]}: ${bdi(position.answer)}</h2><p>${bdi(position.reason)}</p><p>${position.sources.map(bdi).join(", ")}</p></section>`)
+    .map((position) => `<section><h2>${t.verdicts[position.verdict]}: ${bdi(position.answer)}</h2><p>${bdi(t.answer.reason(position))}</p><p>${position.sources.map(bdi).join(", ")}</p></section>`)
     .join("\n");
   const notes = citations(answer)
     .map((each) => {

@@ -1,6 +1,7 @@
 /** German, of the shape of English: a text that is missing here does not compile. */
 import type { Change } from "../model/whatif";
 import type { Texts } from "./index";
+import { authorities, reasonOf, refusals } from "./reasons.de";
 
 const numbers = new Intl.NumberFormat("de");
 const percents = new Intl.NumberFormat("de", { style: "percent", maximumFractionDigits: 0 });
@@ -191,38 +192,7 @@ export const de: Texts = {
     weight: (weight) => `Gewicht ${weight.toLocaleString("de", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`,
     likely: (value) => `${chance(value)} (${percent(value)})`,
     aliases: "auch als",
-    causes: {
-      unanimous: "Keine andere Antwort wurde gegeben.",
-      unopposed: "Keine andere Antwort dazu bleibt stehen.",
-      most_votes: "Sie hat mehr unabhängige Stimmen als die, die ihr widersprechen.",
-      more_reliable: "Ihre Quellen sind verlässlicher als die der Antworten, die ihr widersprechen.",
-      higher_authority: "Ihre Dokumente haben einen höheren Rang.",
-      newest: "Bei gleich vielen Stimmen haben ihre Textstellen das jüngste Datum.",
-      likeliest: "Nach allem, was gewogen wurde, ist sie eher richtig.",
-      met_first: "Bei gleichem Gewicht kam sie zuerst.",
-      kept: "Das Verfahren gibt sie als Antwort.",
-      cited: "Die Aussagen, die sie nennen, zitieren Textstellen.",
-      picked: "Das Modell hat sie unter den angebotenen Antworten gewählt.",
-      off_topic: "Ihre Textstellen beantworten die Frage nicht, oder zu schlecht.",
-      altered_copy: "Ihre Textstelle sieht aus wie eine veränderte Abschrift einer anderen.",
-      outvoted: "Eine Antwort, die ihr widerspricht, hat mehr unabhängige Stimmen.",
-      owner_or_copy: "Abschriften und Quellen eines Eigentümers zählen nur einmal.",
-      less_reliable: "Eine Antwort, die ihr widerspricht, hat verlässlichere Quellen.",
-      lower_authority: "Dokumente, die ihr widersprechen, haben einen höheren Rang.",
-      retracted: "Alle ihre Dokumente sind zurückgezogen.",
-      in_force: "Sie ist in Kraft: Was ihr widerspricht, ist abgelöst.",
-      superseded: "Ein Dokument desselben Herausgebers ist an die Stelle des ihren getreten.",
-      compared: "Darin unterscheiden sich die beiden Fassungen.",
-      later: "Ihre Dokumente sind später als das, wonach gefragt wurde.",
-      older: "Bei gleich vielen Stimmen sind ihre Textstellen älter.",
-      less_likely: "Nach allem, was gewogen wurde, ist sie weniger wahrscheinlich.",
-      disbelieved: "Das Modell selbst hält sie für weniger wahrscheinlich.",
-      yielded: "Ihr eigener Leser hat sie in der Debatte aufgegeben.",
-      not_kept: "Das Verfahren hat sie nicht unter seine Antworten aufgenommen.",
-      unresolved: "Ebenso gut gestützt wie eine andere Antwort: Nichts, was gelesen wurde, entscheidet es.",
-      unsupported: "Was für sie zitiert wurde, stützt sie nicht.",
-      unsure: "Sie ist weniger wahrscheinlich, als verlangt wurde.",
-    },
+    reason: reasonOf,
     noPassage: "Keine gelesene Textstelle stützt es.",
     showMore: (k) => `Noch ${passages(k)} zeigen`,
     moved: { belief: "was das Modell meint", debate: "die Debatte", dates: "Daten" },
@@ -403,7 +373,7 @@ export const de: Texts = {
     removeHint: "Es lässt sich 30 Tage lang rückgängig machen.",
     fields: { title: "Titel", date: "Datum", source: "Quelle", owner: "Eigentümer", authority: "Rang", status: "Stand", replaces: "Ersetzt" },
     fieldHints: { date: "2021, 2021-05 oder 2021-05-31", replaces: "Name einer Datei oder Kennung eines Dokuments" },
-    authorities: { "": "nicht angegeben", binding: "bindend", official: "amtlich", primary: "aus erster Hand", secondary: "aus zweiter Hand", informal: "formlos" },
+    authorities: { "": "nicht angegeben", ...authorities },
     statuses: { "": "nicht angegeben", current: "gültig", corrected: "berichtigt", concern: "mit Bedenken versehen", retracted: "zurückgezogen" },
     stands: "Was Sie hier angeben, steht über dem, was das Dokument sagt. Ein leeres Feld nimmt es zurück.",
     facts: "Angaben", file: "Datei", history: "Was Menschen angaben", noHistory: "Niemand hat etwas dazu angegeben.",
@@ -418,6 +388,7 @@ export const de: Texts = {
       accepted: "Widerspruch hingenommen", reopened: "Widerspruch wieder offen",
     },
     undone: "rückgängig gemacht",
+    refusals,
     remedies: {
       unreadable: "Öffnen Sie sie im Programm, das sie erzeugt hat, speichern Sie sie neu und legen Sie sie wieder hier ab.",
       encrypted: "Speichern Sie sie ohne Kennwort und ohne anderen Schutz, und legen Sie das hier ab.",

@@ -1,5 +1,5 @@
 /** English. Sentences are whole, so that a language may order its words as it does. */
-import type { RefusalCode } from "../api/types";
+import type { Position, RefusalCode } from "../api/types";
 import type { Change } from "../model/whatif";
 
 const numbers = new Intl.NumberFormat("en");
@@ -187,8 +187,8 @@ export const en = {
     weak: "weakly supported",
     evidence: (passages: number, sources: number) => `${count(passages, "passage")} of ${count(sources, "source")}`,
     aliases: "also as",
-    /** What a cause means, by its code; empty where the server's own sentence says it in this language. */
-    causes: {} as Record<string, string>,
+    /** Why a position has its verdict; the server words the cause in this language. */
+    reason: (position: Position) => position.reason,
     noPassage: "No passage that was read supports it.",
     showMore: (k: number) => `Show ${count(k, "more passage")}`,
     moved: { belief: "the model's belief", debate: "the debate", dates: "dates" } as Record<string, string>,
@@ -390,6 +390,8 @@ export const en = {
       deleted: "Deleted", stated: "Stated", "taken back": "Taken back", uploaded: "Uploaded", accepted: "Conflict accepted", reopened: "Conflict opened again",
     } as Record<string, string>,
     undone: "undone",
+    /** Why a file was refused, by the code of the refusal; empty where the server's own message says it in this language. */
+    refusals: {} as Record<string, string>,
     /** What to do about a refused file, by the code of the refusal. */
     remedies: {
       unreadable: "Open it in the program that made it, save it anew, and drop it here again.",

@@ -138,7 +138,7 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
 )
 """Every kind of cause; a test compares `docs/reference/causes.md`."""
 
-_WEAK: Mapping[str, str] = MappingProxyType(
+WEAKNESSES: Mapping[str, str] = MappingProxyType(
     {
         "votes": "no other source supports it",
         "lead": "its passage is about another subject",
@@ -155,7 +155,7 @@ _WEAK: Mapping[str, str] = MappingProxyType(
     }
 )
 
-_SUCCESSIONS: Mapping[str, str] = MappingProxyType(
+SUCCESSIONS: Mapping[str, str] = MappingProxyType(
     {
         "replaces": "superseded: what says {rival} replaces it",
         "amends": "superseded: what says {rival} amends it",
@@ -237,7 +237,7 @@ def _decided(cause: Cause) -> str:
         tier=cause.support.authority or "not declared",
         rival_tier=rival.support.authority or "not declared",
         declared=f"{cause.support.declared or 0:.2f}",
-        weakness=_WEAK.get(cause.feature or "", "too little supports it"),
+        weakness=WEAKNESSES.get(cause.feature or "", "too little supports it"),
         strategy=cause.strategy or "the strategy",
         cited=_count(cause.support.passages or 0, "passage"),
         options=_count(cause.options or 0, "answer"),
@@ -253,7 +253,7 @@ def _stated(support: Support) -> str:
 
 def _succession(cause: Cause) -> str:
     """Return how a document takes the place of another: the relation, the dates, the words that say so."""
-    words = _SUCCESSIONS.get(cause.succession, "superseded by {rival}")
+    words = SUCCESSIONS.get(cause.succession, "superseded by {rival}")
     rival = cause.rivals[0] if cause.rivals else Rival(answer="another answer")
     text = words.format(rival=rival.answer)
     if cause.support.date and rival.support.date > cause.support.date:

@@ -1,0 +1,134 @@
+"""The page has a text in each language for every code that Python knows; it words causes from their data."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from disputatio.authority import TIERS
+from disputatio.causes import Cause, Joined, Rival, Support
+from disputatio.errors import RefusalCode
+from disputatio.reliability.succession import SuccessionKind
+from disputatio.rendering.reasons import CAUSES, SUCCESSIONS, WEAKNESSES
+from disputatio.types import Position
+
+PAGE = Path(__file__).resolve().parents[2] / "page"
+TEXTS = PAGE / "src" / "texts"
+CAUSE = Cause(
+    kind="older",
+    support=Support(
+        passages=3,
+        sources=3,
+        groups=2,
+        joined=("copies",),
+        weight=1.5,
+        date="1998-06-01",
+        probability=0.2,
+        authority="informal",
+        declared=0.5,
+    ),
+    rivals=(
+        Rival(
+            answer="4,180",
+            support=Support(passages=2, weight=2.0, date="2021-11-30", authority="official"),
+        ),
+    ),
+    feature="thing",
+    strategy="madam_rag",
+    options=4,
+    notes=2,
+    succession="replaces",
+    quote="This replaces it.",
+)
+
+
+def keys(file: str, table: str) -> set[str]:
+    """Return the keys of a table of texts, each of which begins a line."""
+    text = (TEXTS / file).read_text(encoding="utf-8")
+    opened = re.search(rf"^( *)(?:export const )?{table}\b[^\n]*\{{\n", text, re.MULTILINE)
+    assert opened, f"{file} has no table {table}"
+    body = text[opened.end() :].partition(f"\n{opened[1]}}}")[0]
+    return set(re.findall(rf"^{opened[1]}  (\w+):", body, re.MULTILINE)) | set(
+        re.findall(r"(?:^|, ) *(\w+): \"", body)
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "table", "codes"),
+    [
+        ("reasons.de.ts", "sentences", CAUSES),
+        ("reasons.de.ts", "weaknesses", WEAKNESSES),
+        ("reasons.de.ts", "successions", get_args(SuccessionKind)),
+        ("reasons.de.ts", "joined", get_args(Joined)),
+        ("reasons.de.ts", "authorities", TIERS),
+        ("reasons.de.ts", "refusals", get_args(RefusalCode)),
+        ("de.ts", "remedies", get_args(RefusalCode)),
+        ("en.ts", "remedies", get_args(RefusalCode)),
+    ],
+)
+def test_every_code_of_python_has_a_text_on_the_page(file: str, table: str, codes: Iterable[str]) -> None:
+    assert keys(file, table) == set(codes)
+
+
+def test_every_succession_has_a_sentence_in_english() -> None:
+    assert set(SUCCESSIONS) == set(get_args(SuccessionKind))
+
+
+def reasons(positions: list[dict[str, Any]], language: str, folder: Path) -> list[str]:
+    """Return the reasons of positions as the page words them in a language."""
+    bundler = PAGE / "node_modules" / ".bin" / "rolldown"
+    if not bundler.exists() or shutil.which("node") is None:
+        pytest.skip("the page's packages are not installed: make page")
+    bundle = folder / f"{language}.mjs"
+    subprocess.run(
+        [bundler, TEXTS / f"{language}.ts", "--file", bundle, "--format", "esm"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    script = f"import {{ {language} }} from {json.dumps(bundle.as_uri())};" + (
+        "let text = ''; for await (const part of process.stdin) text += part;"
+        f"console.log(JSON.stringify(JSON.parse(text).map({language}.answer.reason)));"
+    )
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", script],
+        input=json.dumps(positions), check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    said: list[str] = json.loads(done.stdout)
+    return said
+
+
+@pytest.mark.slow
+def test_each_cause_is_worded_in_german_from_its_data_and_never_from_the_english(tmp_path: Path) -> None:
+    bare = Cause(kind="")
+    causes = [replace(cause, kind=kind) for kind in (*CAUSES, "of_a_user") for cause in (CAUSE, bare)]
+    rows = [Position(answer="5,930", verdict="rejected", cause=each).to_dict() for each in causes]
+    english = [str(row["reason"]) for row in rows]
+    assert reasons(rows, "en", tmp_path) == english
+    german = reasons([{**row, "reason": "ENGLISH"} for row in rows], "de", tmp_path)
+    for sentence in german:
+        assert sentence
+        assert not re.search(r"ENGLISH|undefined|null|NaN|\{|  ", sentence), sentence
+        assert not re.search(r"\b(passages?|against|sources?|votes?|its|the)\b", sentence), sentence
+    said = dict(zip([each.kind for each in causes[::2]], german[::2], strict=True))
+    assert said["older"] == (
+        "steht in 3 Textstellen, die als 2 z\u00e4hlen (Abschriften), zuletzt datiert 1998-06-01, "
+        "\u00e4lter als \u201e4,180\u201c (2021-11-30)"
+    )
+    assert said["outvoted"].endswith(
+        "gegen 2 Textstellen f\u00fcr \u201e4,180\u201c; die Stimmen wiegen 1,50 gegen 2,00"
+    )
+    assert len(set(said.values())) > len(said) - 4  # few kinds share a sentence
+
+
+@pytest.mark.slow
+def test_an_answer_of_an_earlier_version_keeps_the_sentence_that_it_came_with(tmp_path: Path) -> None:
+    assert reasons([{"cause": "kept", "reason": "As it was.", "details": {}}], "de", tmp_path) == [
+        "As it was."
+    ]
