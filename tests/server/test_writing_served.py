@@ -57,6 +57,38 @@ def test_uploads_are_found_owners_stay_and_a_calibration_is_planned(server: Serv
     assert (planned["state"], planned["plan"]["sources"]) == ("done", 4)
 
 
+def test_a_document_is_edited_replaced_deleted_and_all_of_it_is_undone_and_on_record(server: Served) -> None:
+    client = server.client
+    for name, words in (
+        ("fees-1.txt", b"The mooring fee is 9 euros."),
+        ("fees-2.txt", b"The fee is 15 euros."),
+    ):
+        finished(server, client.post("/api/ingest", files=[("files", (name, words))]).json())
+    rows = {row["file"]: row for row in client.get("/api/documents").json()["documents"]}
+    old, new = rows["fees-1.txt"]["id"], rows["fees-2.txt"]["id"]
+    [stated] = client.patch(f"/api/documents/{new}", json={"replaces": old, "date": "2024"}).json()
+    assert stated["fields"] == {"replaces": old, "date": "2024"}
+    shown = {row["id"]: row for row in client.get("/api/documents").json()["documents"]}
+    assert (shown[new]["date"], shown[old]["superseded_by"]) == ("2024", new)
+    client.patch(f"/api/documents/{old}", json={"mute": True})
+    assert all(hit["passage"]["document"] != old for hit in client.get("/api/search?q=mooring fee").json())
+    for name in (new, old):
+        key = client.get(f"/api/documents/{name}").json()["stated"][-1]["key"]
+        [undone] = client.patch(f"/api/documents/{name}", json={"undo": key}).json()
+        assert undone["undone"]
+    shown = {row["id"]: row for row in client.get("/api/documents").json()["documents"]}
+    assert (shown[new]["date"], shown[old]["superseded_by"]) == (rows["fees-2.txt"]["date"], "")
+    assert client.get("/api/search?q=mooring fee").json()[0]["passage"]["document"] == old
+    deleted = client.delete(f"/api/documents/{old}").json()
+    assert deleted["undoable"]
+    client.post(f"/api/changes/{deleted['key']}/undo")
+    assert client.get(f"/api/documents/{old}").status_code == 200
+    changes = [(row["what"], row["document"]) for row in client.get("/api/changes").json()]
+    assert changes[:5] == [
+        ("deleted", old), ("taken back", old), ("taken back", new), ("stated", old), ("stated", new),
+    ]  # fmt: skip
+
+
 def test_a_folder_that_is_watched_is_kept_in_step(index: Index, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +19,7 @@ from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.description import Description
 from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.history import Place
 from disputatio.store.opening import open_index, require_folder
 from disputatio.store.record.compacting import Planned
 from disputatio.types import Hit, Passage, Source, Unsearched
@@ -103,10 +104,6 @@ class Index(contract.Index):
     def put_back(self, taken: Mapping[str, Any]) -> None:
         self.store.put_back(taken)
 
-    @property
-    def keeps_descriptions(self) -> bool:
-        return self.store.keeps_descriptions
-
     def describe_all(
         self, stated: Sequence[tuple[str | Path, Mapping[str, object]]], *, by: str = "python"
     ) -> int:
@@ -158,6 +155,9 @@ class Index(contract.Index):
 
     def documents(self, *, text: bool = True) -> list[Document]:
         return self.store.documents(text=text)
+
+    def places(self) -> Iterable[Place]:
+        return self.store.places()
 
     def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:
         return self.store.list_documents(offset=offset, limit=limit, source=source)

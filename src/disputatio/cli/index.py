@@ -217,7 +217,6 @@ def describe(
     from disputatio.rendering.wording import count
     from disputatio.store.description_table import describe_from
     from disputatio.store.ingesting.description import check_fields
-    from disputatio.store.opening import require_folder
 
     stated = check_fields({
         "date": date, "owner": owner, "source": source, "authority": authority, "replaces": replaces,
@@ -228,7 +227,7 @@ def describe(
         raise InputError("state fields of documents, or give --from FILE, or --undo NUMBER")
     if stated and not documents:
         raise InputError("say of which documents: an id, or a file")
-    opened = require_folder(open_one(index), "keep what people state")
+    opened = open_one(index)
     if not any(chosen):
         _show_history(opened, documents or [], as_json=as_json)
         return

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack, runtime_che
 from disputatio.errors import InputError
 from disputatio.protocols import Reranker, Search, SearchOptions
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
-from disputatio.store.ingesting.description import NO_DESCRIPTIONS, Description, check_fields
+from disputatio.store.ingesting.description import Description, check_fields
 from disputatio.store.ingesting.document_writer import DocumentWriter, put_back, put_items
 from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.history import Place
 from disputatio.store.ingesting.ingest import (
     IngestSummary,
     Progress,
@@ -30,7 +31,7 @@ from disputatio.store.ingesting.ingest import (
     summary_of,
 )
 from disputatio.store.ingesting.options import ReadOptions, check_options
-from disputatio.store.ingesting.stating import Stating, stating_of
+from disputatio.store.ingesting.stating import stating_of
 from disputatio.types import Hit, Passage, Source, Unsearched
 
 if TYPE_CHECKING:
@@ -138,11 +139,6 @@ class Index(Protocol):
     path: Path
     paths: tuple[Path, ...]
 
-    @property
-    def keeps_descriptions(self) -> bool:
-        """True where people can state something about documents (`describe`)."""
-        return False
-
     def close(self) -> None:
         """Close connections and files; the next call opens them anew."""
 
@@ -194,7 +190,6 @@ class Index(Protocol):
         check_options(options)
         start, run = time.perf_counter(), Run(unverified=unverified)
         stating = stating_of(paths, options, run)
-        self._check_describes(stating, run)
         files = find_all(paths, run, options)
 
         def report(passages: int) -> None:
@@ -203,8 +198,7 @@ class Index(Protocol):
 
         with self.open_writer(report) as writer:
             put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))
-            if self.keeps_descriptions:
-                writer.describe(partial(stating.of, {file_key(path) for path, _ in files}, run.unfiled))
+            writer.describe(partial(stating.of, {file_key(path) for path, _ in files}, run.unfiled))
             writer.finish()
         return summary_of(writer.counts, start, run)
 
@@ -271,8 +265,8 @@ class Index(Protocol):
         `replaces` the document that it replaces, `status` is `retracted` for what is withdrawn, `mute` keeps
         it out of searches. An empty text takes back what people stated of a field. `by` stays in the history.
 
-        Raises `UnknownName` for a document that is not there, `InputError` for a field that is wrong and for
-        an index on a server, `StoreError` when the index cannot be written to.
+        Raises `UnknownName` for a document that is not there, `InputError` for a field that is wrong,
+        `StoreError` when the index cannot be written to.
         """
         fields = {"date": date, "owner": owner, "source": source, "authority": authority}
         fields |= {"replaces": replaces, "title": title, "status": status}
@@ -282,18 +276,15 @@ class Index(Protocol):
         self, stated: Sequence[tuple[str | Path, Mapping[str, object]]], *, by: str = "python"
     ) -> int:
         """State fields of many documents in one commit, as `describe` does; how many documents changed."""
-        del stated, by
-        raise InputError(NO_DESCRIPTIONS)
+        ...
 
     def descriptions(self, document: str | Path | None = None) -> list[Description]:
         """Return what people stated of a document, or of all, the oldest first, with what was taken back."""
-        del document
-        return []
+        ...
 
     def take_back(self, key: int) -> int:
         """Take back one statement by its number; how many documents changed. Raises as `describe` does."""
-        del key
-        raise InputError(NO_DESCRIPTIONS)
+        ...
 
     def tiers(self) -> dict[str, dict[str, int]]:
         """Return of how many documents of each source people declared each authority, by its name."""
@@ -303,14 +294,6 @@ class Index(Protocol):
                 counts = tiers.setdefault(document.source, {})
                 counts[document.authority] = counts.get(document.authority, 0) + 1
         return tiers
-
-    def _check_describes(self, stating: Stating, run: Run) -> None:
-        """Raise `InputError` where something is stated that the index cannot keep; note a found sidecar."""
-        if self.keeps_descriptions or not stating.states:
-            return
-        if stating.fields:
-            raise InputError(NO_DESCRIPTIONS)
-        run.notices.append(NO_DESCRIPTIONS)
 
     def compact(self, *, keep: float = 300.0) -> None:
         """Free the space of what was replaced or deleted over `keep` seconds ago; raises `StoreError`."""
@@ -351,6 +334,10 @@ class Index(Protocol):
 
     def documents(self, *, text: bool = True) -> list[Document]:
         """Return every document, by path and row; `text=False` leaves out the texts."""
+        ...
+
+    def places(self) -> Iterable[Place]:
+        """Return file, path, row and id of every document; a document of several files several times."""
         ...
 
     def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import IngestError, InputError
-from disputatio.store.folder_index import FolderIndex
+from disputatio.store.contract import Index
 from disputatio.store.ingesting.description import DOI, FIELDS, check_fields
 from disputatio.store.ingesting.files import opened, shown
 
@@ -49,7 +49,7 @@ class TableSummary:
     unused: tuple[str, ...] = ()
 
 
-def describe_from(index: FolderIndex, path: Path) -> TableSummary:
+def describe_from(index: Index, path: Path) -> TableSummary:
     """State what a table says of the documents of an index; rows that fit no document are only counted.
 
     Raises `InputError` that names the file and the row for one that is wrong, and then states nothing.
@@ -69,22 +69,22 @@ def describe_from(index: FolderIndex, path: Path) -> TableSummary:
     return TableSummary(rows=len(rows), matched=matched, described=described, unused=tuple(unused))
 
 
-def _names(index: FolderIndex) -> set[str]:
+def _names(index: Index) -> set[str]:
     names: set[str] = set()
-    with index.open_record() as record:
-        for file, path, _, document in record.places():
-            names |= {document, file, path, Path(file or path).name}
+    for file, path, _, document in index.places():
+        names |= {document, file, path, Path(file or path).name}
     return names - {""}
 
 
-def _documents_by_doi(index: FolderIndex) -> dict[str, list[str]]:
+def _documents_by_doi(index: Index) -> dict[str, list[str]]:
     """Return the ids of documents by the DOI that they state of themselves (`doi_of`)."""
     found: dict[str, dict[str, None]] = {}
-    with index.open_record() as record:
-        for row in record.documents():
-            name = doi_of(row["metadata"], str(row["url"]), str(row["text"]))
-            if name:
-                found.setdefault(name, {})[str(row["id"])] = None
+    for each in index.documents(text=False):
+        name = doi_of(each.metadata, each.url, "")
+        if not name and (opened := index.document(each.id)) is not None:  # one text at a time
+            name = doi_of({}, "", opened.text)
+        if name:
+            found.setdefault(name, {})[each.id] = None
     return {name: list(ids) for name, ids in found.items()}
 
 

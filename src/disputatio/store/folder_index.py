@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,12 +30,13 @@ from disputatio.store.contract import (
 from disputatio.store.folders import Folders
 from disputatio.store.ingesting.description import Description, check_fields
 from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.history import Place, targets_of
 from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.compacting import Planned, compact
 from disputatio.store.record.layout import MERGE_MEMORY
 from disputatio.store.record.opened import document_of, facts_of, siblings_of, taken_of
-from disputatio.store.record.overlay import descriptions_of, muted_documents, places_of, take_back
+from disputatio.store.record.overlay import history_of, muted_documents
 from disputatio.store.record.writer import Writer
 from disputatio.store.reliabilities import read_states, reliable, write_estimates
 from disputatio.store.segments.terms import stemmer
@@ -130,43 +131,43 @@ class FolderIndex(Index):
         return taken
 
     # --- what people state --------------------------------------------------------------------------
-    @property
-    def keeps_descriptions(self) -> bool:
-        """True: what people state is kept in the record."""
-        return True
-
     def describe_all(
         self, stated: Sequence[tuple[str | Path, Mapping[str, object]]], *, by: str = "python"
     ) -> int:
         checked = [(document, check_fields(fields)) for document, fields in stated]
         self._require()
         with self.open_writer(adding=False) as writer:
-            found = places_of([document for document, _ in checked], writer.transaction.record)
+            record = writer.transaction.record
+            found = targets_of([document for document, _ in checked], record.places())
             fresh = [
                 Description(target=target, fields=fields, by=by)
                 for document, fields in checked
                 for target in found[str(document)]
             ]
-            writer.state(fresh)
+            writer.state(history_of(record).rows_of(fresh))
             writer.finish()
         return writer.counts["described"]
 
     def descriptions(self, document: str | Path | None = None) -> list[Description]:
         known: list[Description] = []
         for record in self._folders.records():
-            stated = descriptions_of(record)
-            if document is not None:
-                targets = set(places_of([document], record)[str(document)])
-                stated = [each for each in stated if each.target in targets]
-            known += stated
+            history = history_of(record)
+            if document is None:
+                known += history.descriptions
+            else:
+                known += history.of(targets_of([document], record.places())[str(document)])
         return known
 
     def take_back(self, key: int) -> int:
         self._require()
         with self.open_writer(adding=False) as writer:
-            take_back(writer.transaction, key)
+            writer.state([history_of(writer.transaction.record).row_of_undo(key)])
             writer.finish()
         return writer.counts["described"]
+
+    def places(self) -> Iterator[Place]:
+        for record in self._folders.records():
+            yield from record.places()
 
     def _require(self) -> None:
         """Raise `StoreError` where there is no index to write to."""

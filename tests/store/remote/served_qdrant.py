@@ -78,6 +78,10 @@ def _groups(local: QdrantClient, name: str, body: dict[str, Any]) -> Any:
     )
 
 
+def _retrieve(local: QdrantClient, name: str, body: dict[str, Any]) -> Any:
+    return local.retrieve(name, body["ids"], with_payload=True, with_vectors=body.get("with_vector") or False)
+
+
 def _scroll(local: QdrantClient, name: str, body: dict[str, Any]) -> Any:
     asked = rest.ScrollRequest(**body)
     points, following = local.scroll(
@@ -98,7 +102,7 @@ _PATHS: dict[tuple[str, str], Handle] = {
     ("PUT", ""): _create,
     ("PUT", "/index"): lambda local, name, body: local.create_payload_index(name, **body),
     ("PUT", "/points"): _upsert,
-    ("POST", "/points"): lambda local, name, body: local.retrieve(name, body["ids"], with_payload=True),
+    ("POST", "/points"): _retrieve,
     ("POST", "/points/delete"): _delete,
     ("POST", "/points/count"): lambda local, name, _: local.count(name),
     ("POST", "/points/scroll"): _scroll,

@@ -40,6 +40,7 @@ def made(place: str) -> Index:
     index = open_index(place, embedder=HashEmbedder())
     index.add(PASSAGES_OF_TOWN)
     index.set_estimates({"museum": Source(name="museum", reliability=0.8)})
+    index.describe(index.documents(text=False)[0].id, owner="Town")
     return index
 
 
@@ -57,6 +58,9 @@ CALLS: dict[str, Callable[[Index], object]] = {
     "reliabilities": lambda index: index.reliabilities(),
     "states": lambda index: index.estimated_states(),
     "records": lambda index: index.records(),
+    "descriptions": lambda index: index.descriptions(),
+    "places": lambda index: list(index.places()),
+    "taken back": lambda index: index.take_back(99),
     "drawn": lambda index: _planned(index),  # noqa: PLW0108 - it follows
     "check": lambda index: index.check() if hasattr(index, "check") else None,
 }
@@ -97,7 +101,16 @@ VALUES = (
     "NULL::text", "'garbage'::text", "'{\"a\": [1]}'::text", "-1", "9223372036854775807", "'NaN'::float8",
     "ARRAY[1,2]", "repeat('[', 100000)", "'{\"reliability\": \"high\"}'::text", "now()",
 )  # fmt: skip
-TABLES = ("disputatio_index", "documents", "entries", "passages", "postings", "estimates", "calibration")
+TABLES = (
+    "disputatio_index",
+    "documents",
+    "entries",
+    "passages",
+    "postings",
+    "estimates",
+    "calibration",
+    "descriptions",
+)
 
 
 def columns_of(table: str, schema: str) -> list[str]:

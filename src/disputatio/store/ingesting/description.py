@@ -16,10 +16,10 @@ from disputatio.authority import TIERS
 from disputatio.errors import InputError, UnknownName
 from disputatio.store.ingesting.documents import LONGEST
 from disputatio.store.ingesting.hidden import cleaned
+from disputatio.store.ingesting.statements import NounT
 from disputatio.store.segments.days import NO_DAY, first_day
-from disputatio.types import PASSAGE, Passage, Relation
+from disputatio.types import PASSAGE, Relation
 
-NO_DESCRIPTIONS = "an index on a server keeps no statements of people: describe documents in a folder index"
 FIELDS = ("date", "owner", "source", "title", "authority", "replaces", "status", "mute")
 """The fields of a description, in the order in which they are shown."""
 SIDECAR = "sidecar:"
@@ -85,9 +85,10 @@ def status_of(words: str) -> str:
 
 
 # --- on a document ------------------------------------------------------------------------------------
-def described(noun: Passage, stated: Mapping[str, str]) -> Passage:
-    """Return a passage as people describe its document; `by_people` says what they stated.
+def described(noun: NounT, stated: Mapping[str, str]) -> NounT:
+    """Return a document or a passage as people describe it; `by_people` says what they stated.
 
+    >>> from disputatio.types import Passage
     >>> described(Passage(text="x", date="1931", source="a"), {"source": "b", "authority": "official"}).source
     'b'
     """

@@ -41,10 +41,7 @@ class DocumentWriter(Protocol):
         """Add a document that was taken out of a file, beside all others of the file."""
 
     def describe(self, statements: Statements) -> None:
-        """Add, at the end, what people state about each document: `statements` gets its place.
-
-        Raises `InputError` where the index keeps no descriptions.
-        """
+        """Add, at the end, what people state about each document: `statements` gets its place."""
 
     def finish(self) -> None:
         """Commit what is queued."""

@@ -30,7 +30,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from disputatio.errors import IngestError, InputError
+from disputatio.errors import IngestError
 from disputatio.store.ingesting.addresses import (
     PORTS,
     WebAddress,
@@ -42,7 +42,6 @@ from disputatio.store.ingesting.addresses import (
     same_site,
     shown,
 )
-from disputatio.store.ingesting.description import NO_DESCRIPTIONS
 from disputatio.store.ingesting.documents import Document, FileReading
 from disputatio.store.ingesting.ingest import IngestSummary, Run, summary_of
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, check_options
@@ -423,8 +422,6 @@ def ingest_urls(
     start = time.perf_counter()
     run, counts = Run(), Counter[str]()
     stating = stating_of((), options, run)
-    if stating.fields and not index.keeps_descriptions:
-        raise InputError(NO_DESCRIPTIONS)
     batch: list[tuple[str, Sequence[Document]]] = []
     with open_reader(options) as read:
         for number, url in enumerate(urls, start=1):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from disputatio.errors import InputError
 from disputatio.store.record.database import RecordFile
-from disputatio.store.record.overlay import OWN
-
-if TYPE_CHECKING:
-    pass
+from disputatio.store.record.overlay import history_of
 
 _AT_ONCE = 500  # ids in one statement
 _OWN = (
@@ -59,13 +55,12 @@ def taken_of(record: RecordFile, document: str) -> dict[str, Any]:
     about = record.about(document)
     if about is None:
         raise InputError(f"there is no document {document[:80]!r}")
-    own = [json.loads(row[-1]) for row in record.descriptions() if row[5] == OWN and row[4] == document]
     [text, *_] = [row["text"] for row in document_of(record, document)]
     places = [[file, path, row] for file, path, row, name in record.places() if name == document]
     prints = record.fingerprints()
     return {
         "id": document,
-        "about": own[-1] if own else about,
+        "about": history_of(record).own.get(document, about),
         "text": text,
         "places": places,
         "passages": [[row[1], row[3], row[4]] for row in record.rows_of(document)],

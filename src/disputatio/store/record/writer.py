@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Self
 
 from disputatio.errors import InputError
 from disputatio.protocols import Embedder
-from disputatio.store.ingesting.description import Description
 from disputatio.store.ingesting.document_writer import Statements
+from disputatio.store.ingesting.history import Row
 from disputatio.store.ingesting.prepare import PreparedDocument, metadata_of
 from disputatio.store.record.manifest import reported, writing
-from disputatio.store.record.overlay import add_descriptions, restate
+from disputatio.store.record.overlay import history_of, restate
 from disputatio.store.segments.terms import searched_text
 
 if TYPE_CHECKING:
@@ -159,10 +159,11 @@ class Writer:
         """Have `finish` add what people state about each document that is then there."""
         self._statements.append(statements)
 
-    def state(self, fresh: Sequence[Description]) -> None:
-        """Add statements of people to the history; `finish` puts them in force."""
+    def state(self, rows: Sequence[Row]) -> None:
+        """Add rows to the history of what people stated; `finish` puts them in force."""
         self.commit()
-        add_descriptions(self.transaction, fresh)
+        if rows:
+            self.transaction.record.insert("descriptions", rows)
 
     def finish(self) -> None:
         """Commit what is still queued, and put in force what people state of it."""
@@ -171,7 +172,7 @@ class Writer:
         if self._statements:
             places = list(record.places())
             fresh = [each for state in self._statements for place in places for each in state(*place)]
-            add_descriptions(self.transaction, fresh)
+            self.state(history_of(record).rows_of(fresh))
             self._statements = []
         self.counts["described"] += restate(self.transaction)
 

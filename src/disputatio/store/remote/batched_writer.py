@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from disputatio.errors import InputError
 from disputatio.protocols import Embedder
-from disputatio.store.ingesting.description import NO_DESCRIPTIONS
 from disputatio.store.ingesting.document_writer import Statements
 from disputatio.store.ingesting.prepare import PreparedDocument
 
@@ -39,6 +37,8 @@ class BatchedWriter(ABC):
         self._waiting: dict[str, list[PreparedDocument]] = {}  # by file
         self._passages = 0
         self._beside = False  # what is queued stands beside what else its file holds
+        self._statements: list[Statements] = []
+        self.put_in_force: Callable[[Sequence[Statements]], int] = lambda _: 0  # set by the index
 
     def put(self, file: str, prepared: Iterable[PreparedDocument]) -> int:
         """Replace the documents of `file` by these, and return how many they are.
@@ -72,13 +72,14 @@ class BatchedWriter(ABC):
             self._beside = False
 
     def describe(self, statements: Statements) -> None:
-        """Raise `InputError`: an index on a server keeps no descriptions."""
-        del statements
-        raise InputError(NO_DESCRIPTIONS)
+        """Have `finish` add what people state about each document that is then there."""
+        self._statements.append(statements)
 
     def finish(self) -> None:
-        """Commit the queued documents."""
+        """Commit the queued documents, and put in force what people state of them."""
         self.commit()
+        stated, self._statements = self._statements, []
+        self.counts["described"] += self.put_in_force(stated)
 
     def commit(self) -> None:
         """Put in the queued documents; raises `InputError`, `StoreError`."""

@@ -175,12 +175,13 @@ class ScoredRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """The filters of a search: facts that all hold, one of some sources, days, and ids that are left out."""
+    """The filters of a search: facts that all hold, one of some sources, days; ids and facts left out."""
 
     facts: tuple[str, ...] = ()
     sources: tuple[str, ...] | None = None
     days: tuple[int, int] | None = None
     exclude: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
 
 class Engine(ABC):
@@ -237,6 +238,10 @@ class Engine(ABC):
         """Return the bodies of those of the ids that are there."""
 
     @abstractmethod
+    def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
+        """Return the vectors of those passages of these rows that have one."""
+
+    @abstractmethod
     def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[StoredRow]:
         """Yield the rows that have one of the facts, or all rows."""
 
@@ -282,7 +287,7 @@ def condition_of(search: Search) -> Condition:
     """Return the filters of a search; raises `InputError` for a date that is none.
 
     >>> condition_of(Search(sources=("a", "b"), where={"source": "b", "team": "red"}))
-    Condition(facts=('["team", "red"]',), sources=('b',), days=None, exclude=())
+    Condition(facts=('["team", "red"]',), sources=('b',), days=None, exclude=(), without=())
     """
     where = dict(search.where or {})
     sources = None if search.sources is None else set(search.sources)
@@ -294,6 +299,7 @@ def condition_of(search: Search) -> Condition:
         sources=None if sources is None else tuple(sorted(sources)),
         days=bounds(search.after, search.before),
         exclude=tuple(row_id(passage_id) for passage_id in search.exclude),
+        without=tuple(fact("document", document) for document in search.exclude),
     )
 
 

@@ -164,6 +164,15 @@ class Milvus(Engine):
             entities = self._connected().get(self._names[table], ids=list(ids), output_fields=["id", "body"])
         return {each["id"]: each["body"] for each in entities}
 
+    def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
+        if not self._settings.get("dimension"):
+            return {}
+        with self._reported("reading"):
+            entities = self._connected().get(
+                self._names[PASSAGES], ids=list(ids), output_fields=["id", DENSE]
+            )
+        return {each["id"]: [float(number) for number in each[DENSE]] for each in entities}
+
     def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[StoredRow]:
         with self._reported("reading"):
             pages = self._connected().query_iterator(
@@ -387,6 +396,8 @@ def _filter(condition: Condition, among: Sequence[str] = ()) -> str:
         parts += [f"day >= {condition.days[0]}", f"day <= {condition.days[1]}"]
     if condition.exclude:
         parts.append(f"id not in {list(condition.exclude)}")
+    if condition.without:
+        parts.append(f"not {_having(condition.without)}")
     if among:
         parts.append(f"id in {list(among)}")
     return " and ".join(parts)

@@ -24,12 +24,15 @@ from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder, Search
 from disputatio.store.contract import DocumentPage, SourceCount
 from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.history import Place
+from disputatio.store.ingesting.history import Row as StatementRow
+from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.ingesting.statements import read_metadata
 from disputatio.store.options import K1, B
 from disputatio.store.remote import postgres_tables as tables
 from disputatio.store.remote.postgres_copy import fetch_rows
-from disputatio.store.remote.postgres_writer import PostgresWriter, remove, vector_text
-from disputatio.store.remote.served import ScoredPassage, check_texts, fact, numbers_of, rank_rows
+from disputatio.store.remote.postgres_writer import PostgresWriter, put_anew, remove, vector_text
+from disputatio.store.remote.served import MUTED, ScoredPassage, check_texts, fact, numbers_of, rank_rows
 from disputatio.store.remote.served_index import (
     ServedIndex,
     ServerQuery,
@@ -203,19 +206,53 @@ class PostgresIndex(ServedIndex):
             found = _passages_of(self._connection(), "p.id = %s", passage_id)
         return next(iter(found.values()), None)
 
-    def _passages_of(self, document: str) -> Iterable[Passage]:
+    def _passages_of(self, documents: Sequence[str]) -> Iterable[Passage]:
         with tables.reported(self._address, "reading"):
-            return _passages_of(self._connection(), "p.document = %s", document).values()
+            return _passages_of(self._connection(), "p.document = ANY(%s)", list(documents)).values()
 
-    def _entries_of(self, document: str) -> list[tuple[str, Document]]:
-        files = self._query("SELECT file FROM entries WHERE document = %s ORDER BY file", (document,))
-        if not files:
+    def _entries_of(self, documents: Sequence[str], *, text: bool = True) -> list[tuple[str, Document]]:
+        if self._settings() is None:
             return []
         with tables.reported(self._address, "reading"):
-            every = _documents_of(
-                self._connection(), "WHERE d.id = %s ORDER BY e.file", (document,), text=True
+            return _entries_of(
+                self._connection(), "WHERE d.id = ANY(%s) ORDER BY e.file", (list(documents),), text=text
             )
-        return [(file, each) for (file,), each in zip(files, every, strict=False)]  # one may go meanwhile
+
+    def places(self) -> Iterable[Place]:
+        return self._query(
+            "SELECT file, path, coalesce(row_number, 0), document FROM entries ORDER BY file, document"
+        )
+
+    # --- what people state --------------------------------------------------------------------------
+    def _statements(self) -> list[StatementRow]:
+        if not self._query("SELECT to_regclass(%s)", (f"{self._address.schema}.descriptions",))[0][0]:
+            return []
+        return self._query(f"SELECT key, {tables.STATED} FROM descriptions ORDER BY key")
+
+    def _keep_statements(self, rows: Sequence[StatementRow]) -> None:
+        if rows:
+            with tables.reported(self._address, "writing"):
+                connection = self._connection()
+                connection.execute(tables.DESCRIPTIONS)
+                marks = ", ".join(["%s"] * len(rows[0][1:]))
+                connection.cursor().executemany(
+                    f"INSERT INTO descriptions ({tables.STATED}) VALUES ({marks})", [row[1:] for row in rows]
+                )
+
+    def _put_anew(self, prepared: Sequence[PreparedDocument]) -> None:
+        settings = self._settings() or {}
+        with tables.reported(self._address, "writing"):
+            put_anew(self._connection(), prepared, stemming(settings))
+
+    def _muted(self) -> list[str]:
+        muted = "SELECT DISTINCT document FROM passages WHERE facts @> %s"
+        return [name for (name,) in self._query(muted, ([MUTED],))]
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        with tables.reported(self._address, "writing"), self._connection().transaction():
+            tables.lock(self._connection(), self._address)
+            yield
 
     def _sources(self) -> list[SourceCount]:
         return [
@@ -223,12 +260,13 @@ class PostgresIndex(ServedIndex):
             for name, owner, documents, passages in self._query(_SOURCES)
         ]
 
-    def _counted(self) -> tuple[int, int, int]:
-        counted = self._query(
-            "SELECT (SELECT count(*) FROM entries), count(*), count(DISTINCT source) FROM passages"
+    def _counted(self) -> tuple[int, int, int, int]:
+        counted = self._query(  # the last is the transaction that changed passages last
+            "SELECT (SELECT count(*) FROM entries), count(*), count(DISTINCT source), "
+            "(SELECT xmin::text::bigint FROM disputatio_index) FROM passages"
         )
-        documents, passages, sources = counted[0]
-        return documents, passages, sources
+        documents, passages, sources, commit = counted[0]
+        return documents, passages, sources, commit
 
     def _estimates(self) -> list[tuple[str, str, str | None]]:
         return self._query("SELECT source, fields, state FROM estimates")
@@ -357,17 +395,24 @@ def _documents_of(
     connection: Any, which: str = "", values: Sequence[object] = (), *, text: bool
 ) -> list[Document]:
     """Return the documents that a part of a query chooses."""
+    return [document for _, document in _entries_of(connection, which, values, text=text)]
+
+
+def _entries_of(
+    connection: Any, which: str = "", values: Sequence[object] = (), *, text: bool
+) -> list[tuple[str, Document]]:
+    """Return the documents that a part of a query chooses, each with its file."""
     column = "d.text" if text else "''"
     rows = connection.execute(
-        "SELECT d.id, e.path, e.row_number, d.title, d.url, d.date, d.date_origin, d.source, d.owner, "
-        f"d.metadata, {column} FROM entries e JOIN documents d ON d.id = e.document {which}",
+        "SELECT e.file, d.id, e.path, e.row_number, d.title, d.url, d.date, d.date_origin, d.source, "
+        f"d.owner, d.metadata, {column} FROM entries e JOIN documents d ON d.id = e.document {which}",
         values,
     )
-    documents = []
-    for row in rows:
+    entries = []
+    for file, *row in rows:
         fields = dict(zip(_OF_A_DOCUMENT, row, strict=True))
-        documents.append(check_texts(Document(**{**fields, **read_metadata(fields["metadata"])})))
-    return documents
+        entries.append((file, check_texts(Document(**{**fields, **read_metadata(fields["metadata"])}))))
+    return entries
 
 
 def _misfits(connection: Any) -> list[str]:

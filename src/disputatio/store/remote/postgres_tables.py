@@ -222,6 +222,12 @@ def _keep_vectors_inline(connection: Any, dimension: int) -> None:
 
 
 _CALIBRATION = "CREATE TABLE IF NOT EXISTS calibration (line bigserial PRIMARY KEY, entry text NOT NULL)"
+STATED = "file, member, row_number, document, by, at, fields"
+DESCRIPTIONS = (  # made when something is first stated: indexes that were made before have none
+    "CREATE TABLE IF NOT EXISTS descriptions (key bigserial PRIMARY KEY, file text NOT NULL, "
+    "member text NOT NULL, row_number int NOT NULL, document text NOT NULL, by text NOT NULL, "
+    "at text NOT NULL, fields text NOT NULL)"
+)
 OF_TERM = ("postings_of_term", "postings (term, row) INCLUDE (frequency, length)")
 BY_VECTOR = ("passages_by_vector", "passages USING hnsw (vector vector_ip_ops)")
 _TABLES = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -200,7 +200,7 @@ class _Rows:
             fields.append(vector(self._vectors[at]))
         return row(*fields)
 
-    def postings(self, rows: list[int], chosen: list[int]) -> bytes:
+    def postings(self, rows: list[int], chosen: Sequence[int]) -> bytes:
         """Return the postings of some passages, by term: an index takes rows in order fastest."""
         import numpy as np
 
@@ -211,6 +211,50 @@ class _Rows:
         owners = self._owners[postings]
         lengths = self.lengths[owners].astype(np.int32)
         return copied((self._terms[postings], number[owners], self._frequencies[postings], lengths))
+
+
+def put_anew(connection: Any, prepared: Sequence[PreparedDocument], language: str) -> None:
+    """Change what is kept of documents and their passages but for their texts, ids and vectors."""
+    every = list({each.document.id: each for each in prepared}.values())
+    owners = [each for each in every for _ in each.passages]
+    passages = [passage for each in every for passage in each.passages]
+    if not every:
+        return
+    rows = _Rows(every, passages, *count_and_embed(passages, language, None))
+    stored = connection.execute(
+        "SELECT id, row, length FROM passages WHERE id = ANY(%s)", ([passage.id for passage in passages],)
+    ).fetchall()
+    numbers = {name: number for name, number, _ in stored}
+    cursor = connection.cursor()
+    cursor.executemany(
+        "UPDATE documents SET title = %s, date = %s, date_origin = %s, source = %s, owner = %s, "
+        "metadata = %s WHERE id = %s",
+        [
+            (about.title, about.date, about.date_origin, about.source, about.owner, each.metadata, about.id)
+            for each in every
+            for about in (each.document,)
+        ],
+    )
+    fields = "source = %s, metadata = %s, day = %s, length = %s, facts = %s"
+    changed = []
+    for at, (passage, owner) in enumerate(zip(passages, owners, strict=True)):
+        day, metadata = first_day(passage.date), stored_metadata(passage)
+        changed.append(
+            (
+                passage.source,
+                None if metadata == owner.metadata else metadata,
+                None if day == NO_DAY else int(day),
+                int(rows.lengths[at]),
+                facts_of(passage),
+                passage.id,
+            )
+        )
+    cursor.executemany(f"UPDATE passages SET {fields} WHERE id = %s", changed)
+    connection.execute("DELETE FROM postings WHERE row = ANY(%s)", (list(numbers.values()),))
+    chosen = range(len(passages))
+    put(connection, "postings", (rows.postings([numbers[each.id] for each in passages], chosen),))
+    more = int(rows.lengths.sum()) - sum(length for _, _, length in stored)
+    connection.execute("UPDATE disputatio_index SET terms = terms + %s", (more,))
 
 
 def remove(

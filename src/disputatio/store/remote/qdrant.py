@@ -121,6 +121,15 @@ class Qdrant(Engine):
             records = self._connected().retrieve(self._names[table], list(ids), with_payload=["body"])
         return {str(record.id): record.payload["body"] for record in records}
 
+    def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
+        if not self._settings.get("dimension"):
+            return {}
+        with self._reported("reading"):
+            records = self._connected().retrieve(
+                self._names[PASSAGES], list(ids), with_payload=False, with_vectors=[DENSE]
+            )
+        return {str(record.id): list(record.vector[DENSE]) for record in records}
+
     def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[StoredRow]:
         at: Any = None
         while True:
@@ -255,7 +264,12 @@ def _filter(condition: Condition, among: Sequence[str] = ()) -> Any:
         must.append(models.FieldCondition(key="day", range=models.Range(gte=first, lte=last)))
     if among:
         must.append(models.HasIdCondition(has_id=list(among)))
-    without = [models.HasIdCondition(has_id=list(condition.exclude))] if condition.exclude else None
+    without: list[Any] = []
+    if condition.exclude:
+        without.append(models.HasIdCondition(has_id=list(condition.exclude)))
+    if condition.without:
+        match = models.MatchAny(any=list(condition.without))
+        without.append(models.FieldCondition(key="facts", match=match))
     return models.Filter(must=must, must_not=without)
 
 

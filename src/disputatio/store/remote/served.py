@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from disputatio.protocols import Reranker, Search
+from disputatio.store.ingesting.statements import KEPT
 from disputatio.store.options import DEFAULT_K
 from disputatio.types import Hit, Passage
 
@@ -170,10 +171,14 @@ def fact(name: str, value: str) -> str:
     return json.dumps([name, value], ensure_ascii=False)
 
 
+MUTED = fact(KEPT, "mute")  # of a document that people muted; no field of a document has this name
+
+
 def facts_of(passage: Passage) -> list[str]:
     """Return the facts that a passage is filtered by, except source and date."""
     fields = [(name, getattr(passage, name)) for name in _FIELDS] + list(passage.metadata.items())
-    return [fact(str(name), str(value)) for name, value in fields if value]
+    facts = [fact(str(name), str(value)) for name, value in fields if value]
+    return [*facts, MUTED] if passage.by_people.get("mute") == "yes" else facts
 
 
 def numbers_of(names: Sequence[str]) -> NDArray[np.int64]:

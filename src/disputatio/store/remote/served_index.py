@@ -23,11 +23,16 @@ from disputatio.store.contract import (
     SourcePassages,
     nearest,
 )
-from disputatio.store.ingesting.document_writer import DocumentWriter
+from disputatio.store.ingesting.description import Description, check_fields
+from disputatio.store.ingesting.document_writer import DocumentWriter, Statements
 from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.history import History, about_of, own_row, restated, targets_of
+from disputatio.store.ingesting.history import Row as StatementRow
+from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.ingesting.statements import stored_metadata
 from disputatio.store.options import DEFAULT_K, check_search, search_of
 from disputatio.store.reliabilities import reliable
+from disputatio.store.remote.batched_writer import BatchedWriter
 from disputatio.store.remote.served import mark_duplicates, rerank_best, sketches_of
 from disputatio.store.segments.terms import query_terms, stemmer
 from disputatio.types import Hit, Passage, Source
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_AT_ONCE = 256  # documents that are described anew together
 _NOT_KEPT = ("name", "stale")
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
@@ -136,19 +142,20 @@ class ServedIndex(Index, ABC):
     @contextmanager
     def open_writer(self, on_commit: Callable[[int], None] = lambda _: None) -> Iterator[DocumentWriter]:
         """Open a writer for documents, and build indexes when it is left; raises `StoreError`."""
-        yield self._writer(on_commit)
+        writer = self._writer(on_commit)
+        writer.put_in_force = self._put_in_force
+        yield writer
         self._grow()
 
+    @reads_rows
     def take_out(self, document: str) -> dict[str, Any] | None:
-        entries = self._entries_of(document)
+        entries = self._entries_of([document])
         if not entries:
             raise InputError(f"there is no document {document[:80]!r}")
         _, known = entries[0]
-        fields = ("title", "url", "date", "date_origin", "source", "owner")
-        about = {name: getattr(known, name) for name in fields}
         taken = {
             "id": document,
-            "about": {**about, "metadata": stored_metadata(known)},
+            "about": History(self._statements()).own.get(document, about_of(known)),
             "text": known.text,
             "places": [[file, each.path, each.row] for file, each in entries],
             "passages": self.spans(document),
@@ -156,6 +163,102 @@ class ServedIndex(Index, ABC):
         }
         self.delete(documents=[document])
         return taken
+
+    # --- what people state --------------------------------------------------------------------------
+    def describe_all(
+        self, stated: Sequence[tuple[str | Path, Mapping[str, object]]], *, by: str = "python"
+    ) -> int:
+        checked = [(document, check_fields(fields)) for document, fields in stated]
+        self._require()
+
+        def add(history: History) -> list[StatementRow]:
+            found = targets_of([document for document, _ in checked], self.places())
+            fresh = (
+                Description(target=target, fields=fields, by=by)
+                for document, fields in checked
+                for target in found[str(document)]
+            )
+            return history.rows_of(fresh)
+
+        return self._restate(add)
+
+    @reads_rows
+    def descriptions(self, document: str | Path | None = None) -> list[Description]:
+        if self._settings() is None:
+            return []
+        history = History(self._statements())
+        if document is None:
+            return history.descriptions
+        return history.of(targets_of([document], self.places())[str(document)])
+
+    def take_back(self, key: int) -> int:
+        self._require()
+        return self._restate(lambda history: [history.row_of_undo(key)])
+
+    def _require(self) -> None:
+        """Raise `StoreError` where there is no index to write to."""
+        if self.note() is None:
+            raise StoreError(f"{self.shown}: there is no index here; make one with: disputatio ingest PATH")
+
+    def _put_in_force(self, statements: Sequence[Statements]) -> int:
+        """Add what is stated of each document that is there, and put all in force; how many changed."""
+
+        def add(history: History) -> list[StatementRow]:
+            places = list(self.places()) if statements else []
+            return history.rows_of(each for state in statements for place in places for each in state(*place))
+
+        return 0 if self._settings() is None else self._restate(add)
+
+    @reads_rows
+    def _restate(self, add: Callable[[History], list[StatementRow]]) -> int:
+        """Add rows to the history, and put in force what it then comes to; how many documents changed.
+
+        The rows are kept last: where a server has no transactions, what an interrupted call changed is undone
+        by the next one, and a document keeps its own fields before they are changed.
+        """
+        changed: set[str] = set()
+        with self._changing():
+            history = History(self._statements())
+            rows = add(history)
+            history = history.with_rows(rows)
+            if not history:
+                return 0
+            wanted = history.wanted(self.places())
+            every = sorted({*wanted, *history.own})
+            for start in range(0, len(every), _AT_ONCE):
+                entries = [
+                    (file, document)
+                    for file, document in self._entries_of(every[start : start + _AT_ONCE], text=False)
+                    if dict(document.by_people) != wanted.get(document.id, {})
+                ]
+                own = {each.id: history.own.get(each.id) or about_of(each) for _, each in entries}
+                fresh = [own_row(name, about) for name, about in own.items() if name not in history.own]
+                self._keep_statements(fresh)
+                self._put_anew(self._prepared(entries, own, wanted))
+                changed |= own.keys()
+            self._keep_statements(rows)
+        return len(changed)
+
+    def _prepared(
+        self,
+        entries: Sequence[tuple[str, Document]],
+        own: Mapping[str, Mapping[str, str]],
+        wanted: Mapping[str, Mapping[str, str]],
+    ) -> list[PreparedDocument]:
+        """Return documents and their passages as people describe them, one for each file."""
+        passages: dict[str, list[Passage]] = {}
+        for passage in self._passages_of(sorted(own)) if own else ():
+            stated = restated(passage, own[passage.document], wanted.get(passage.document, {}))
+            passages.setdefault(passage.document, []).append(stated)
+        prepared = []
+        for file, each in entries:
+            document = restated(each, own[each.id], wanted.get(each.id, {}))
+            own_passages = tuple(passages.get(each.id, ()))
+            metadata = stored_metadata(document)
+            prepared.append(
+                PreparedDocument(document=document, passages=own_passages, file=file, metadata=metadata)
+            )
+        return prepared
 
     @abstractmethod
     def check(self) -> list[str]:
@@ -182,6 +285,8 @@ class ServedIndex(Index, ABC):
             search = replace(search, sources=names)
         if settings is None or (search.sources is not None and not search.sources):
             return []
+        with reading_rows(self.shown):
+            search = replace(search, exclude=[*search.exclude, *self._muted()])
         k = DEFAULT_K if search.k is None else search.k
         pool = replace(search, k=k)
         if reranker is not None:
@@ -215,15 +320,15 @@ class ServedIndex(Index, ABC):
     def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
         if not passage.document or not count or self._settings() is None:
             return [], []
-        return nearest(self._passages_of(passage.document), passage, count)
+        return nearest(self._passages_of([passage.document]), passage, count)
 
     @reads_rows
     def document(self, document: str) -> Document | None:
-        return next((each for _, each in self._entries_of(document)), None)
+        return next((each for _, each in self._entries_of([document])), None)
 
     @reads_rows
     def spans(self, document: str) -> list[tuple[str, int, int]]:
-        passages = [] if self._settings() is None else self._passages_of(document)
+        passages = [] if self._settings() is None else self._passages_of([document])
         return sorted(((each.id, each.start, each.end) for each in passages), key=lambda each: each[1:])
 
     @reads_rows
@@ -235,7 +340,7 @@ class ServedIndex(Index, ABC):
     @reads_rows
     def info(self) -> IndexInfo:
         settings = self._settings()
-        documents, passages, sources = (0, 0, 0) if settings is None else self._counted()
+        documents, passages, sources, commit = (0, 0, 0, 0) if settings is None else self._counted()
         settings = settings or {"version": self.format, "embedder": "", "dimension": 0}
         return IndexInfo(
             path=self.shown,
@@ -248,7 +353,7 @@ class ServedIndex(Index, ABC):
             sources=sources,
             segments=0,
             dead=0,
-            commit=0,
+            commit=commit,
         )
 
     @reads_rows
@@ -330,8 +435,28 @@ class ServedIndex(Index, ABC):
 
     # --- what an engine does ------------------------------------------------------------------------
     @abstractmethod
-    def _entries_of(self, document: str) -> list[tuple[str, Document]]:
-        """Return the files that hold a document, each with the document in its place there."""
+    def _entries_of(self, documents: Sequence[str], *, text: bool = True) -> list[tuple[str, Document]]:
+        """Return the files that hold some documents, each with the document in its place there."""
+
+    @abstractmethod
+    def _statements(self) -> list[StatementRow]:
+        """Return the history of what people stated, the oldest first."""
+
+    @abstractmethod
+    def _keep_statements(self, rows: Sequence[StatementRow]) -> None:
+        """Add rows to that history."""
+
+    @abstractmethod
+    def _put_anew(self, prepared: Sequence[PreparedDocument]) -> None:
+        """Put documents with the same text, ids and vectors in place of those that are there."""
+
+    @abstractmethod
+    def _muted(self) -> list[str]:
+        """Return the ids of the documents that people muted."""
+
+    @abstractmethod
+    def _changing(self) -> AbstractContextManager[None]:
+        """Change several documents at once, alone, where the server has transactions."""
 
     @abstractmethod
     def _sketched(self) -> Iterable[tuple[str, bytes | None, str]]:
@@ -350,7 +475,7 @@ class ServedIndex(Index, ABC):
         """Return version, embedder, dimension and language, None without an index; raises `StoreError`."""
 
     @abstractmethod
-    def _writer(self, on_commit: Callable[[int], None] = lambda _: None) -> DocumentWriter:
+    def _writer(self, on_commit: Callable[[int], None] = lambda _: None) -> BatchedWriter:
         """Return a writer for documents; raises `StoreError` as `_check_writing` does."""
 
     @abstractmethod
@@ -366,16 +491,16 @@ class ServedIndex(Index, ABC):
         """Return the passage of an id."""
 
     @abstractmethod
-    def _passages_of(self, document: str) -> Iterable[Passage]:
-        """Return the passages of a document, in any order."""
+    def _passages_of(self, documents: Sequence[str]) -> Iterable[Passage]:
+        """Return the passages of some documents, in any order."""
 
     @abstractmethod
     def _sources(self) -> list[SourceCount]:
         """Return every source, in any order."""
 
     @abstractmethod
-    def _counted(self) -> tuple[int, int, int]:
-        """Count the documents, passages and sources."""
+    def _counted(self) -> tuple[int, int, int, int]:
+        """Count documents, passages and sources; the last number changes with each change of a passage."""
 
     @abstractmethod
     def _estimates(self) -> list[tuple[str, str, str | None]]:

@@ -25,6 +25,8 @@ from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder
 from disputatio.store.contract import SourceCount
 from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.history import Place
+from disputatio.store.ingesting.history import Row as StatementRow
 from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.options import K1, B
 from disputatio.store.remote import vector_rows as rows
@@ -47,7 +49,7 @@ from disputatio.store.remote.engine import (
     condition_of,
     row_id,
 )
-from disputatio.store.remote.served import ScoredPassage, fact, ranked
+from disputatio.store.remote.served import MUTED, ScoredPassage, fact, ranked
 from disputatio.store.remote.served_index import (
     ServedIndex,
     ServerQuery,
@@ -59,7 +61,7 @@ from disputatio.store.remote.vector_rows import ENTRY, DocumentEntry
 from disputatio.types import Hit, Passage
 
 FORMAT = 2  # 1 held passages alone
-_POINTER = row_id("estimates")
+_POINTER, _CHANGED = row_id("estimates"), row_id("changed")
 
 
 class VectorIndex(ServedIndex):
@@ -113,6 +115,7 @@ class VectorIndex(ServedIndex):
             return 0
         entries = entries_with(self._engine, facts)
         take_out(self._engine, entries)
+        mark_change(self._engine)
         return len(entries)
 
     @reads_rows
@@ -263,17 +266,57 @@ class VectorIndex(ServedIndex):
         bodies = self._engine.fetch(PASSAGES, [row_id(passage_id)])
         return next((rows.passage_in(body) for body in bodies.values()), None)
 
-    def _passages_of(self, document: str) -> Iterable[Passage]:
-        kept_rows = self._engine.scan(PASSAGES, [fact("document", document)])
+    def _passages_of(self, documents: Sequence[str]) -> Iterable[Passage]:
+        kept_rows = self._engine.scan(PASSAGES, [fact("document", name) for name in documents])
         return (rows.passage_in(kept.body) for kept in kept_rows)
 
-    def _entries_of(self, document: str) -> list[tuple[str, Document]]:
-        if self._settings() is None:
+    def _entries_of(self, documents: Sequence[str], *, text: bool = True) -> list[tuple[str, Document]]:
+        if not documents or self._settings() is None:
             return []
-        entries = entries_with(self._engine, [fact("document", document)])
-        kept_rows = self._engine.scan(DOCUMENTS, [fact("text", document)])
-        text = rows.texts_in(kept.body for kept in kept_rows).get(document, "")
-        return [(entry.file, replace(entry.document, text=text)) for entry in entries]
+        entries = entries_with(self._engine, [fact("document", name) for name in documents])
+        facts = [fact("text", name) for name in documents]
+        texts = rows.texts_in(kept.body for kept in self._engine.scan(DOCUMENTS, facts)) if text else {}
+        return [
+            (entry.file, replace(entry.document, text=texts.get(entry.document.id, ""))) for entry in entries
+        ]
+
+    @reads_rows
+    def places(self) -> Iterable[Place]:
+        entries = [] if self._settings() is None else self._entries()
+        return [(each.file, each.document.path, each.document.row, each.document.id) for each in entries]
+
+    # --- what people state --------------------------------------------------------------------------
+    def _statements(self) -> list[StatementRow]:
+        return rows.statements_in(self._engine.scan(DOCUMENTS, [rows.STATED]))
+
+    def _keep_statements(self, stated: Sequence[StatementRow]) -> None:
+        if stated:
+            kept = self._engine.scan(DOCUMENTS, [rows.STATED])
+            order = max([time.time_ns(), *(row.order + 1 for row in kept)])
+            put(self._engine, DOCUMENTS, rows.statement_rows(stated, order))
+
+    def _put_anew(self, prepared: Sequence[PreparedDocument]) -> None:
+        for each in prepared:
+            rows.check_sizes(each, self._engine.longest)
+        every = list({each.document.id: each for each in prepared}.values())
+        language = stemming(self._settings() or self._wanted())
+        facts = [fact("document", each.document.id) for each in every]
+        orders = {kept.id: kept.order for kept in self._engine.scan(PASSAGES, facts)} if every else {}
+        new = rows.passage_rows(every, None, language)
+        for some in _batches(new):
+            vectors = self._engine.vectors([row.id for row in some])
+            same = (replace(row, vector=vectors.get(row.id), order=orders[row.id]) for row in some)
+            put(self._engine, PASSAGES, same)
+        put(self._engine, DOCUMENTS, (rows.entry_row(each.file, each) for each in prepared))
+        if every:
+            mark_change(self._engine)
+
+    def _muted(self) -> list[str]:
+        return [entry.document.id for entry in entries_with(self._engine, [MUTED])]
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        yield
 
     def _entries(self) -> list[DocumentEntry]:
         return entries_with(self._engine, [ENTRY])
@@ -300,10 +343,11 @@ class VectorIndex(ServedIndex):
                 by_source.setdefault(entry.document.source, {})[entry.document.id] = entry
         return by_source
 
-    def _counted(self) -> tuple[int, int, int]:
+    def _counted(self) -> tuple[int, int, int, int]:
         entries = self._entries()
         sources = {entry.document.source for entry in entries if entry.passages}
-        return len(entries), self._engine.count(PASSAGES), len(sources)
+        changed = self._engine.fetch(DOCUMENTS, [_CHANGED]).get(_CHANGED, "0")
+        return len(entries), self._engine.count(PASSAGES), len(sources), int(json.loads(changed))
 
     def _estimates(self) -> list[tuple[str, str, str | None]]:
         for _ in range(3):  # another writer may replace them meanwhile
@@ -438,6 +482,7 @@ class VectorWriter(BatchedWriter):
         entered = (rows.entry_row(file, each) for file, each in of_files)
         put(self._engine, DOCUMENTS, (row for row in entered if row.id not in known))
         take_out(self._engine, gone)
+        mark_change(self._engine)
         counts["passages"] += len(passages)
         return counts
 
@@ -481,6 +526,13 @@ def put(engine: Engine, table: Table, new: Iterable[Row]) -> None:
         size += len(row.body)
     if batch:
         engine.put(table, batch)
+
+
+def mark_change(engine: Engine) -> None:
+    """Note the moment of a change, in milliseconds: what was read before it is out of date."""
+    now = time.time_ns()
+    row = Row(id=_CHANGED, facts=[fact("kind", "changed")], body=str(now // 1_000_000), order=now)
+    engine.put(DOCUMENTS, [row])
 
 
 def take_out(engine: Engine, gone: Collection[DocumentEntry]) -> None:

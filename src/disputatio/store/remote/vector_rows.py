@@ -14,17 +14,19 @@ from typing import Any
 from disputatio.errors import IngestError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.documents import Document, place
+from disputatio.store.ingesting.history import Row as StatementRow
 from disputatio.store.ingesting.prepare import PreparedDocument, entry_of
 from disputatio.store.ingesting.statements import with_relations
 from disputatio.store.remote.batched_writer import count_and_embed
 from disputatio.store.remote.engine import Row, StoredRow, row_id
-from disputatio.store.remote.served import check_texts, fact, facts_of
+from disputatio.store.remote.served import MUTED, check_texts, fact, facts_of
 from disputatio.store.segments.days import first_day
 from disputatio.types import Passage
 
 ENTRY = fact("kind", "entry")
 TEXT = fact("kind", "text")
 LOGGED = fact("kind", "calibration")
+STATED = fact("kind", "statement")
 _PIECE = 10_000  # characters of a text in a row: at most 60,000 bytes as JSON
 _ESTIMATES = 100  # sources whose estimates are in a row
 
@@ -47,9 +49,10 @@ def entry_row(file: str, prepared: PreparedDocument) -> Row:
     body = {"file": file, "document": about, "passages": len(prepared.passages), "mark": _mark_of(prepared)}
     above = [file[:at] for at, letter in enumerate(file) if letter == "/" and at]
     names = [("document", document.id), ("source", document.source), ("path", document.path), ("file", file)]
+    muted = [MUTED] if document.by_people.get("mute") == "yes" else []
     return Row(
         id=row_id(entry_of(file, document.id)),
-        facts=[ENTRY, *(fact(*each) for each in names), *(fact("under", folder) for folder in above)],
+        facts=[ENTRY, *muted, *(fact(*each) for each in names), *(fact("under", folder) for folder in above)],
         body=_json(body),
         order=time.time_ns(),
     )
@@ -89,7 +92,7 @@ def texts_in(bodies: Iterable[str]) -> dict[str, str]:
 
 
 def passage_rows(prepared: Sequence[PreparedDocument], embedder: Embedder | None, language: str) -> list[Row]:
-    """Return the passages of documents, with their terms and their vectors."""
+    """Return the passages of documents, with their terms and, by an embedder, their vectors."""
     passages = [passage for each in prepared for passage in each.passages]
     if not passages:
         return []
@@ -121,6 +124,20 @@ def mark(passage: Passage) -> int:
     """Hash a passage; the XOR of all hashes detects changes in a document."""
     identity = "\x1f".join((passage.id, passage.source, passage.text)).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(identity, digest_size=6).digest())
+
+
+def statement_rows(stated: Sequence[StatementRow], order: int) -> list[Row]:
+    """Return rows of the history of what people stated, whose keys are the numbers in their order."""
+    return [
+        Row(id=str(uuid.uuid4()), facts=[STATED], body=_json(row[1:]), order=order + number)
+        for number, row in enumerate(stated)
+    ]
+
+
+def statements_in(kept: Iterable[StoredRow]) -> list[StatementRow]:
+    """Return the history of what people stated, the oldest first."""
+    ordered = sorted(kept, key=lambda row: (row.order, row.id))
+    return [(number, *json.loads(row.body)) for number, row in enumerate(ordered, start=1)]
 
 
 def estimate_rows(run: str, estimates: Sequence[tuple[str, str, str | None]]) -> list[Row]:
