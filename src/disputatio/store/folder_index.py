@@ -35,8 +35,14 @@ from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.compacting import Planned, compact
 from disputatio.store.record.layout import MERGE_MEMORY
-from disputatio.store.record.opened import document_of, facts_of, siblings_of, taken_of
-from disputatio.store.record.overlay import history_of, muted_documents
+from disputatio.store.record.opened import (
+    document_of,
+    facts_of,
+    history_of,
+    muted_documents,
+    siblings_of,
+    taken_of,
+)
 from disputatio.store.record.writer import Writer
 from disputatio.store.reliabilities import read_states, reliable, write_estimates
 from disputatio.store.segments.terms import stemmer

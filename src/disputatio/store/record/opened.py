@@ -1,4 +1,4 @@
-"""Documents as they are opened one by one, taken out and put back, and the table around a row."""
+"""Documents as they are opened one by one, taken out and put back; the table around a row; statements."""
 
 from __future__ import annotations
 
@@ -7,13 +7,24 @@ from dataclasses import asdict
 from typing import Any
 
 from disputatio.errors import InputError
+from disputatio.store.ingesting.history import History
 from disputatio.store.record.database import RecordFile
-from disputatio.store.record.overlay import history_of
 
 _AT_ONCE = 500  # ids in one statement
 _OWN = (
     "(SELECT {} FROM entries o JOIN documents n ON n.key = o.document WHERE n.id = ?1 AND o.row > 0 LIMIT 1)"
 )
+
+
+def history_of(record: RecordFile) -> History:
+    """Return what people stated, as the record has it."""
+    return History(record.descriptions())
+
+
+def muted_documents(record: RecordFile) -> list[str]:
+    """Return the ids of the documents that people muted."""
+    wanted = history_of(record).wanted(record.places())
+    return [name for name, fields in wanted.items() if fields.get("mute") == "yes"]
 
 
 def document_of(record: RecordFile, document: str) -> Iterator[dict[str, Any]]:

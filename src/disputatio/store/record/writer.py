@@ -5,18 +5,21 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from disputatio.errors import InputError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.document_writer import Statements
-from disputatio.store.ingesting.history import Row
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.history import Row, about_of, own_row, restated
 from disputatio.store.ingesting.prepare import PreparedDocument, metadata_of
+from disputatio.store.ingesting.statements import read_metadata, stored_metadata
 from disputatio.store.record.manifest import reported, writing
-from disputatio.store.record.overlay import history_of, restate
+from disputatio.store.record.opened import history_of
+from disputatio.store.record.reembed import SegmentBuilder
 from disputatio.store.segments.terms import searched_text
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from disputatio.store.ingesting.fingerprint import Fingerprint
+    from disputatio.store.record.database import RecordFile
     from disputatio.store.record.transaction import Transaction
     from disputatio.types import Passage
 
@@ -31,6 +35,7 @@ _BATCH = 256
 """Passages in the first batch that is embedded; later ones are as many as take two seconds."""
 _LARGEST = 8192
 _SECONDS = 2.0
+_ROWS = 8192  # passages that are described anew together
 
 
 class Writer:
@@ -345,3 +350,66 @@ class Writer:
             rate = len(without) / max(time.perf_counter() - start, 1e-6)
             self._batch = int(max(_BATCH, min(_LARGEST, rate * _SECONDS)))
         return np.ascontiguousarray(vectors, dtype=np.float32)
+
+
+# --- what people state, put in force in the rows of the record ---------------------------------------
+def restate(transaction: Transaction) -> int:
+    """Put in force what people state of the documents that are there; how many documents changed.
+
+    One commit, together with the statements that were added since the last one.
+    """
+    record = transaction.record
+    history = history_of(record)
+    if not history:
+        return 0
+    own, wanted = history.own, history.wanted(record.places())
+    changed: list[str] = []
+    fresh: list[tuple[Any, ...]] = []
+    segments = SegmentBuilder(transaction)
+    waiting: list[Passage] = []
+    vectors: list[NDArray[np.float32]] = []
+    for document in dict.fromkeys([*wanted, *own]):
+        about, stated = record.about(document), wanted.get(document, {})
+        if about is None or read_metadata(about["metadata"]).get("by_people", {}) == stated:
+            continue
+        if document not in own:
+            own[document] = about
+            fresh.append(own_row(document, about))
+        passages, numbers = _restate_one(record, document, own[document], stated)
+        changed.append(document)
+        waiting += passages
+        vectors += [] if numbers is None else [numbers]
+        if len(waiting) >= _ROWS:
+            segments.add(waiting, _joined(vectors))
+            waiting, vectors = [], []
+    if fresh:
+        record.insert("descriptions", fresh)
+    segments.add(waiting, _joined(vectors))
+    if not (changed or record.is_writing):
+        return 0
+    names = set(changed)
+    entries = [
+        transaction.without(entry, names) if names else entry for entry in transaction.manifest.segments
+    ]
+    transaction.put_in_force([*entries, *segments.entries])
+    transaction.merge_due()
+    return len(changed)
+
+
+def _restate_one(
+    record: RecordFile, document: str, own: Mapping[str, str], stated: Mapping[str, str]
+) -> tuple[list[Passage], NDArray[np.float32] | None]:
+    """Change the rows of a document; its passages as they are now, with their vectors."""
+    rows = record.rows_of(document)
+    passages, vectors = record.batch_of(rows)
+    now = [restated(passage, own, stated) for passage in passages]
+    first = Document(text="", url=own["url"], metadata=read_metadata(own["metadata"])["metadata"])
+    about = about_of(restated(first, own, stated))
+    record.restate(document, about, rows, [stored_metadata(passage) for passage in now])
+    return now, vectors
+
+
+def _joined(vectors: Sequence[NDArray[np.float32]]) -> NDArray[np.float32] | None:
+    import numpy as np
+
+    return np.concatenate(vectors) if vectors else None
