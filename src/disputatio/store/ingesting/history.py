@@ -32,7 +32,7 @@ Place = tuple[str, str, int, str]  # file, path, row and id of a document
 
 
 class History:
-    """What people stated, from its rows, the oldest first; what it comes to, and what to add to it."""
+    """The statements of people from their rows, the oldest first; it says what they come to."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows = list(rows)
