@@ -1,4 +1,4 @@
-"""What people state about documents of an index on a server: the same as in a folder."""
+"""Statements of people about documents of an index on a server: the same as in a folder."""
 
 from __future__ import annotations
 
