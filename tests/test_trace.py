@@ -188,16 +188,23 @@ class Clock:
         return self.now
 
 
-def call(pace: Pace, clock: Clock, batch: int, index: int, *, seconds: float, new: int, written: int) -> None:
-    """Let a call of a batch end after so many seconds."""
-    clock.now += seconds
+def call(
+    pace: Pace, clock: Clock, batch: int, index: int, *, cores: float, new: int, written: int, load: float
+) -> None:
+    """Let a call of a batch end, which takes so many core-seconds and `load` times as many seconds."""
+    clock.now += cores * load
     usage = Usage(
-        calls=1, prompt_tokens=new + 50, cached_tokens=50, completion_tokens=written, seconds=seconds
+        calls=1,
+        prompt_tokens=new + 50,
+        cached_tokens=50,
+        completion_tokens=written,
+        seconds=cores * load,
+        core_seconds=cores,
     )
     pace.note(batch, index, usage, journalled=False)
 
 
-def asked(speeds: Speeds, *, loading: float = 0.0) -> list[float | None]:
+def asked(speeds: Speeds, *, loading: float = 0.0, load: float = 1.0) -> list[float | None]:
     """Let a question read four passages and judge one claim, and return what was estimated on the way."""
     clock = Clock()
     pace = Pace("disputation", speeds, clock=clock)
@@ -205,10 +212,10 @@ def asked(speeds: Speeds, *, loading: float = 0.0) -> list[float | None]:
     estimates = [pace.remaining()]
     clock.now += loading
     for index in range(4):
-        call(pace, clock, 1, index, seconds=2.5, new=100, written=20)
+        call(pace, clock, 1, index, cores=2.5, new=100, written=20, load=load)
         estimates.append(pace.remaining())
     pace.begin(2, "m", "judge", [200])
-    call(pace, clock, 2, 0, seconds=2.0, new=50, written=1)
+    call(pace, clock, 2, 0, cores=2.0, new=50, written=1, load=load)
     pace.end()
     return [*estimates, pace.remaining()]
 
@@ -223,8 +230,21 @@ def test_the_time_that_is_left_follows_the_speed_of_earlier_calls_and_what_comes
     asked(speeds)
     first, *reading, last = asked(speeds)
     assert first == pytest.approx(12.0, rel=0.25)
-    assert [None if left is None else round(left) for left in reading] == [10, 7, 4, 1]
+    assert reading == [pytest.approx(left, abs=0.75) for left in (9.5, 7.0, 4.5, 2.0)]
     assert last == 0
+
+
+def test_the_estimate_follows_a_load_that_grows_or_falls_within_a_batch() -> None:
+    speeds = Speeds()
+    for _ in range(3):
+        asked(speeds)
+    asked(speeds, load=4.0)
+    first, *_ = asked(speeds, load=4.0)
+    assert first == pytest.approx(4 * 12.0, rel=0.25)
+    first, *_ = asked(speeds)
+    assert first == pytest.approx(4 * 12.0, rel=0.25), "what was not noticed yet"
+    first, *_ = asked(speeds)
+    assert first == pytest.approx(12.0, rel=0.25)
 
 
 def test_speeds_are_kept_with_the_time_of_loading_which_the_first_call_of_a_process_takes(

@@ -117,13 +117,17 @@ _NOTHING = Work()
 
 
 class _Batch(NamedTuple):
-    """A finished batch of calls: its role, the characters of its prompts, its work and its seconds."""
+    """A finished batch of calls: its role, the characters of its prompts, its work and what that took.
+
+    `cores` are core-seconds, of an engine that tells none its seconds.
+    """
 
     role: str
     characters: float
     new: float
     steps: float
     seconds: float
+    cores: float
 
 
 class _Question(NamedTuple):
@@ -194,14 +198,20 @@ class Speeds:
         return Work(characters * sum(batch.new for batch in alike) / total, steps)
 
     def seconds(self, model: str, work: Work) -> float:
-        """Return how long work takes, by the latest batches of the model."""
-        known = self.batches.get(model, [])
-        if not known:
+        """Return how long work takes, by the latest batches of the model.
+
+        Core-seconds are alike on a busy machine; how long one lasts now, the two newest batches tell.
+        """
+        latest = self.batches.get(model, [])[-_LATEST:]
+        if not latest:
             return 0.0
-        _, step = min((_error(known, step), step) for step in _STEPS)
-        latest = known[-_LATEST:]
-        done = sum(batch.new + step * batch.steps for batch in latest)
-        return (work.new + step * work.steps) * sum(batch.seconds for batch in latest) / max(done, 1.0)
+        _, step = min((_error(latest, step), step) for step in _STEPS)
+        cores = sum(batch.cores for batch in latest) / max(
+            sum(batch.new + step * batch.steps for batch in latest), 1.0
+        )
+        newest = [*latest[-2:], latest[-1]]  # the newest counts twice
+        lasts = sum(batch.seconds for batch in newest) / max(sum(batch.cores for batch in newest), 1e-6)
+        return (work.new + step * work.steps) * cores * lasts
 
     def usual(self, strategy: str) -> _Question:
         """Return the mean work of questions of a strategy."""
@@ -223,9 +233,7 @@ def _finite(value: Any) -> float:
 
 def _error(batches: Sequence[_Batch], step: float) -> float:
     """Return how far the speeds of batches are from each other, if a step counts as so many tokens."""
-    logs = [
-        math.log(max(batch.seconds, 1e-6) / max(batch.new + step * batch.steps, 1.0)) for batch in batches
-    ]
+    logs = [math.log(max(batch.cores, 1e-6) / max(batch.new + step * batch.steps, 1.0)) for batch in batches]
     mean = sum(logs) / len(logs)
     return sum((each - mean) ** 2 for each in logs)
 
@@ -299,9 +307,9 @@ class Pace:
         new = sum(usage.prompt_tokens - usage.cached_tokens for usage in usages)
         work = Work(new, max(usage.completion_tokens for usage in usages))
         seconds = sum(usage.seconds for usage in usages)
-        self.speeds.note(
-            running.model, _Batch(running.role, sum(size for size, _ in running.fresh), *work, seconds)
-        )
+        cores = sum(usage.core_seconds or 0.0 for usage in usages) or seconds
+        size = sum(size for size, _ in running.fresh)
+        self.speeds.note(running.model, _Batch(running.role, size, *work, seconds, cores))
         if self._reading is None and len(running.sizes) > 1:
             self._reading = work
         else:
