@@ -20,6 +20,8 @@ import stat
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -154,6 +156,24 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yield a name beside a file; what is written there takes its place in one step, once it is on the disk.
+
+    An error leaves the file that was there. Raises `OSError`.
+    """
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.unlink(missing_ok=True)
+        yield part
+        sync_file(part)
+        replace(part, path)
+        sync_folder(path.parent)
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def replace(part: Path, file: Path) -> None:

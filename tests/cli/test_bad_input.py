@@ -121,6 +121,13 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "did you mean 'ramdocs'? all are listed by: disputatio eval datasets\n",
         ),
         ("eval report none", "none"),
+        (
+            "eval run x:y --strategy concat --out out --rubric words",
+            "'words' is not one of 'menu', 'release'",
+        ),
+        ("eval run x:y --strategy concat --out out --estimator ours2", "is not one of 'paper', 'ours'"),
+        ("simulate --prior alpha", "'--prior': 'alpha' is not one of 'beta', 'adversary-hammer'"),
+        ("index export out.jsonl --what rows", "'--what': 'rows' is not one of 'passages', 'documents'"),
     ],
 )
 def test_wrong_arguments_are_reported_in_one_line_and_nothing_is_made(

@@ -67,7 +67,7 @@ def test_an_interrupted_write_leaves_the_old_file_whole(
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nowhere/page\.html: No such file"):
+    with pytest.raises(InputError, match=r"nowhere/page\.html: cannot be written: No such file"):
         keep(tmp_path / "nowhere" / "page.html", "text")
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match="folder: Is a directory"):

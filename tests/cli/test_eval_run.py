@@ -259,8 +259,6 @@ def test_the_table_of_prices_is_printed_as_it_is_read() -> None:
     ("words", "error", "message"),
     [
         (("--strategy", "madam_rga"), UnknownName, "did you mean 'madam_rag'"),
-        (("--strategy", FIRST, "--rubric", "words"), InputError, "choose menu or release"),
-        (("--strategy", FIRST, "--estimator", "theirs"), InputError, "choose paper or ours"),
         (("--strategy", FIRST, "--set", "rounds=many"), InputError, "option rounds: 'many'"),
         (("--strategy", FIRST, "--role", "judge"), InputError, "write it as ROLE=MODEL"),
         (("--strategy", FIRST, "--seeds", "0;1"), InputError, "separated by commas, as 0,1,2"),

@@ -117,7 +117,7 @@ def test_what_addresses_give_is_put_in_and_replaced(index: Index) -> None:
     with web() as site:
         for text in (b"A zebra.", b"An okapi."):
             site.answers = {"/a.txt": page(text, "text/plain")}
-            assert ingest_urls(index, [url], **site.seams).refused == ()
+            assert ingest_urls(index, [url], get=site.get).refused == ()
     assert [document.text for document in index.documents()] == ["An okapi."]
     assert [hit.passage.source for hit in index.search("okapi")] == ["x.example"]
 

@@ -6,7 +6,9 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import partial
+
+from disputatio.store.ingesting.fetch import Fetched, fetch
 
 PUBLIC = "93.184.216.34"  # played: nothing is ever sent there
 Say = Callable[[socket.socket, str], None]
@@ -70,9 +72,9 @@ class Web:
         return socket.create_connection(("127.0.0.1", self.port), seconds)
 
     @property
-    def seams(self) -> dict[str, Any]:
-        """The two parameters of `fetch` that play the web."""
-        return {"resolve": self.resolve, "connect": self.connect}
+    def get(self) -> Callable[..., Fetched]:
+        """`fetch` in this web."""
+        return partial(fetch, resolve=self.resolve, connect=self.connect)
 
     def play(self, client: socket.socket) -> None:
         """Answer one request."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from disputatio.cli.eval_report import keep
 from disputatio.cli.messages import say
 from disputatio.cli.options import Columns, Json, Model, TextColumn
 from disputatio.errors import InputError
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 _REFUSED = 20  # files and rows that could not be read, which are named
 
 
-class Least(StrEnum):
-    """The least severity that is reported."""
-
-    low = "low"
-    medium = "medium"
-    high = "high"
-
-
 def check(
     paths: Annotated[
         list[Path] | None,
@@ -36,11 +28,12 @@ def check(
         Path | None, typer.Option("--index", metavar="DIR", help="Check the documents of an index instead.")
     ] = None,
     severity: Annotated[
-        Least,
+        Literal["low", "medium", "high"],
         typer.Option(
-            metavar="LEVEL", help="The least severity that is reported; low may only differ in scope."
+            metavar="LEVEL",
+            help="The least severity that is reported: low, medium, high; low may only differ in scope.",
         ),
-    ] = Least.medium,
+    ] = "medium",
     baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Contradictions that were accepted: only others fail.")
     ] = None,
@@ -77,7 +70,7 @@ def check(
     with ProgressBar("reading") as meter:
         found = find(
             list(paths or []) if index is None else open_named(index),
-            severity=severity.value,
+            severity=severity,
             baseline=baseline or (),
             model=model,
             calls=calls,
@@ -89,7 +82,7 @@ def check(
     if len(found.refused) > _REFUSED:
         say(f"not read: {len(found.refused) - _REFUSED} more")
     if write_baseline is not None:
-        _write(write_baseline, baseline_text(found.contradictions))
+        keep(write_baseline, baseline_text(found.contradictions))
         say(f"accepted {len(found.contradictions)} in {write_baseline}")
     _report(found, as_json=as_json, sarif=sarif, html=html)
     raise typer.Exit(1 if found.new and write_baseline is None else 0)
@@ -101,7 +94,7 @@ def _report(found: Check, *, as_json: bool, sarif: bool, html: Path | None) -> N
     from disputatio.rendering.checks import check_page, check_sarif, check_text
 
     if html is not None:
-        _write(html, check_page(found))
+        keep(html, check_page(found))
         say(f"written to {html}")
     if as_json:
         write_json(found.to_dict())
@@ -109,10 +102,3 @@ def _report(found: Check, *, as_json: bool, sarif: bool, html: Path | None) -> N
         write_json(check_sarif(found, version=__version__), indent=1)
     else:
         write(f"{check_text(found)}\n")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error

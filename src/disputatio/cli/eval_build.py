@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -18,7 +18,6 @@ from disputatio.cli.options import Journal, Json, Model, Replay
 
 if TYPE_CHECKING:
     from disputatio.eval.builders.material import Material
-    from disputatio.eval.builders.multisource import Prior
     from disputatio.eval.builders.synthesis import Synthetic
     from disputatio.protocols import Retriever
 
@@ -51,7 +50,8 @@ def multisource(
     ],
     sources: Annotated[int, typer.Option(metavar="N", min=1, help="How many sources.")] = 9,
     prior: Annotated[
-        str, typer.Option(metavar="NAME", help="Prior of reliability: beta or adversary-hammer.")
+        Literal["beta", "adversary-hammer"],
+        typer.Option(metavar="NAME", help="Prior of reliability: beta or adversary-hammer."),
     ] = "beta",
     adversaries: Annotated[
         int, typer.Option(metavar="N", min=0, help="Sources that are right on 10 % of questions.")
@@ -72,9 +72,10 @@ def multisource(
         ),
     ] = None,
     texts: Annotated[
-        str,
+        Literal["substitution", "model"],
         typer.Option(
-            metavar="HOW", help="How missing texts are made: substitution (by code) or model (and checked)."
+            metavar="substitution|model",
+            help="How missing texts are made: by code, or by a model (and checked).",
         ),
     ] = "substitution",
     model: Model = None,
@@ -84,14 +85,11 @@ def multisource(
     as_json: Json = False,
 ) -> None:
     """Build sources of known reliability that agree and disagree on questions (RA-RAG, appendix G)."""
-    from disputatio.errors import InputError
     from disputatio.eval.builders.multisource import build as make
     from disputatio.eval.builders.multisource import pick, write
     from disputatio.eval.builders.origins import read_material
     from disputatio.eval.builders.substitution import substituted
 
-    if texts not in ("substitution", "model"):
-        raise InputError(f"--texts {texts}: take substitution or model")
     whole = [substituted(read_material(spec), seed=seed) for spec in origin]
     chosen = pick(whole, estimate=estimate, test=test, seed=seed)
     if texts == "model":
@@ -104,7 +102,7 @@ def multisource(
     built = make(
         chosen,
         sources=sources,
-        prior=cast("Prior", prior),  # another word is refused there
+        prior=prior,
         adversaries=adversaries,
         coverage=coverage,
         estimate=estimate,

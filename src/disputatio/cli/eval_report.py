@@ -152,6 +152,6 @@ def keep(path: Path, text: str) -> None:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         part.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -23,8 +23,6 @@ from disputatio.errors import InputError
 from disputatio.text import one_line
 
 if TYPE_CHECKING:
-    from disputatio.eval.estimating import Estimator
-    from disputatio.eval.evaluate import Rubric
     from disputatio.eval.results import Results
     from disputatio.eval.running.pace import Left
     from disputatio.eval.running.runner import Progress, RunOutcome
@@ -88,7 +86,7 @@ def run_command(
         bool, typer.Option("--judge", help="Grade answers with the model of --role judge=MODEL.")
     ] = False,
     rubric: Annotated[
-        str,
+        Literal["menu", "release"],
         typer.Option(metavar="menu|release", help="How --judge grades: words of a menu, or as RAGentA does."),
     ] = "menu",
     index: Annotated[
@@ -131,7 +129,7 @@ def run_command(
     ] = None,
     replay: Replay = False,
     estimator: Annotated[
-        str,
+        Literal["paper", "ours"],
         typer.Option(
             metavar="paper|ours", help="How ra_rag's sources are estimated on a multisource data set."
         ),
@@ -157,14 +155,14 @@ def run_command(
         seeds=_seeds(seeds, seed),
         verify=verify,
         judge=judge,
-        rubric=_rubric(rubric),
+        rubric=rubric,
         in_flight=in_flight if ray is not None else workers or in_flight,
         ray=ray,
         workers=None if ray is None else workers,
         budget=budget,
         journal=journal,
         replay=replay,
-        estimator=_estimator(estimator),
+        estimator=estimator,
         progress=_Line() if sys.stderr.isatty() else None,
         say=_say,
     )
@@ -203,20 +201,6 @@ def _seeds(text: str | None, seed: int) -> list[int]:
     if len(set(seeds)) < len(seeds):
         raise InputError(f"--seeds {text}: a seed stands twice")
     return seeds
-
-
-def _rubric(name: str) -> Rubric:
-    """Return the rubric of that name; raises `InputError` for another."""
-    if name not in ("menu", "release"):
-        raise InputError(f"--rubric {name}: choose menu or release")
-    return "menu" if name == "menu" else "release"
-
-
-def _estimator(name: str) -> Estimator:
-    """Return the estimator of that name; raises `InputError` for another."""
-    if name not in ("paper", "ours"):
-        raise InputError(f"--estimator {name}: choose paper or ours")
-    return "paper" if name == "paper" else "ours"
 
 
 # --- what is said on stderr ---------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -133,7 +133,9 @@ def sync(
 def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write: .parquet or .jsonl.")],
     index: IndexFolder = None,
-    what: Annotated[str, typer.Option(metavar="WHAT", help="passages or documents.")] = "passages",
+    what: Annotated[
+        Literal["passages", "documents"], typer.Option(metavar="WHAT", help="passages or documents.")
+    ] = "passages",
 ) -> None:
     """Write every passage or document to a Parquet or JSON-lines file."""
     from disputatio.cli.screen import write
@@ -141,8 +143,6 @@ def export(
     from disputatio.store.opening import require_folder
     from disputatio.store.record.export import export as export_index
 
-    if what not in ("passages", "documents"):
-        raise InputError(f"--what {what}: choose passages or documents")
     opened = require_folder(open_one(index), "read at length (as export and compare do)")
     rows = export_index(opened, file, documents=what == "documents")
     write(f"{_shown(file)}: {count(rows, what.removesuffix('s'))}\n")

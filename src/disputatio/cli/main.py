@@ -96,7 +96,8 @@ def _report_usage_error(error: TyperException) -> int:
     context = getattr(error, "ctx", None)
     path = getattr(context, "command_path", "disputatio")
     if type(error).__name__ != "NoArgsIsHelpError":
-        complain(f"{error.format_message().rstrip('.')} (see: {path} --help)")
+        message = error.format_message().rstrip(".").replace("Value error, ", "")  # of pydantic
+        complain(f"{message} (see: {path} --help)")
     return error.exit_code
 
 

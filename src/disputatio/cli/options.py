@@ -7,23 +7,14 @@ A default that settings bring is written into the help text, as reading the sett
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from disputatio.errors import InputError
 
-
-class Expect(StrEnum):
-    """The number of right answers that a question has."""
-
-    auto = "auto"
-    one = "one"
-    several = "several"
-
-
+Expect = Literal["auto", "one", "several"]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 IndexFolder = Annotated[
     Path | None,

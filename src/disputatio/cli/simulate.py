@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def simulate(
     prior: Annotated[
-        str,
+        Literal["beta", "adversary-hammer"],
         typer.Option(
             metavar="NAME",
             help="How reliable sources are: adversary-hammer (0.1 or 0.9) or beta (Beta(3, 2)).",
@@ -65,16 +65,12 @@ def simulate(
     """
     from disputatio.cli.screen import write_json
     from disputatio.errors import InputError
-    from disputatio.eval.simulate import PRIORS
     from disputatio.eval.simulate import simulate as outcomes_of
 
-    chosen = next((known for known in PRIORS if known == prior), None)
-    if chosen is None:
-        raise InputError(f"--prior is one of {', '.join(PRIORS)}, not {prior!r}")
-    if chosen == "beta" and adversaries is not None:
+    if prior == "beta" and adversaries is not None:
         raise InputError("--adversaries belongs to --prior adversary-hammer")
     outcomes = outcomes_of(
-        prior=chosen,
+        prior=prior,
         sources=sources,
         adversaries=() if adversaries is None else (adversaries,),
         trials=trials,

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from disputatio import platforms
 from disputatio.agents.per_source import ask_sources, read_checks, retrieve_per_source
 from disputatio.attribution.clusters import cluster
 from disputatio.errors import InputError
@@ -204,6 +205,5 @@ def _keep(folder: Path | None, name: str, sources: Mapping[str, Source]) -> None
     kept = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     kept[name] = [asdict(source) for source in sources.values()]
     folder.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(".part")
-    part.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    part.replace(file)
+    with platforms.whole_file(file) as part:
+        part.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

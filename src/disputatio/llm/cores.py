@@ -153,9 +153,9 @@ def kept(cache: Path) -> Machine | None:
 def keep(machine: Machine, cache: Path) -> Path:
     """Write what was measured to the cache, and return the file."""
     cache.mkdir(parents=True, exist_ok=True)
-    part = cache / f"{_FILE}.{os.getpid()}"
-    part.write_text(json.dumps(asdict(machine)), encoding="utf-8")
-    return part.replace(cache / _FILE)
+    with platforms.whole_file(cache / _FILE) as part:
+        part.write_text(json.dumps(asdict(machine)), encoding="utf-8")
+    return cache / _FILE
 
 
 def measure(seconds: float = 5.0) -> Machine:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,13 +35,8 @@ def hash_file(path: Path) -> str:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write JSON whole or not at all; it is on disk when this returns. Raises `OSError`."""
-    part = path.with_name(path.name + ".new")
-    with part.open("w", encoding="utf-8") as file:
-        json.dump(value, file, indent=1, sort_keys=True)
-        file.flush()
-        os.fsync(file.fileno())
-    platforms.replace(part, path)
-    platforms.sync_folder(path.parent)
+    with platforms.whole_file(path) as part:
+        part.write_text(json.dumps(value, indent=1, sort_keys=True), encoding="utf-8")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from disputatio import platforms
 from disputatio.contradictions.baseline import entry_of, read_entries, text_of_entries
 from disputatio.errors import InputError, StoreError
 from disputatio.types import Contradiction
@@ -64,10 +65,9 @@ class Decisions:
 
     def _write(self, entries: dict[str, dict[str, Any]]) -> None:
         if self._path is not None:
-            fresh = self._path.with_name(f"{self._path.name}.part")
             try:
-                fresh.write_text(text_of_entries(entries.values()), encoding="utf-8")
-                fresh.replace(self._path)
+                with platforms.whole_file(self._path) as part:
+                    part.write_text(text_of_entries(entries.values()), encoding="utf-8")
             except OSError as error:
                 raise StoreError(f"{self._path}: cannot be written: {error.strerror}") from error
         self._entries, self._seen = entries, None

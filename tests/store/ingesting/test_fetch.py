@@ -40,7 +40,7 @@ def _put(served: Web, path: str, answer: object) -> None:
 
 def _refusal(served: Web, url: str = "http://x.example/", **options: object) -> str:
     with pytest.raises(IngestError) as caught:
-        fetch(url, **served.seams, **options)  # type: ignore[arg-type]
+        served.get(url, **options)
     return caught.value.reason
 
 
@@ -48,7 +48,7 @@ def _refusal(served: Web, url: str = "http://x.example/", **options: object) -> 
 def test_a_page_is_fetched_with_its_name_type_and_date(served: Web) -> None:
     answer = page(HTML, "text/html; charset=utf-8", Last_Modified="Tue, 05 Mar 2019 10:00:00 GMT")
     _put(served, "/a?b=%C3%A4", answer)
-    got = fetch("http://X.Example./a?b=ä#part", **served.seams)
+    got = served.get("http://X.Example./a?b=ä#part")
     assert got.data == HTML
     assert (got.url, got.asked) == ("http://x.example/a?b=%C3%A4", "http://x.example/a?b=%C3%A4")
     assert (got.content_type, got.suffix, got.charset, got.date) == (
@@ -65,7 +65,7 @@ def test_redirects_are_followed_and_the_last_address_is_told(served: Web) -> Non
     _put(served, "/a", redirect("/b"))
     _put(served, "/b", redirect("//y.example/c", "308 Permanent Redirect"))
     _put(served, "y.example/c", page(HTML))
-    got = fetch("http://x.example/a", **served.seams)
+    got = served.get("http://x.example/a")
     assert (got.asked, got.url) == ("http://x.example/a", "http://y.example/c")
     assert served.resolved == ["x.example", "x.example", "y.example"]
 
@@ -77,7 +77,7 @@ def test_a_gzip_of_several_members_and_chunks_is_unpacked(served: Web) -> None:
         b"%x\r\n%s\r\n" % (len(packed[at : at + 7]), packed[at : at + 7]) for at in range(0, len(packed), 7)
     )
     _put(served, "/", head + chunks + b"0\r\n\r\n")
-    assert fetch("http://x.example/", **served.seams).data == b"one, " + b"two" * 100_000
+    assert served.get("http://x.example/").data == b"one, " + b"two" * 100_000
 
 
 def test_the_next_address_is_tried_when_the_first_does_not_answer(served: Web) -> None:
@@ -133,7 +133,7 @@ def test_one_private_address_among_public_ones_refuses_the_host(served: Web) -> 
 def test_a_name_that_changes_its_address_gains_nothing(served: Web) -> None:
     _put(served, "/", page(HTML))
     served.names["x.example"] = [[PUBLIC], ["127.0.0.1"]]
-    assert fetch("http://x.example/", **served.seams).data == HTML
+    assert served.get("http://x.example/").data == HTML
     assert served.resolved == ["x.example"]  # once: the checked address is the one connected to
     assert served.connected == [(PUBLIC, 80)]
 
@@ -166,7 +166,7 @@ def test_proxies_of_the_environment_are_not_used(served: Web, monkeypatch: pytes
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1/")
     _put(served, "/", page(HTML))
-    assert fetch("http://x.example/", **served.seams).data == HTML
+    assert served.get("http://x.example/").data == HTML
 
 
 def test_redirects_end(served: Web) -> None:
@@ -257,7 +257,7 @@ def test_the_content_type_decides_and_the_ending_where_that_says_little(
     served: Web, kind: str, path: str, suffix: str
 ) -> None:
     _put(served, path, page(b"x", kind))
-    assert fetch(f"http://x.example{path}", **served.seams).suffix == suffix
+    assert served.get(f"http://x.example{path}").suffix == suffix
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_the_content_type_decides_and_the_ending_where_that_says_little(
 )
 def test_a_date_that_cannot_be_is_no_date(served: Web, stated: str) -> None:
     _put(served, "/", page(b"x", "text/plain", Last_Modified=stated))
-    assert fetch("http://x.example/", **served.seams).date == ""
+    assert served.get("http://x.example/").date == ""
 
 
 # --- deadlines ----------------------------------------------------------------------------------------
@@ -391,7 +391,7 @@ def test_an_unknown_certificate_is_refused(served: Web, certificate: Path) -> No
 # --- as documents -------------------------------------------------------------------------------------
 def _read(served: Web, url: str = "http://www.x.example/p") -> FileReading:
     with open_reader() as read:
-        return read_url(url, read, **served.seams)
+        return read_url(url, read, get=served.get)
 
 
 def _documents(served: Web) -> list[Document]:
@@ -488,7 +488,7 @@ def test_what_was_fetched_does_not_stay_on_disk(
         assert path.is_relative_to(tmp_path)
         return FileReading(path=str(path), documents=(Document(text="text", path=str(path)),))
 
-    reading = read_url("http://x.example/p", read, **served.seams)
+    reading = read_url("http://x.example/p", read, get=served.get)
     assert [one.path for one in reading.documents] == ["http://x.example/p"]
     assert files[0].suffix == ".txt"
     assert list(tmp_path.iterdir()) == []

@@ -34,13 +34,13 @@ def test_every_row_of_an_address_is_in_and_replaced_by_the_next_fetch(served: We
     index = FolderIndex.open(tmp_path / "index")
     url = "http://www.x.example/a.jsonl"
     _say(served, "/a.jsonl", b'{"text": "A zebra."}\n{"text": "A giraffe."}\n{"text": 3}\n', _ROWS)
-    first = ingest_urls(index, [url], **served.seams)
+    first = ingest_urls(index, [url], get=served.get)
     assert (first.added, first.passages) == (2, 2)
     assert first.refused == (Refusal(f"{url}:3", "'text' is not text", "bad_row"),)
-    again = ingest_urls(index, [url], **served.seams)
+    again = ingest_urls(index, [url], get=served.get)
     assert (again.added, again.unchanged, again.replaced) == (0, 2, 0)
     _say(served, "/a.jsonl", b'{"text": "A zebra."}\n{"text": "An okapi."}\n', _ROWS)
-    last = ingest_urls(index, [url], **served.seams)
+    last = ingest_urls(index, [url], get=served.get)
     assert (last.unchanged, last.replaced) == (1, 1)
     assert sorted(one.text for one in index.documents()) == ["A zebra.", "An okapi."]
     assert {hit.passage.source for hit in index.search("zebra")} == {"x.example"}
@@ -54,17 +54,17 @@ def test_what_is_the_same_on_another_day_is_unchanged(
     index = FolderIndex.open(tmp_path / "index")
     url = "http://x.example/a"
     _say(served, "/a", b"A zebra.")
-    ingest_urls(index, [url], **served.seams)
+    ingest_urls(index, [url], get=served.get)
     [first] = index.documents()
     attributed = fetch._attributed
     monkeypatch.setattr(
         fetch, "_attributed", lambda one, got, file: attributed(one, replace(got, day="2031-01-01"), file)
     )
-    again = ingest_urls(index, [url], **served.seams)
+    again = ingest_urls(index, [url], get=served.get)
     assert (again.unchanged, again.replaced, again.added) == (1, 0, 0)
     assert index.documents() == [first]
     _say(served, "/a", b"An okapi.")
-    assert ingest_urls(index, [url], **served.seams).replaced == 1
+    assert ingest_urls(index, [url], get=served.get).replaced == 1
     [last] = index.documents()
     assert (last.text, last.metadata["fetched"]) == ("An okapi.", "2031-01-01")
 
@@ -77,11 +77,11 @@ def test_an_address_that_fails_keeps_what_it_gave_before_and_does_not_stop_the_o
     _say(served, "/b", b"An okapi.")
     urls = ["http://x.example/a", "http://127.0.0.1/", "http://x.example/b"]
     reported: list[tuple[int, int]] = []
-    done = ingest_urls(index, urls, progress=lambda *told: reported.append(told), **served.seams)
+    done = ingest_urls(index, urls, progress=lambda *told: reported.append(told), get=served.get)
     assert (done.added, [path for path, *_ in done.refused]) == (2, ["http://127.0.0.1/"])
     assert reported == [(1, 3), (2, 3), (3, 3)]
     served.answers = {"/b": page(b"An okapi.", "text/plain")}
-    done = ingest_urls(index, urls[:1], **served.seams)
+    done = ingest_urls(index, urls[:1], get=served.get)
     assert done.refused == (Refusal("http://x.example/a", "answered 404 Not Found", "not_fetched"),)
     assert len(index.documents()) == 2
 
@@ -92,6 +92,6 @@ def test_a_wrong_way_to_tell_sources_is_said_before_anything_is_fetched(served: 
             FolderIndex.open(tmp_path / "index"),
             ["http://x.example/"],
             options=ReadOptions(source_by="x"),
-            **served.seams,
+            get=served.get,
         )
     assert served.connected == []

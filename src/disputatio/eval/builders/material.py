@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from disputatio import platforms
 from disputatio.errors import InputError
 from disputatio.text import squad_normalise
 
@@ -19,19 +20,12 @@ def write_lines(out: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     Whoever reads `out` finds the file that was there before or the whole new one. Raises `InputError`
     where it cannot be written, and whatever making the rows raises; then no part of them stays.
     """
-    part = out.with_name(out.name + ".part")
-    count = 0
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     try:
-        with part.open("w", encoding="utf-8") as file:
-            for row in rows:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-                count += 1
-        part.replace(out)
+        with platforms.whole_file(out) as part, part.open("w", encoding="utf-8") as file:
+            return sum(1 for line in lines if file.write(line))
     except OSError as error:
         raise InputError(f"{out}: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
-    return count
 
 
 FACTUAL, LIES, TEXTS = 9, 9, 3  # texts that bear the truth, wrong answers, texts a wrong answer (appendix G)

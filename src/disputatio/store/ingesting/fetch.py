@@ -130,15 +130,7 @@ def fetch(
 
 
 def read_url(
-    url: str,
-    read: Callable[[Path, str], FileReading],
-    *,
-    allow_private: bool = False,
-    ports: Collection[int] = PORTS,
-    limits: Limits = DEFAULT_LIMITS,
-    resolve: Resolve | None = None,
-    connect: Connect | None = None,
-    tls: ssl.SSLContext | None = None,
+    url: str, read: Callable[[Path, str], FileReading], get: Callable[[str], Fetched] = fetch
 ) -> FileReading:
     """Return the documents that a URL gives, read as a file of its kind by `read` (of `open_reader`).
 
@@ -149,17 +141,9 @@ def read_url(
     the fetch is in `fetched`, and no part of a document's identity. A page's date is the one that it
     states; Last-Modified dates the other formats, whose servers send files as they lie.
 
-    Raises `IngestError` as `fetch` and `read` do.
+    `get` is `fetch`, with its options where others are wanted. Raises `IngestError` as it and `read` do.
     """
-    fetched = fetch(
-        url,
-        allow_private=allow_private,
-        ports=ports,
-        limits=limits,
-        resolve=resolve,
-        connect=connect,
-        tls=tls,
-    )
+    fetched = get(url)
     with TemporaryDirectory(prefix="disputatio-") as folder:
         file = Path(folder, "document").with_suffix(fetched.suffix)
         file.write_bytes(_in_utf8(fetched))
@@ -404,17 +388,13 @@ def ingest_urls(
     *,
     options: ReadOptions = DEFAULT,
     progress: Callable[[int, int], None] | None = None,
-    allow_private: bool = False,
-    ports: Collection[int] = PORTS,
-    limits: Limits = DEFAULT_LIMITS,
-    resolve: Resolve | None = None,
-    connect: Connect | None = None,
+    get: Callable[[str], Fetched] = fetch,
 ) -> IngestSummary:
     """Fetch addresses and put what they gave in; an address ingested again replaces what it gave before.
 
     The index is locked only while something is put, not while a server is waited for. What cannot be
     fetched or read is listed in the summary, and the rest goes on. `progress(done, total)` is called for
-    each address. The other parameters are those of `fetch`.
+    each address; `get` is that of `read_url`.
 
     Raises `InputError` for wrong `options`, `StoreError` as `Index.ingest` does.
     """
@@ -426,16 +406,7 @@ def ingest_urls(
     with open_reader(options) as read:
         for number, url in enumerate(urls, start=1):
             try:
-                reading = read_url(
-                    url,
-                    read,
-                    allow_private=allow_private,
-                    ports=ports,
-                    limits=limits,
-                    resolve=resolve,
-                    connect=connect,
-                )
-                batch.append(_held(reading, run))
+                batch.append(_held(read_url(url, read, get), run))
             except IngestError as error:
                 run.refused.append(error)
             if (

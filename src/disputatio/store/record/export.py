@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,7 +39,8 @@ def export(index: FolderIndex, file: str | Path, *, documents: bool = False, vec
     if index.view() is None:
         raise StoreError(f"{index.path}: there is no index here; make one with: disputatio ingest PATH")
     table = "documents" if documents else "passages"
-    with index.open_record() as record, _whole(file) as part:
+    writing = reported(file, "writing the export")
+    with index.open_record() as record, writing, platforms.whole_file(file) as part:
         manifest = record.manifest()
         dimension = manifest.dimension if vectors and not documents else 0
         done = write(part, _documents(record) if documents else _passages(record, bool(dimension)), dimension)
@@ -75,21 +74,6 @@ def _passages(record: RecordFile, vectors: bool) -> Rows:
                 row["vector"] = numbers[at].tolist()
             rows.append(row)
         yield rows
-
-
-@contextmanager
-def _whole(file: Path) -> Iterator[Path]:
-    """Give a name to write to, which becomes the file when all has been written."""
-    part = file.with_name(file.name + ".part")
-    try:
-        with reported(file, "writing the export"):
-            yield part
-            platforms.sync_file(part)
-            platforms.replace(part, file)
-            platforms.sync_folder(file.parent)
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def _parquet(part: Path, batches: Rows, dimension: int) -> int:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -284,18 +283,8 @@ def hash_file(file: Path) -> str:
 
 def replace_file(file: Path, raw: bytes) -> None:
     """Put bytes in a file's place, whole or not at all, and on the disk when this returns."""
-    part = file.with_name(file.name + ".part")
-    try:
-        with part.open("wb") as out:
-            out.write(raw)
-            out.flush()
-            os.fsync(out.fileno())
-        platforms.replace(part, file)
-    except OSError:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise
-    platforms.sync_folder(file.parent)
+    with platforms.whole_file(file) as part:
+        part.write_bytes(raw)
 
 
 def after(manifest: Manifest, **changes: Any) -> Manifest:
