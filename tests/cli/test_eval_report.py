@@ -70,7 +70,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere/page\.html: cannot be written: No such file"):
         keep(tmp_path / "nowhere" / "page.html", "text")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(InputError, match="folder: Is a directory"):
+    with pytest.raises(InputError, match="folder: cannot be written: Is a directory"):
         keep(tmp_path / "folder", "text")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 

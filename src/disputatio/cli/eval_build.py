@@ -414,12 +414,12 @@ def synthesize(
 ) -> None:
     """Write questions with passages and checked short answers, for `disputatio eval run jsonl:FILE`."""
     from disputatio.config import read_settings
-    from disputatio.eval.builders.synthesis import mixed, prompts_hash
+    from disputatio.eval.builders.synthesis import changed_mix, prompts_hash
     from disputatio.eval.builders.synthesis import synthesize as make
     from disputatio.parts import build_kit, embedder_for
     from disputatio.store.opening import open_index, require_folder
 
-    shares = mixed(mix or [])
+    shares = changed_mix(mix or [])
     settings = read_settings(model=model, journal=journal, replay=replay or None, index=index)
     opened = require_folder(
         open_index(index, embedder=embedder_for(settings, index, say=_say), create=False),

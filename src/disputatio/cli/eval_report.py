@@ -71,11 +71,11 @@ def compare(
     metric: Annotated[str | None, typer.Option(metavar="NAME", help="Compare by this metric.")] = None,
 ) -> None:
     """Show the questions on which two strategies differ: answers, scores, positions, traces."""
+    from disputatio.eval.reporting.compare import choose_runs
     from disputatio.eval.reporting.compare import compare as compared
-    from disputatio.eval.reporting.compare import sides
     from disputatio.eval.reporting.compare_page import comparison_page
 
-    comparison = compared(*sides(runs, strategies), metric=metric)
+    comparison = compared(*choose_runs(runs, strategies), metric=metric)
     if html is not None:
         keep(html, comparison_page(comparison))
         typer.echo(f"{html} written", err=True)

@@ -22,11 +22,11 @@ from disputatio.contradictions.standing import (
     Text,
     belong_together,
     higher,
-    in_force,
     is_meeting,
     more_reliable,
     newer,
     settled_by,
+    side_in_force,
     titles_of,
 )
 from disputatio.contradictions.statements import Fact, facts_of, is_report, is_study
@@ -327,7 +327,7 @@ def _contradiction(
     reliable = more_reliable(first.passage, second.passage, sources)
     apart = not belong_together(first.passage, second.passage)
     family = pair.family and not apart
-    holds = in_force(first.passage, second.passage, by_date, family=family)
+    holds = side_in_force(first.passage, second.passage, by_date, family=family)
     finding = pair.finding
     name = _id(ours, theirs, pair.facts)
     return Contradiction(

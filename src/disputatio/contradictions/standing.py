@@ -139,7 +139,7 @@ def is_meeting(text: Text) -> bool:
     return _MEETING.search(f"{text.passage.title} {re.sub('[^a-z]+', ' ', text.path.casefold())}") is not None
 
 
-def in_force(first: Passage, second: Passage, newer: Side, *, family: bool) -> Side:
+def side_in_force(first: Passage, second: Passage, newer: Side, *, family: bool) -> Side:
     """Return the side that is in force: no draft and not withdrawn; of two versions the one that replaces
     the other, else the higher, else the newer.
     """

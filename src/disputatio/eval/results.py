@@ -18,9 +18,9 @@ from disputatio.eval.reporting.wording import (
     MORE,
     SCORES,
     TITLES,
-    figure,
     finding,
     interval,
+    metric_value,
     number,
     remarks,
     so_far,
@@ -292,7 +292,7 @@ def _short_table(part: Mapping[str, Any]) -> Table:
         cells = [line["strategy"], *(str(line[count]) for count in ("n", "failed", "abstained"))]
         for name in shown:
             span = line["ci"].get(name) if name == part["metric"] else None
-            cells.append(figure(name, line[name]) + (f" {interval(name, span)}" if span else ""))
+            cells.append(metric_value(name, line[name]) + (f" {interval(name, span)}" if span else ""))
         read, written = line["prompt_tokens"], line["completion_tokens"]
         table_rows.append([*cells, number(None if read is None or written is None else read + written)])
     head = ["strategy", "n", "failed", "abstained", *(TITLES[name] for name in shown), TITLES["tokens"]]

@@ -20,7 +20,7 @@ from typing import Any
 from disputatio.errors import IngestError, InputError
 from disputatio.store.contract import Index
 from disputatio.store.ingesting.description import DOI, FIELDS, check_fields
-from disputatio.store.ingesting.files import opened, shown
+from disputatio.store.ingesting.files import display_path, opened
 
 LARGEST = 256 << 20  # bytes of a table
 _HEAD = 2_000  # characters at the head of a text in which a paper states its own DOI
@@ -65,7 +65,7 @@ def describe_from(index: Index, path: Path) -> TableSummary:
         )
         matched += bool(documents)
         stated += [(document, row.fields) for document in documents]
-    described = index.describe_all(stated, by=f"table:{shown(path.name)}") if stated else 0
+    described = index.describe_all(stated, by=f"table:{display_path(path.name)}") if stated else 0
     return TableSummary(rows=len(rows), matched=matched, described=described, unused=tuple(unused))
 
 
@@ -106,7 +106,7 @@ def _doi_in(words: str) -> str:
 # --- reading --------------------------------------------------------------------------------------------
 def read_table(path: Path) -> tuple[list[TableRow], list[str]]:
     """Return the rows of a table and the columns that mean nothing here; raises `InputError`."""
-    where = shown(path)
+    where = display_path(path)
     try:
         with opened(path) as file:
             text = file.read(LARGEST + 1).decode("utf-8-sig")

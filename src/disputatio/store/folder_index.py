@@ -44,7 +44,7 @@ from disputatio.store.record.opened import (
     taken_of,
 )
 from disputatio.store.record.writer import Writer
-from disputatio.store.reliabilities import read_states, reliable, write_estimates
+from disputatio.store.reliabilities import read_states, reliable_sources, write_estimates
 from disputatio.store.segments.terms import stemmer
 from disputatio.store.segments.view import View
 from disputatio.types import Hit, Passage, Source, Unsearched
@@ -257,7 +257,9 @@ class FolderIndex(Index):
         search = search_of(search, options)
         check_search(query, search)
         least = search.min_reliability
-        allowed = search.sources if least is None else reliable(self.reliabilities(), least, search.sources)
+        allowed = (
+            search.sources if least is None else reliable_sources(self.reliabilities(), least, search.sources)
+        )
         view = self.view()
         if view is None:
             return []

@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Any
 from disputatio.errors import InputError, StoreError
 from disputatio.store.record.database import RecordFile, reading
 from disputatio.store.record.manifest import Manifest, read_note
-from disputatio.store.reliabilities import changed_at, compared, pooled, read_reliabilities
+from disputatio.store.reliabilities import (
+    changed_at,
+    estimates_with_staleness,
+    pool_estimates,
+    read_reliabilities,
+)
 from disputatio.store.segments.view import View, advance, open_view
 from disputatio.types import Source, Unsearched
 
@@ -114,17 +119,17 @@ class Folders:
                     self._parts[part.path] = newer
 
     def estimates(self) -> dict[str, Source]:
-        """Return the estimates of each source (`reliabilities.compared`), pooled over several folders."""
+        """Return the estimates of each source (`estimates_with_staleness`), pooled over several folders."""
         view = self.view()
         if view is None or not view.parts:
-            return compared(self.paths[0], lambda: {} if view is None else view.states())
+            return estimates_with_staleness(self.paths[0], lambda: {} if view is None else view.states())
         known: list[Mapping[str, Source]] = []
         for part in view.parts:
             try:
-                known.append(compared(part.path, part.states))
+                known.append(estimates_with_staleness(part.path, part.states))
             except StoreError as error:
                 self._damaged[part.path] = part, changed_at(part.path), error
-        return pooled(known)
+        return pool_estimates(known)
 
     def reliabilities(self) -> dict[str, float]:
         """Return the probability of being right of each source that has an estimate."""

@@ -13,7 +13,7 @@ from disputatio.store.ingesting.readers import clean, domain
 from disputatio.store.ingesting.split import split
 from disputatio.store.ingesting.statements import with_statements
 from disputatio.store.options import check_search, search_of
-from disputatio.store.reliabilities import reliable
+from disputatio.store.reliabilities import reliable_sources
 from disputatio.text import content_id, count_words
 from disputatio.types import Hit, Passage
 from disputatio.versions.dates import as_stated
@@ -92,7 +92,7 @@ class InMemory:
         search = search_of(search, options)
         check_search(query, search)
         if search.min_reliability is not None:
-            names = reliable(self._reliabilities, search.min_reliability, search.sources)
+            names = reliable_sources(self._reliabilities, search.min_reliability, search.sources)
             search = replace(search, sources=names)
         rows = list(range(len(self._passages)))
         filters = (search.sources, search.after, search.before)

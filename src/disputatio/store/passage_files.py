@@ -20,7 +20,7 @@ from disputatio import platforms
 from disputatio.errors import IngestError, InputError
 from disputatio.store.in_memory import passage_of
 from disputatio.store.ingesting.documents import LONGEST, Refusals
-from disputatio.store.ingesting.files import reason_of, shown
+from disputatio.store.ingesting.files import display_path, reason_of
 from disputatio.store.ingesting.parsers import LARGEST_FILE
 from disputatio.store.ingesting.readers import first_line
 from disputatio.store.ingesting.rows import (
@@ -62,7 +62,7 @@ def read_passages(
     JSON, by what they hold. The format is that of the file's suffix, or where that does not fit, or there is
     none, that which the first character shows. Raises `InputError` when no row is a passage.
     """
-    name = shown(path)
+    name = display_path(path)
     with _opened(path, stdin) as file:
         line, whole = first_line(file)
         if not line.removeprefix(codecs.BOM_UTF8).strip():
@@ -95,7 +95,7 @@ def _opened(path: str | Path, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
         with _open_file(Path(path)) as file:
             yield file
     except OSError as error:
-        raise InputError(f"{shown(path)}: {reason_of(error)}") from error
+        raise InputError(f"{display_path(path)}: {reason_of(error)}") from error
 
 
 def _open_file(path: Path) -> BinaryIO:
@@ -108,7 +108,9 @@ def _open_file(path: Path) -> BinaryIO:
     file = os.fdopen(platforms.open_handle(path, os.O_RDONLY, follow=True), "rb")
     if not platforms.await_writer(file, PIPE_SECONDS):
         file.close()
-        raise InputError(f"{shown(path)}: is a named pipe to which nothing was written in {PIPE_SECONDS:g} s")
+        raise InputError(
+            f"{display_path(path)}: is a named pipe to which nothing was written in {PIPE_SECONDS:g} s"
+        )
     return file
 
 

@@ -45,7 +45,7 @@ def read_states(path: Path) -> dict[str, str]:
     return {name: fields["state"] for name, fields in _read(path).items() if fields.get("state")}
 
 
-def compared(path: Path, now: Callable[[], Mapping[str, str]]) -> dict[str, Source]:
+def estimates_with_staleness(path: Path, now: Callable[[], Mapping[str, str]]) -> dict[str, Source]:
     """Return the estimates, `stale` where a source no longer holds what it did; raises as `read_estimates`.
 
     `now` gives what each source holds (`View.states`); one that has come since has no reliability.
@@ -59,14 +59,14 @@ def compared(path: Path, now: Callable[[], Mapping[str, str]]) -> dict[str, Sour
     return sources
 
 
-def pooled(parts: Sequence[Mapping[str, Source]]) -> dict[str, Source]:
+def pool_estimates(parts: Sequence[Mapping[str, Source]]) -> dict[str, Source]:
     """Return the estimates of several indexes as one: a source that one index knows is taken as it is there.
 
     One that several know weighs each estimate by the answers that it rests on, and its interval by the rules
     for a weighted mean of independent estimates. It is stale where one of them is.
 
     >>> a = Source(name="s", reliability=0.9, answered=30.0)
-    >>> pooled([{"s": a}, {"s": replace(a, reliability=0.5, answered=10.0)}])["s"].reliability
+    >>> pool_estimates([{"s": a}, {"s": replace(a, reliability=0.5, answered=10.0)}])["s"].reliability
     0.8
     """
     known: dict[str, list[Source]] = {}
@@ -120,12 +120,12 @@ def write_estimates(path: Path, estimates: Mapping[str, Source], states: Mapping
         replace_file(path / NAME, raw)
 
 
-def reliable(
+def reliable_sources(
     reliabilities: Mapping[str, float], least: float, sources: Collection[str] | None
 ) -> Collection[str]:
     """Return the sources to search: those named, or all, whose estimated reliability is at least `least`.
 
-    >>> sorted(reliable({"a": 0.9, "b": 0.4}, 0.5, None)), reliable({"a": 0.9}, 0.5, ["c"])
+    >>> sorted(reliable_sources({"a": 0.9, "b": 0.4}, 0.5, None)), reliable_sources({"a": 0.9}, 0.5, ["c"])
     (['a'], set())
     """
     names = {name for name, reliability in reliabilities.items() if reliability >= least}
@@ -156,7 +156,7 @@ def _source(name: str, fields: Mapping[str, Any]) -> Source:
     """Return a source from its fields; raises `InputError` or `TypeError`."""
     for key in ("reliability", "low", "high"):
         if fields.get(key) is not None:
-            checked(name, fields[key])
+            check_probability(name, fields[key])
     return Source(name=name, **{key: value for key, value in fields.items() if key != "state"})
 
 
@@ -164,7 +164,7 @@ def _checksum(sources: Mapping[str, Any]) -> str:
     return blake2b(json.dumps(sources, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
-def checked(name: str, value: object) -> float:
+def check_probability(name: str, value: object) -> float:
     """Return a probability; raises `InputError` for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InputError(f"the reliability of {name!r} lies between 0 and 1, not at {value!r}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from disputatio.versions.days import days_in
 from disputatio.versions.families import version_in
-from disputatio.versions.phrases import words
+from disputatio.versions.phrases import whole_words
 
 LONGEST = 1_000  # characters of a question that are looked at
 _DAY = re.compile(
@@ -17,7 +17,7 @@ _DAY = re.compile(
     re.IGNORECASE,
 )
 _PREVIOUS = re.compile(
-    words(
+    whole_words(
         *(
             "before the (?:change|amendment|revision|new version|update)",
             "previously",
@@ -41,12 +41,14 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _CHANGED = re.compile(
-    words("changed?", "changes", "differ", "differs", "differences?", "geändert", "ändert", "änderungen")
+    whole_words(
+        "changed?", "changes", "differ", "differs", "differences?", "geändert", "ändert", "änderungen"
+    )
     + "|unterschied|changé|changement|différence|diffère|变化|不同|区别",
     re.IGNORECASE,
 )
 _VERSIONED = re.compile(
-    words(
+    whole_words(
         *("versions?", "editions?", "revisions?", "fassung(?:en)?", "ausgaben?", "polic(?:y|ies)", "rules"),
         *("terms", "regulations?", "richtlinien?", "ordnung(?:en)?", "règlements?", "politiques?"),
     )

@@ -8,14 +8,14 @@ from disputatio.types import RelationKind
 from disputatio.values.figures import MONTH_NAMES
 
 
-def words(*phrases: str) -> str:
+def whole_words(*phrases: str) -> str:
     """Return the expression of phrases that stand as whole words."""
     return rf"(?<![^\W_])(?:{'|'.join(phrases)})(?![^\W_])"
 
 
 # --- dates --------------------------------------------------------------------------------------------
 EFFECTIVE = re.compile(
-    words(
+    whole_words(
         *("in force (?:from|since|as of|on)", "(?:into force|effect) (?:on|from|as of)"),
         *("effective(?: date| from| as of| on)?", "valid (?:from|as of|since)", "with effect from"),
         *("appl(?:y|ies) (?:from|as of)", "gültig (?:ab|seit)", "gilt (?:ab|seit)", "gelten (?:ab|seit)"),
@@ -30,7 +30,7 @@ EFFECTIVE = re.compile(
 # Beginnings of phrases that say something of a day only with what comes after it.
 NEEDED = {"tr": ("in kraft",), "自": ("施行", "生效", "执行", "实施", "起")}
 EXPIRES = re.compile(
-    words(
+    whole_words(
         *("valid (?:until|to|through)", "in force (?:until|to)", "expires?(?: on)?", "lapses on"),
         *("applies until", "gültig bis", "gilt bis", "läuft (?:am|zum)", "befristet bis"),
         *("valable jusqu['’]au", "expire le", "en vigueur jusqu['’]au"),
@@ -39,7 +39,7 @@ EXPIRES = re.compile(
     re.IGNORECASE,
 )
 DATED = re.compile(
-    words(
+    whole_words(
         *("as of", "as at", "issued(?: on)?", "published(?: on)?", "dated", "date", "adopted(?: on)?"),
         *("(?:last )?(?:updated|revised|modified|reviewed)(?: on)?", "approved(?: on)?", "corrected(?: on)?"),
         *("stand(?: vom)?", "fassung vom", "erlassen am", "veröffentlicht am", "ausgegeben am"),
@@ -65,10 +65,10 @@ DRAFT_LINE = re.compile(
     re.IGNORECASE,
 )
 DRAFT = re.compile(
-    words("draft", "entwurf", "brouillon", "projet de") + "|草案|草稿|征求意见稿", re.IGNORECASE
+    whole_words("draft", "entwurf", "brouillon", "projet de") + "|草案|草稿|征求意见稿", re.IGNORECASE
 )
 IS_DRAFT = re.compile(
-    words(
+    whole_words(
         *(
             "is (?:only |still )?a draft",
             "not yet (?:in force|approved|adopted)",
@@ -81,7 +81,7 @@ IS_DRAFT = re.compile(
 )
 STATE_LINE = re.compile(rf"^[\W_]{{0,4}}(?:{_STATE} ?[:：] ?)?[^\W_]{{0,20}}[\W_]{{0,4}}$", re.IGNORECASE)
 THIS = re.compile(
-    words(
+    whole_words(
         *("this", "these", "the present", "diese[rsmn]?", "dies", "vorliegende[rsmn]?"),
         *("cette", "cet", "ce", "la présente", "le présent"),
     )
@@ -99,7 +99,7 @@ ITSELF = re.compile(
 
 # --- other documents ----------------------------------------------------------------------------------
 EARLIER = re.compile(
-    words(
+    whole_words(
         *("earlier", "previous", "prior", "former", "preceding", "old(?:er)?", "last", "all other"),
         *("vorherige[nrs]?", "frühere[nrs]?", "bisherige[nrs]?", "alte[nrs]?", "vorige[nrs]?"),
         *("précédente?s?", "antérieure?s?", "anciennes?", "ancien"),
@@ -108,17 +108,17 @@ EARLIER = re.compile(
     re.IGNORECASE,
 )
 OF_THIS = re.compile(
-    words(
+    whole_words(
         "(?:earlier|previous|frühere|vorherige|précédente) (?:version|fassung) (?:of this|diese[rs]|de ce)"
     ),
     re.IGNORECASE,
 )
 BY = re.compile(
-    words("(?:superseded|replaced) by", "ersetzt durch", "abgelöst durch", "remplacée? par") + "|被",
+    whole_words("(?:superseded|replaced) by", "ersetzt durch", "abgelöst durch", "remplacée? par") + "|被",
     re.IGNORECASE,
 )
 GONE = re.compile(
-    words(
+    whole_words(
         *("withdrawn", "rescinded", "revoked", "retracted", "repealed", "superseded", "obsolete", "void"),
         *("no longer (?:in force|valid|applies|apply)", "ceases? to (?:apply|be valid|have effect)"),
         *("außer kraft", "ausser kraft", "aufgehoben", "zurückgezogen", "ungültig", "nicht mehr gültig"),
@@ -129,7 +129,7 @@ GONE = re.compile(
     re.IGNORECASE,
 )
 _REPLACES = re.compile(
-    words(
+    whole_words(
         *("replaces", "supersedes", "repeals", "in place of", "ersetzt(?! durch)", "tritt an die stelle"),
         *("löst", "hebt", "(?:annule et )?remplace", "abroge", "se substitue à"),
     )
@@ -137,7 +137,7 @@ _REPLACES = re.compile(
     re.IGNORECASE,
 )
 _AMENDS = re.compile(
-    words(
+    whole_words(
         *("amends", r"amendment (?:no\.? ?\d{1,3} )?to", "modifies", "supplements", "ändert"),
         *("änderung (?:der|des|zu)", "modifie", "amende", "modification d[eu]"),
     )
@@ -145,7 +145,7 @@ _AMENDS = re.compile(
     re.IGNORECASE,
 )
 _CORRECTS = re.compile(
-    words(
+    whole_words(
         *("corrects", "corrected", "correction", "corrigendum", "erratum", "berichtigung", "berichtigt"),
         *("korrektur", "korrigiert", "richtigstellung", "rectificatif", "rectifie", "corrige", "corrigée?"),
     )

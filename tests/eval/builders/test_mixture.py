@@ -11,7 +11,7 @@ import pytest
 
 from disputatio.errors import InputError
 from disputatio.eval.builders.ambiguity import Ambiguous, Sense, pool, read_ambiguous
-from disputatio.eval.builders.figure5 import ANSWERS, SUPPORTS, Quota, statistics, table, wanted
+from disputatio.eval.builders.figure5 import ANSWERS, SUPPORTS, Quota, counts_of_shares, statistics, table
 from disputatio.eval.builders.material import bears_any, stands
 from disputatio.eval.builders.mixture import Mixture, mix
 from disputatio.eval.data.datasets import load
@@ -91,7 +91,7 @@ def test_as_many_questions_have_1_2_and_3_answers_as_the_shares_want(built: Mixt
     (answers,) = (
         statistic for statistic in statistics(built.rows) if statistic.name == "right answers a question"
     )
-    assert answers.counts == wanted(ANSWERS, len(NAMES))
+    assert answers.counts == counts_of_shares(ANSWERS, len(NAMES))
     assert built.short == {}
 
 
@@ -131,7 +131,7 @@ def test_too_few_answers_are_made_up_for_by_questions_with_fewer(questions: list
     poor = _held(told)
     built = mix(questions, lambda _: poor)
     assert {len(row["gold_answers"]) for row in built.rows} == {1}
-    assert built.short["questions with 3 answers"] == wanted(ANSWERS, len(NAMES))[3]
+    assert built.short["questions with 3 answers"] == counts_of_shares(ANSWERS, len(NAMES))[3]
     with pytest.raises(InputError, match=r"no passage found that bears one of its answers alone \(8\)"):
         mix(questions, lambda _: InMemory([Passage(text="Nothing here.")]))
 

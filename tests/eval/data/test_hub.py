@@ -75,11 +75,11 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[str]
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
         monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-        hub.fetched.cache_clear()
+        hub.fetch_file.cache_clear()
         yield _Hub.asked
         server.shutdown()
         thread.join()
-    hub.fetched.cache_clear()
+    hub.fetch_file.cache_clear()
 
 
 @pytest.mark.long
@@ -137,7 +137,7 @@ def test_a_local_file_needs_no_client_of_a_hub(tmp_path: Path, monkeypatch: pyte
     def refused(*_: object) -> Path:
         raise AssertionError("a hub was asked")
 
-    monkeypatch.setattr("disputatio.eval.data.datasets.fetched", refused)
+    monkeypatch.setattr("disputatio.eval.data.datasets.fetch_file", refused)
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps(NQ_OPEN), encoding="utf-8")
     assert len(load(f"nq_open:{path}")) == 1

@@ -11,7 +11,7 @@ import pytest
 
 from disputatio.causes import Cause
 from disputatio.errors import InputError
-from disputatio.eval.reporting.compare import compare, sides
+from disputatio.eval.reporting.compare import choose_runs, compare
 from disputatio.eval.reporting.compare_page import comparison_page, event_line, outcome
 from disputatio.eval.running.run_log import Entrant
 from disputatio.eval.running.runner import run
@@ -37,7 +37,7 @@ def arguing(question: str, passages: Sequence[Passage], strategy: str, options: 
 
 def test_only_questions_that_differ_are_shown_better_ones_first(tmp_path: Path) -> None:
     run(examples(6), [RIGHT, HALF], ask=ask, out=tmp_path, manifest=MANIFEST)
-    comparison = compare(*sides([tmp_path], "right,half"))
+    comparison = compare(*choose_runs([tmp_path], "right,half"))
     assert (comparison["shared"], comparison["differ"], comparison["metric"]) == (6, 3, "em")
     assert comparison["kinds"] == {"one_better": 3, "other_better": 0, "level": 0, "unscored": 0}
     assert [one["row"] for one in comparison["questions"]] == [1, 3, 5]
@@ -54,13 +54,13 @@ def test_two_folders_are_compared_by_the_strategy_that_they_share(tmp_path: Path
     run(examples(4), [HALF], ask=ask, out=one, manifest=MANIFEST)
     changed = replace(MANIFEST, model="scripted:new")
     run(examples(6), [HALF, OTHER], ask=arguing, out=other, manifest=changed)
-    comparison = compare(*sides([one, other], None))
+    comparison = compare(*choose_runs([one, other], None))
     assert (comparison["shared"], comparison["differ"]) == (4, 0)
     assert comparison["unlike"] == ["model: scripted:toy against scripted:new"]
     assert outcome(comparison)[0].startswith(
         f"They differ on 0 of 4 questions that both were asked: half ({one})"
     )
-    mixed = compare(*sides([one, other], "half,other"))
+    mixed = compare(*choose_runs([one, other], "half,other"))
     assert mixed["kinds"] == {"one_better": 2, "other_better": 0, "level": 2, "unscored": 0}
 
 
@@ -68,7 +68,7 @@ def test_a_failure_is_shown_as_one_and_is_no_wrong_answer(tmp_path: Path) -> Non
     run(
         examples(2), [RIGHT, Entrant(label="down", strategy="down")], ask=ask, out=tmp_path, manifest=MANIFEST
     )
-    comparison = compare(*sides([tmp_path], None))
+    comparison = compare(*choose_runs([tmp_path], None))
     assert comparison["kinds"]["unscored"] == 2
     assert comparison["difference"]["mean"] is None
     assert comparison["questions"][0]["other"]["fault"].startswith("ServerFault")
@@ -79,7 +79,7 @@ def test_a_failure_is_shown_as_one_and_is_no_wrong_answer(tmp_path: Path) -> Non
 
 def test_the_page_shows_both_sides_and_makes_no_markup_of_text(tmp_path: Path) -> None:
     run(examples(4), [HALF, OTHER], ask=arguing, out=tmp_path, manifest=MANIFEST)
-    text = comparison_page(compare(*sides([tmp_path], None)))
+    text = comparison_page(compare(*choose_runs([tmp_path], None)))
     reader = read(text)
     assert "script" not in reader.elements
     assert (reader.loads, reader.handlers) == ([], [])
@@ -87,7 +87,7 @@ def test_the_page_shows_both_sides_and_makes_no_markup_of_text(tmp_path: Path) -
     told = "".join(reader.text)
     assert f"rejected: {HOSTILE}; given by 0 sources (told by nobody)" in told
     assert f"round 1: [1] “{HOSTILE}”" in told
-    assert text == comparison_page(compare(*sides([tmp_path], None)))
+    assert text == comparison_page(compare(*choose_runs([tmp_path], None)))
 
 
 def test_who_is_meant_must_be_clear(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_who_is_meant_must_be_clear(tmp_path: Path) -> None:
         (["c"], "right,half", "no evaluation here"),
     ):
         with pytest.raises(InputError, match=message):
-            sides([tmp_path / name for name in folders], named)
+            choose_runs([tmp_path / name for name in folders], named)
 
 
 def test_runs_without_a_common_question_are_refused(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_runs_without_a_common_question_are_refused(tmp_path: Path) -> None:
     moved = [replace(example, id=f"other {example.id}") for example in examples(1)]
     run(moved, [RIGHT], ask=ask, out=tmp_path / "b", manifest=MANIFEST)
     with pytest.raises(InputError, match="no question in common"):
-        compare(*sides([tmp_path / "a", tmp_path / "b"], None))
+        compare(*choose_runs([tmp_path / "a", tmp_path / "b"], None))
 
 
 def test_a_step_of_a_trace_is_one_line() -> None:

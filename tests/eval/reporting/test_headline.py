@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.eval.reporting.headline import front, headline
+from disputatio.eval.reporting.headline import headline, pareto_front
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import markdown
 from disputatio.eval.reporting.wording import finding, remarks, so_far, verdict
@@ -111,9 +111,9 @@ def test_the_front_leaves_out_who_is_beaten_in_both() -> None:
         {"strategy": name, "em": score, "prompt_tokens": spent, "completion_tokens": 0}
         for name, (score, spent) in points.items()
     ]
-    assert front(strategies, "em") == ["a", "f", "b", "e"]
-    assert front(strategies[:1], "em") == ["a"]
-    assert front([{**strategies[0], "em": None}], "em") == []
+    assert pareto_front(strategies, "em") == ["a", "f", "b", "e"]
+    assert pareto_front(strategies[:1], "em") == ["a"]
+    assert pareto_front([{**strategies[0], "em": None}], "em") == []
 
 
 def test_an_evaluation_under_way_says_so_far(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from disputatio.errors import IngestError
 from disputatio.store.ingesting.addresses import (
     check_ip,
     check_name,
+    display_url,
     is_private,
     read_address,
     read_redirect,
     same_site,
-    shown,
     site,
 )
 
@@ -229,7 +229,7 @@ def test_sites_are_told_by_their_registrable_domain() -> None:
 
 
 def test_a_message_shows_no_credentials_and_no_control_characters() -> None:
-    text = shown("http://me:secret@x.example/\x1b[31m\u202e\n" + "a" * 1000)
+    text = display_url("http://me:secret@x.example/\x1b[31m\u202e\n" + "a" * 1000)
     assert "secret" not in text
     assert text.isprintable()
     assert len(text) < 400

@@ -104,7 +104,7 @@ def test_what_a_parser_needs_is_left(outcome: dict[str, dict[str, object]]) -> N
 
 
 def test_without_the_kernel_the_hook_refuses_files_sockets_and_libraries(tmp_path: Path) -> None:
-    hook = child._Hook(confine.of_interpreter())
+    hook = child._Hook(confine.interpreter_places())
     secret = tmp_path / "secret"
     secret.write_text("s")
     for event, arguments in (

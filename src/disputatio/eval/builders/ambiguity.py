@@ -19,7 +19,7 @@ from disputatio.eval.builders.material import bears_any, stands
 from disputatio.eval.builders.origins import nq_passages
 from disputatio.eval.builders.substitution import MONTHS
 from disputatio.eval.data.datasets import load
-from disputatio.eval.data.rows import Place, items, read_text, string
+from disputatio.eval.data.rows import Place, list_field, read_text, string
 from disputatio.protocols import Retriever
 from disputatio.store.passage_files import load_passages
 from disputatio.text import bare_words, sentences, squad_normalise, stem
@@ -112,19 +112,19 @@ def _ambignq_row(row: Any, place: Place) -> Ambiguous:
     question = string(row, "question", place)
     senses: list[Sense] = []
     single: list[str] = []
-    for number, annotation in enumerate(items(row, "annotations", dict, place)):
+    for number, annotation in enumerate(list_field(row, "annotations", dict, place)):
         at = f"annotations[{number}]."
         if string(annotation, "type", place, at) == "multipleQAs":
             several = [
                 Sense(
                     question=string(pair, "question", place, f"{at}qaPairs[{n}].").split("|")[0],
-                    answers=tuple(items(pair, "answer", str, place)),
+                    answers=tuple(list_field(pair, "answer", str, place)),
                 )
-                for n, pair in enumerate(items(annotation, "qaPairs", dict, place))
+                for n, pair in enumerate(list_field(annotation, "qaPairs", dict, place))
             ]
             senses = max(senses, several, key=len)
         else:
-            single += items(annotation, "answer", str, place)
+            single += list_field(annotation, "answer", str, place)
     alone = [Sense(question=question, answers=tuple(single))] if single else []
     return Ambiguous(question=question, row=place.row, senses=_apart(senses or alone, question))
 

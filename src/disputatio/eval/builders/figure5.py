@@ -77,10 +77,10 @@ class Quota:
         self._drawn[level] += 1
 
 
-def wanted(shares: Shares, total: int) -> dict[int, int]:
+def counts_of_shares(shares: Shares, total: int) -> dict[int, int]:
     """Return so many of each as the shares give of a total, the largest remainders rounded up.
 
-    >>> wanted({1: 0.23, 2: 0.34, 3: 0.43}, 10)
+    >>> counts_of_shares({1: 0.23, 2: 0.34, 3: 0.43}, 10)
     {1: 2, 2: 4, 3: 4}
     """
     exact = {level: share / sum(shares.values()) * total for level, share in shares.items()}

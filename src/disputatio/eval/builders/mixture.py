@@ -29,7 +29,7 @@ from disputatio.eval.builders.figure5 import (
     SUPPORTS,
     Quota,
     Shares,
-    wanted,
+    counts_of_shares,
 )
 from disputatio.eval.builders.material import stands
 from disputatio.eval.builders.rivals import rivals, swapped
@@ -115,7 +115,8 @@ def mix(
     for kind, shares in ((MISINFO, misinformation), (NOISY, noisy)):
         document_count = sum(document["type"] == kind for row in rows for document in row["documents"])
         owed = (
-            round(sum(level * count for level, count in wanted(shares, len(rows)).items())) - document_count
+            round(sum(level * count for level, count in counts_of_shares(shares, len(rows)).items()))
+            - document_count
         )
         if owed > 0:
             short[f"passages of type {kind}"] = owed
@@ -141,7 +142,7 @@ def _choose(
     Those with most answers are used up for most answers first; what then is missing is filled with fewer.
     """
     line = chance.sample(able, len(able))
-    wish = wanted(shares, min(total, len(able)))
+    wish = counts_of_shares(shares, min(total, len(able)))
     chosen: dict[int, tuple[_Buildable, int]] = {}
     short: dict[str, int] = {}
     for level in sorted(wish, reverse=True):

@@ -276,12 +276,12 @@ def categories(n: int, mix: Mix, seed: int) -> dict[str, str]:
     return {name: dice.choices(list(shares), list(shares.values()))[0] for name, shares in mix.items()}
 
 
-def mixed(changes: Sequence[str]) -> dict[str, dict[str, float]]:
+def changed_mix(changes: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return the mix with some categories changed: `answer=factoid:70,comparison:30`.
 
     Raises `UnknownName` for a category or a value, `InputError` for a share that is none.
 
-    >>> mixed(["user=novice:1"])["user"]
+    >>> changed_mix(["user=novice:1"])["user"]
     {'novice': 1.0}
     """
     mix = {name: dict(shares) for name, shares in MIX.items()}

@@ -26,7 +26,7 @@ from disputatio.errors import InputError, UnknownName, importing
 from disputatio.eval.data.formats.catalogue import FORMATS, hint
 from disputatio.eval.data.formats.format import Format
 from disputatio.eval.data.formats.own import FORMATS as PLAIN
-from disputatio.eval.data.hub import PREFIX, fetched
+from disputatio.eval.data.hub import PREFIX, fetch_file
 from disputatio.eval.data.rows import Place, read_text
 from disputatio.eval.metrics import answer_set
 from disputatio.types import Example
@@ -227,7 +227,7 @@ def _parsed(spec: str) -> _Request:
     if part and form.views and part not in form.views:
         raise UnknownName(f"part of {name}", part, form.views)
     label = f"{name}:{file if file.startswith(PREFIX) else Path(file).absolute().name}"
-    path_there = fetched(file, form.files, form.beside) if file.startswith(PREFIX) else Path(file)
+    path_there = fetch_file(file, form.files, form.beside) if file.startswith(PREFIX) else Path(file)
     return _Request(form=form, path=path_there, part=part, label=label + (f"#{part}" if part else ""))
 
 

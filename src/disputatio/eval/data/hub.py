@@ -43,14 +43,14 @@ def parse(name: str) -> tuple[str, str, str]:
     return match["repo"], match["revision"] or "main", match["file"] or ""
 
 
-def wanted(files: Sequence[str], patterns: Sequence[str], name: str) -> list[str]:
+def matching_files(files: Sequence[str], patterns: Sequence[str], name: str) -> list[str]:
     """List the files of a repository that a format reads, by its first pattern that fits.
 
     Raises `InputError` that names some where there are several, or none.
 
-    >>> wanted(["README.md", "data/test-0.parquet", "x.json"], ["data/test-*.parquet"], "hf:o/n")
+    >>> matching_files(["README.md", "data/test-0.parquet", "x.json"], ["data/test-*.parquet"], "hf:o/n")
     ['data/test-0.parquet']
-    >>> wanted(["README.md", "x.jsonl"], [], "hf:o/n")
+    >>> matching_files(["README.md", "x.jsonl"], [], "hf:o/n")
     ['x.jsonl']
     """
     for pattern in patterns:
@@ -70,7 +70,7 @@ def wanted(files: Sequence[str], patterns: Sequence[str], name: str) -> list[str
 
 
 @lru_cache(maxsize=64)
-def fetched(name: str, patterns: tuple[str, ...] = (), beside: tuple[str, ...] = ()) -> Path:
+def fetch_file(name: str, patterns: tuple[str, ...] = (), beside: tuple[str, ...] = ()) -> Path:
     """Return the path of a hub's file, fetched if it is not there: the folder if the name has no file.
 
     Files `beside` it come too, where the repository has them. Raises `InputError` for a name that means
@@ -78,7 +78,7 @@ def fetched(name: str, patterns: tuple[str, ...] = (), beside: tuple[str, ...] =
     """
     repo, revision, file = parse(name)
     listing, fetch = _client(name, repo, revision)
-    files = [file] if file else wanted(listing(), patterns, name)
+    files = [file] if file else matching_files(listing(), patterns, name)
     if beside:
         folder = PurePosixPath(files[0]).parent
         there = set(listing())

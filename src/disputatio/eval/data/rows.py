@@ -78,7 +78,7 @@ def read_text(path: Path) -> str:
 
 def string(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> str:
     """Return a field that must be text, and not empty."""
-    content = value(row, key, place, at)
+    content = required_field(row, key, place, at)
     if not isinstance(content, str) or not content.strip():
         raise place.wrong(f"{at}{key} must be text, and not empty")
     return content
@@ -100,30 +100,30 @@ def scalar_text(row: Mapping[str, Any], key: str) -> str:
 
 def number(row: Mapping[str, Any], key: str, place: Place) -> float:
     """Return a field that must be a number."""
-    content = value(row, key, place)
+    content = required_field(row, key, place)
     if isinstance(content, bool) or not isinstance(content, int | float) or not math.isfinite(content):
         raise place.wrong(f"{key} must be a number")
     return float(content)
 
 
-def items(row: Mapping[str, Any], key: str, kind: type, place: Place) -> list[Any]:
+def list_field(row: Mapping[str, Any], key: str, kind: type, place: Place) -> list[Any]:
     """Return a field that must be a list of texts, or of objects.
 
     Two spellings are read as well: a list of objects told by columns, {"a": [...], "b": [...]}, as a
     parquet file has it, and a list written out in a text, as a table has it.
     """
-    content = literal(value(row, key, place))
+    content = literal(required_field(row, key, place))
     if kind is dict and isinstance(content, dict):
-        content = by_columns(content)
+        content = objects_of_columns(content)
     if not isinstance(content, list) or not all(isinstance(item, kind) for item in content):
         raise place.wrong(f"{key} must be a list of {'objects' if kind is dict else 'texts'}")
     return content
 
 
-def by_columns(columns: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+def objects_of_columns(columns: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """Return the objects of a list that is told by its columns; None where the columns do not match.
 
-    >>> by_columns({"title": ["a", "b"], "text": ["x", "y"]})
+    >>> objects_of_columns({"title": ["a", "b"], "text": ["x", "y"]})
     [{'title': 'a', 'text': 'x'}, {'title': 'b', 'text': 'y'}]
     """
     lists = {key: column for key, column in columns.items() if isinstance(column, list)}
@@ -157,7 +157,7 @@ def literal(cell: Any) -> Any:
         return cell
 
 
-def value(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> Any:
+def required_field(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> Any:
     """Return a field that must be there."""
     if key not in row:
         raise place.wrong(f"the field {at}{key} is missing")
@@ -166,7 +166,7 @@ def value(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> Any:
 
 def answers(row: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
     """Return the answers of a list, each once (as they compare), in order; it may hold none."""
-    return distinct(items(row, key, str, place))
+    return distinct(list_field(row, key, str, place))
 
 
 def distinct(values: list[Any] | tuple[Any, ...]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from disputatio.errors import InputError
 from disputatio.eval.metrics import answer_set
 from disputatio.eval.reporting.answers import read_answers
-from disputatio.eval.reporting.headline import deciding
+from disputatio.eval.reporting.headline import deciding_metric
 from disputatio.eval.reporting.pairs import rounded
 from disputatio.eval.running.run_log import Contents, Entry, read_journal, read_trace
 from disputatio.eval.statistics import RESAMPLES, mcnemar, paired_difference
@@ -33,7 +33,7 @@ class ComparedRun:
         return {entry.record.example: entry for entry in self.journal.entries if entry.entrant == self.label}
 
 
-def sides(folders: Sequence[Path], strategies: str | None) -> tuple[ComparedRun, ComparedRun]:
+def choose_runs(folders: Sequence[Path], strategies: str | None) -> tuple[ComparedRun, ComparedRun]:
     """Return the two runs to compare: of one folder or of two, by `strategies` "X,Y".
 
     With two folders one name stands for both. Raises `InputError` where it is not clear who is meant.
@@ -87,7 +87,7 @@ def compare(first: ComparedRun, second: ComparedRun, *, metric: str | None = Non
             f"{second.folder} has {_listed(second.journal.manifest.datasets)}"
         )
     names = [name for name in _measured(first_entries, shared) if name in _measured(second_entries, shared)]
-    decides = deciding(names, metric)
+    decides = deciding_metric(names, metric)
     values = [(_score(first_entries[key], decides), _score(second_entries[key], decides)) for key in shared]
     first_scores, second_scores = [a for a, _ in values], [b for _, b in values]
     seed = first.journal.manifest.seed

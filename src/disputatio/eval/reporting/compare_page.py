@@ -10,10 +10,10 @@ from disputatio.eval.reporting.markup import document, escaped
 from disputatio.eval.reporting.wording import (
     SCORES,
     TITLES,
-    figure,
     interval,
+    metric_value,
     p_value,
-    share,
+    per_cent,
     thousands,
     unit,
 )
@@ -50,7 +50,7 @@ def outcome(comparison: Mapping[str, Any]) -> list[str]:
         test = gap["mcnemar"]
         p = f"McNemar, exact, {p_value(test['p'])}" if test else f"paired bootstrap, {p_value(gap['p'])}"
         lines.append(
-            f"{TITLES[metric]}, {first} − {second}: {figure(metric, gap['mean'])}{unit(metric)} "
+            f"{TITLES[metric]}, {first} − {second}: {metric_value(metric, gap['mean'])}{unit(metric)} "
             f"{interval(metric, gap['ci'])} on {gap['n']} questions ({p})."
         )
     if comparison["unlike"]:
@@ -95,12 +95,12 @@ def answer_text(side: Mapping[str, Any]) -> str:
 def figures(side: Mapping[str, Any]) -> str:
     """Return a side's scores and cost in one line."""
     scores = [
-        f"{TITLES[name]} {figure(name, side['scores'][name])}"
+        f"{TITLES[name]} {metric_value(name, side['scores'][name])}"
         for name in (*SCORES, *METRICS)
         if side["scores"].get(name) is not None
     ]
     if side["confidence"] is not None:
-        scores.append(f"confidence {share(side['confidence'])}")
+        scores.append(f"confidence {per_cent(side['confidence'])}")
     calls = f"{side['calls']} call{'' if side['calls'] == 1 else 's'}"
     cost = f"{calls}, {thousands(side['tokens'])} tokens, {side['seconds']:.1f} s"
     return "; ".join([*scores, cost])

@@ -21,7 +21,7 @@ _LESS = tuple(row.name for row in SCORES if row.less_is_better)  # none of these
 _FIRST = ("em", "accuracy", *METRICS, "f1")  # the metric that decides, the first that is measured
 
 
-def deciding(names: Sequence[str], wanted: str | None) -> str | None:
+def deciding_metric(names: Sequence[str], wanted: str | None) -> str | None:
     """Return the metric that ranks the strategies; raises `InputError` for one that is not measured."""
     if wanted is not None:
         if wanted in _LESS:
@@ -40,7 +40,7 @@ def tokens(strategy: Mapping[str, Any]) -> float | None:
     return None if read is None or written is None else float(read) + float(written)
 
 
-def front(strategies: Sequence[Mapping[str, Any]], metric: str) -> list[str]:
+def pareto_front(strategies: Sequence[Mapping[str, Any]], metric: str) -> list[str]:
     """Return the Pareto front of strategies in score and tokens, cheapest first.
 
     Of two with the same score and tokens both are on it.
@@ -48,7 +48,7 @@ def front(strategies: Sequence[Mapping[str, Any]], metric: str) -> list[str]:
     >>> cheap = {"strategy": "a", "em": 0.2, "prompt_tokens": 10, "completion_tokens": 0}
     >>> dear = {"strategy": "b", "em": 0.4, "prompt_tokens": 90, "completion_tokens": 9}
     >>> beaten = {"strategy": "c", "em": 0.3, "prompt_tokens": 99, "completion_tokens": 9}
-    >>> front([dear, cheap, beaten], "em")
+    >>> pareto_front([dear, cheap, beaten], "em")
     ['a', 'b']
     """
     points = [
@@ -97,7 +97,7 @@ def headline(
         "calls": leader["calls"],
         "rivals": rivals,
         "level": [rival["strategy"] for rival in rivals if not rival["beyond_chance"]],
-        "front": front(scored, metric),
+        "front": pareto_front(scored, metric),
     }
 
 

@@ -25,11 +25,11 @@ from disputatio.eval.reporting.plots import (
 from disputatio.eval.reporting.tables import basis, setting, tables
 from disputatio.eval.reporting.wording import (
     TITLES,
-    figure,
     interval,
+    metric_value,
     p_value,
+    per_cent,
     remarks,
-    share,
     so_far,
     thousands,
     unit,
@@ -93,7 +93,7 @@ def _lead(lead: Mapping[str, Any] | None, strategies: Lines) -> list[str]:
     metric = lead["metric"]
     tiles = [
         (
-            f"{TITLES[metric]} {figure(metric, lead['score'])}{unit(metric)}",
+            f"{TITLES[metric]} {metric_value(metric, lead['score'])}{unit(metric)}",
             f"{lead['leader']}, 95 % interval {interval(metric, lead['ci'])}; {lead['n']} questions, "
             f"{lead['failed']} failed, {lead['abstained']} abstained",
         )
@@ -116,7 +116,7 @@ def _distance(rival: Mapping[str, Any], metric: str) -> tuple[str, str]:
     sign = "+" if rival["ahead"] > 0 else "−" if rival["ahead"] < 0 else "±"
     chance = "" if rival["beyond_chance"] else ": may be chance"
     return (
-        f"{sign}{figure(metric, abs(rival['ahead']))}{points}",
+        f"{sign}{metric_value(metric, abs(rival['ahead']))}{points}",
         f"against {rival['strategy']}, the next, {interval(metric, rival['ci'])}; paired on {rival['n']}, "
         f"{p_value(rival['p'])}{chance}",
     )
@@ -215,8 +215,9 @@ def _strata(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str]:
                     number=numbers[name],
                     value=line[metric],
                     span=line["ci"].get(metric),
-                    caption=f"{figure(metric, line[metric])} {interval(metric, line['ci'].get(metric))}, "
-                    f"n {line['n']}, failed {line['failed']}, abstained {line['abstained']}",
+                    caption=f"{metric_value(metric, line[metric])} "
+                    f"{interval(metric, line['ci'].get(metric))}, n {line['n']}, "
+                    f"failed {line['failed']}, abstained {line['abstained']}",
                 )
                 if (line := by_value.get((name, value)))
                 else None
@@ -263,7 +264,7 @@ def _confidence(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str
         "that was answered is in. A mark alone states none, or one for all. AURC is the mean on the way: "
     )
     caption += "; ".join(
-        f"{line['strategy']} {share(line['area']['value'])} {interval('em', line['area']['ci'])}"
+        f"{line['strategy']} {per_cent(line['area']['value'])} {interval('em', line['area']['ci'])}"
         for line in stated
     )
     shown = [
@@ -281,7 +282,7 @@ def _confidence(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str
         diagonal=True,
     )
     caption = "On the dashed line, confidence is what it says. Expected calibration error: " + "; ".join(
-        f"{line['strategy']} {share(line['ece']['value'])} {interval('em', line['ece']['ci'])} "
+        f"{line['strategy']} {per_cent(line['ece']['value'])} {interval('em', line['ece']['ci'])} "
         f"({line['answered']} answers)"
         for line in stated
     )

@@ -21,7 +21,7 @@ from disputatio.eval.metrics import score
 from disputatio.eval.record import Record
 from disputatio.eval.reporting.answers import Pair, read_confidences
 from disputatio.eval.reporting.confidence import Figure, ScoredAnswer, risk_coverage
-from disputatio.eval.reporting.headline import deciding, headline
+from disputatio.eval.reporting.headline import deciding_metric, headline
 from disputatio.eval.reporting.pairs import Rows, cost, differences, rounded
 from disputatio.eval.running.entrants import DECLARED, EXPECT
 from disputatio.eval.running.run_log import Contents, Entrant, Entry, options_hash, read_journal
@@ -265,7 +265,7 @@ def _dataset(
     names = tuple(score(["a"], ["a"], [], journal.manifest.metrics[name]))
     names += METRICS if journal.manifest.judge else ()
     seed = journal.manifest.seed
-    decides = deciding(names, metric)
+    decides = deciding_metric(names, metric)
     options = {entrant.name: entrant.options for entrant in journal.entrants}
     strategies = [
         _strategy(

@@ -7,7 +7,7 @@ from typing import Any
 
 from disputatio.errors import DisputatioError, InputError
 from disputatio.eval.reporting.answers import read_answer
-from disputatio.eval.reporting.compare import compare, sides
+from disputatio.eval.reporting.compare import choose_runs, compare
 from disputatio.eval.reporting.report import report
 from disputatio.eval.running.run_log import read_journal
 from disputatio.eval.running.run_log_file import FILE
@@ -41,7 +41,7 @@ class RunFolders:
         for label in (first, second):
             if label not in labels:
                 raise InputError(f"no strategy {label!r} in this evaluation; it has {', '.join(labels)}")
-        differences = compare(*sides([folder], f"{first},{second}"), metric=metric)
+        differences = compare(*choose_runs([folder], f"{first},{second}"), metric=metric)
         for side in ("one", "other"):
             differences[side]["folder"] = name  # and not where it is on this machine
         return differences

@@ -19,13 +19,13 @@ from disputatio.eval.reporting.wording import (
     SCORES,
     STRATA,
     TITLES,
-    figure,
     finding,
     grade,
     interval,
+    metric_value,
     number,
+    per_cent,
     remarks,
-    share,
     so_far,
     verdict,
 )
@@ -182,7 +182,7 @@ def _scores(title: str, strategies: Lines, names: Sequence[str]) -> Table:
         ]
         for name in names:
             span = strategy["ci"].get(name)
-            cells.append(share(strategy[name]) + (f" {interval(name, span)}" if span else ""))
+            cells.append(per_cent(strategy[name]) + (f" {interval(name, span)}" if span else ""))
         rows.append(cells)
     return Table(
         title=title,
@@ -202,7 +202,7 @@ def _seeds(lines: Lines, names: Sequence[str]) -> Table:
     rows = []
     for line in lines:
         cells = [line["label"], *(str(line[count]) for count in ("n", "failed", "abstained"))]
-        rows.append([*cells, *(share(line.get(name)) for name in names)])
+        rows.append([*cells, *(per_cent(line.get(name)) for name in names)])
     return Table(
         title="By seed, per cent",
         note="In all other tables a strategy with several seeds stands once: a question's figures are means "
@@ -253,7 +253,7 @@ def _adaptive(strategies: Lines) -> Table:
     rows = []
     for strategy in strategies:
         adaptive = strategy["adaptive"]
-        shares = [share(adaptive["direct"]), share(adaptive["ra"])]
+        shares = [per_cent(adaptive["direct"]), per_cent(adaptive["ra"])]
         rows.append([strategy["strategy"], str(adaptive["n"]), *shares, number(adaptive["iters"])])
     return Table(
         title="Adaptive retrieval",
@@ -271,7 +271,7 @@ def _differences(differences: Lines) -> Table:
                 f"{difference['one']} − {difference['other']}",
                 TITLES[name],
                 str(difference["n"]),
-                figure(name, difference["difference"]),
+                metric_value(name, difference["difference"]),
                 interval(name, difference["ci"]),
                 "–" if difference["p"] is None else f"{difference['p']:.4f}",
                 f"{test['one_only']} : {test['other_only']}" if test else "–",
@@ -299,7 +299,7 @@ def _strata(strata: Lines, *, graded: bool) -> Table:
         cells += [str(stratum[count]) for count in ("n", "failed", "abstained")]
         for name in names:
             span = stratum["ci"].get(name)
-            cells.append(figure(name, stratum.get(name)) + (f" {interval(name, span)}" if span else ""))
+            cells.append(metric_value(name, stratum.get(name)) + (f" {interval(name, span)}" if span else ""))
         rows.append(cells)
     return Table(
         title=f"By kind of question, {'per cent (grades as they are)' if graded else 'per cent'}",
@@ -312,14 +312,14 @@ def _confidence(lines: Lines) -> Table:
     rows = []
     for line in lines:
         area, ece = line["area"], line["ece"]
-        full = share(line["points"][-1][1]) if line["points"] else "–"
+        full = per_cent(line["points"][-1][1]) if line["points"] else "–"
         rows.append(
             [
                 line["strategy"],
                 *(str(line[count]) for count in ("n", "answered", "abstained", "unsure")),
                 full,
-                f"{share(area['value'])} {interval('em', area['ci'])}" if area else "–",
-                f"{share(ece['value'])} {interval('em', ece['ci'])}" if ece else "–",
+                f"{per_cent(area['value'])} {interval('em', area['ci'])}" if area else "–",
+                f"{per_cent(ece['value'])} {interval('em', ece['ci'])}" if ece else "–",
             ]
         )
     metric = TITLES[lines[0]["metric"]]

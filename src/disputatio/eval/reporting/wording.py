@@ -41,10 +41,10 @@ _FEW = 30  # questions below which a reader should be warned of them
 
 
 # --- figures ------------------------------------------------------------------------------------
-def share(value: float | None) -> str:
+def per_cent(value: float | None) -> str:
     """Return a share as per cent.
 
-    >>> share(0.41), share(None)
+    >>> per_cent(0.41), per_cent(None)
     ('41.0', '–')
     """
     return "–" if value is None else f"{100 * value:.1f}"
@@ -70,11 +70,11 @@ def number(value: float | None) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"
 
 
-def figure(name: str, value: float | None) -> str:
+def metric_value(name: str, value: float | None) -> str:
     """Return a value of the named metric or cost."""
     if name in ("tokens", *COSTS):
         return number(value)
-    return grade(value) if name in METRICS else share(value)
+    return grade(value) if name in METRICS else per_cent(value)
 
 
 def interval(name: str, span: Sequence[float | None] | None) -> str:
@@ -83,7 +83,7 @@ def interval(name: str, span: Sequence[float | None] | None) -> str:
     >>> interval("em", [0.333, 0.49]), interval("em", None)
     ('[33.3, 49.0]', '–')
     """
-    return "–" if span is None else f"[{figure(name, span[0])}, {figure(name, span[1])}]"
+    return "–" if span is None else f"[{metric_value(name, span[0])}, {metric_value(name, span[1])}]"
 
 
 def p_value(p: float | None) -> str:
@@ -118,7 +118,7 @@ def finding(lead: Mapping[str, Any]) -> str:
     """Return the leader's score, its uncertainty, its lead and its cost, in one sentence."""
     metric = lead["metric"]
     score = (
-        f"{lead['leader']}: {TITLES[metric]} {figure(metric, lead['score'])}{unit(metric)} "
+        f"{lead['leader']}: {TITLES[metric]} {metric_value(metric, lead['score'])}{unit(metric)} "
         f"{interval(metric, lead['ci'])} on {lead['n']} questions"
     )
     if not lead["rivals"]:
@@ -127,7 +127,7 @@ def finding(lead: Mapping[str, Any]) -> str:
     test = f"(paired, {interval(metric, next_one['ci'])}, {p_value(next_one['p'])})"
     if next_one["ahead"] is None:
         return f"{score}; {next_one['strategy']} shares no question with it."
-    points = figure(metric, abs(next_one["ahead"]))
+    points = metric_value(metric, abs(next_one["ahead"]))
     ahead = f"{points} points above" if metric not in METRICS else f"{points} above"
     if next_one["ahead"] < 0:  # on the rows that the two share, which may be more than those of all
         ahead = ahead.replace("above", "below")

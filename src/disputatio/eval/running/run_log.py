@@ -64,15 +64,16 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any], lead: str) ->
     return clauses
 
 
-def refuse(out: Path, clauses: list[str]) -> None:
+def refuse_changes(out: Path, clauses: list[str]) -> None:
     """Raise `InputError` that names the differences and a folder for a new run; nothing without any."""
     if clauses:
         raise InputError(
-            f"{out}: {'; '.join(clauses)}: begin a new run with --out {free(out)}, or ask as before"
+            f"{out}: {'; '.join(clauses)}: begin a new run with --out {next_free_folder(out)}, "
+            "or ask as before"
         )
 
 
-def free(out: Path) -> Path:
+def next_free_folder(out: Path) -> Path:
     """Return the first folder beside this one that is not there yet: `runs-2`, `runs-3`, ..."""
     stem, _, number = out.name.rpartition("-")
     name, start = (stem, int(number) + 1) if stem and number.isdecimal() else (out.name, 2)
@@ -385,7 +386,7 @@ def _compare(
         if changed := differences(before, now, f"row {example.row} was begun with"):
             clauses += changed
             break  # the first says what happened
-    refuse(out, clauses)
+    refuse_changes(out, clauses)
 
 
 def _labels(example: Example) -> dict[str, Any]:

@@ -170,7 +170,7 @@ def read_redirect(base: WebAddress, location: str, *, ports: Collection[int] = P
         location = urljoin(base.url, location)
     address = read_address(location, ports=ports)
     if base.scheme == "https" and address.scheme == "http":
-        raise _refusal(base.url, f"redirects from https to {shown(address.url)}")
+        raise _refusal(base.url, f"redirects from https to {display_url(address.url)}")
     return address
 
 
@@ -239,10 +239,10 @@ def site(url: str) -> str:
         return ""
 
 
-def shown(url: str) -> str:
+def display_url(url: str) -> str:
     r"""Return a URL as a message may show it: one short line, no credentials, nothing invisible.
 
-    >>> shown("http://me:secret@x.example/\x1b[2J\u202e")
+    >>> display_url("http://me:secret@x.example/\x1b[2J\u202e")
     'http://***@x.example/\\x1b[2J\\u202e'
     """
     short = url if len(url) <= _SHOWN else f"{url[:_SHOWN]}..."
@@ -254,7 +254,7 @@ def shown(url: str) -> str:
 
 
 def _refusal(url: str, reason: str) -> IngestError:
-    return IngestError(shown(url), reason, "not_fetched")
+    return IngestError(display_url(url), reason, "not_fetched")
 
 
 def _is_odd(letter: str) -> bool:

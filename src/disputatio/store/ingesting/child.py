@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from disputatio import platforms
-from disputatio.store.ingesting.confine import confine, of_interpreter
+from disputatio.store.ingesting.confine import confine, interpreter_places
 from disputatio.store.ingesting.parsers import ParsedPart, RefusedDocument, kind_of, largest, parser
 from disputatio.store.ingesting.rows import Unreadable
 
@@ -47,7 +47,7 @@ def main() -> None:
     sys.setrecursionlimit(2_000)
     bounds = _Bounds()
     fences = confine()
-    sys.addaudithook(_Hook(of_interpreter()))
+    sys.addaudithook(_Hook(interpreter_places()))
     while (request := _next(parent)) is not None:
         task, file = request
         with file:

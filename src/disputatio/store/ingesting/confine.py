@@ -98,7 +98,7 @@ def confine(readable: Sequence[str | Path] = ()) -> tuple[str, ...]:
     return tuple(held)
 
 
-def of_interpreter() -> tuple[str, ...]:
+def interpreter_places() -> tuple[str, ...]:
     """Return the places below which the interpreter, its libraries and the system's own data lie."""
     return tuple(str(path) for path in _of_interpreter())
 

@@ -156,7 +156,7 @@ class Description:
         return self.by.startswith(SIDECAR)
 
 
-def in_force(descriptions: Sequence[Description]) -> dict[str, str]:
+def merge_descriptions(descriptions: Sequence[Description]) -> dict[str, str]:
     """Return the fields that descriptions of one target, the oldest first, come to.
 
     A sidecar's last word on a document is all it says; what people stated otherwise stands above it, the

@@ -36,11 +36,11 @@ from disputatio.store.ingesting.addresses import (
     WebAddress,
     check_ip,
     check_name,
+    display_url,
     is_private,
     read_address,
     read_redirect,
     same_site,
-    shown,
 )
 from disputatio.store.ingesting.documents import Document, FileReading
 from disputatio.store.ingesting.ingest import IngestSummary, Run, summary_of
@@ -122,11 +122,13 @@ def fetch(
             private = private and all(is_private(pinned_address) for pinned_address in pinned)
             response = _get(address, pinned, connect, tls, clock)
         except Late as late:
-            raise IngestError(shown(address.url), str(late), "not_fetched") from late
+            raise IngestError(display_url(address.url), str(late), "not_fetched") from late
         if isinstance(response, Fetched):
             return replace(response, asked=requested.url)
         address = read_redirect(address, response, ports=ports)
-    raise IngestError(shown(requested.url), f"redirects more than {limits.redirects} times", "not_fetched")
+    raise IngestError(
+        display_url(requested.url), f"redirects more than {limits.redirects} times", "not_fetched"
+    )
 
 
 def read_url(
@@ -186,7 +188,7 @@ def _attributed(document: Document, fetched: Fetched, file: str) -> Document:
 
 def _renamed(error: IngestError, file: Path, url: str) -> IngestError:
     """Return a reader's refusal that names the URL and not the file which stood for it."""
-    name = shown(url)
+    name = display_url(url)
     return IngestError(error.path.replace(str(file), name), error.reason.replace(str(file), name), error.code)
 
 
@@ -216,12 +218,14 @@ def _checked(address: WebAddress, private: bool, resolve: Resolve, clock: Clock)
         try:
             addresses = list(dict.fromkeys(clock.within(lambda: resolve(address.host, address.port))))
         except (OSError, UnicodeError) as error:
-            raise IngestError(shown(address.url), "names a host that is not found", "not_fetched") from error
+            raise IngestError(
+                display_url(address.url), "names a host that is not found", "not_fetched"
+            ) from error
     if not addresses:
-        raise IngestError(shown(address.url), "names a host that is not found", "not_fetched")
+        raise IngestError(display_url(address.url), "names a host that is not found", "not_fetched")
     for ip in addresses:
         if wrong := check_ip(ip, allow_private=private):
-            raise IngestError(shown(address.url), f"is not fetched: {wrong}", "not_fetched")
+            raise IngestError(display_url(address.url), f"is not fetched: {wrong}", "not_fetched")
     return addresses
 
 
@@ -229,7 +233,7 @@ def _get(
     address: WebAddress, pinned: Sequence[str], connect: Connect, tls: ssl.SSLContext | None, clock: Clock
 ) -> Fetched | str:
     """Return the document at an address, or the redirect that stands there."""
-    url = shown(address.url)
+    url = display_url(address.url)
     try:
         with closing(open_wire(address, pinned, connect, tls, clock)) as wire:
             connection = http.client.HTTPConnection(address.host, address.port)
@@ -278,7 +282,7 @@ def _location(response: http.client.HTTPResponse, url: str) -> str:
 
 def _taken(response: http.client.HTTPResponse, address: WebAddress, clock: Clock) -> Fetched:
     """Return the body of an answer of a known format, whole and within its limits."""
-    url = shown(address.url)
+    url = display_url(address.url)
     if response.status != HTTPStatus.OK:
         known = {status.value: status.phrase for status in HTTPStatus}
         reason = f"answered {response.status} {known.get(response.status, '')}".rstrip()

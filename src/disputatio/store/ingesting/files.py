@@ -33,10 +33,10 @@ _UNSHOWN = re.compile(
 )
 
 
-def shown(path: Path | str) -> str:
+def display_path(path: Path | str) -> str:
     r"""Return a path as text that can be stored and printed: bytes that are not UTF-8, and controls, as \xNN.
 
-    >>> shown("caf\udce9.txt"), shown("a\nb")
+    >>> display_path("caf\udce9.txt"), display_path("a\nb")
     ('caf\\xe9.txt', 'a\\x0ab')
     """
 
@@ -74,7 +74,7 @@ def find_files(
     elif root.exists():
         matches = [root] if search.wants(root, root.parent, named=True) else []
     else:
-        raise IngestError(shown(root), "is a link to nothing", "not_found")
+        raise IngestError(display_path(root), "is a link to nothing", "not_found")
     if search.passed and refused is None:
         raise search.passed[0]
     if refused is not None:
@@ -87,7 +87,7 @@ def find_files(
 
 def _top(path: Path, base: Path) -> str:
     parts = path.relative_to(base).parts if path.is_relative_to(base) else ()
-    return shown(parts[0]) if len(parts) > 1 else ""
+    return display_path(parts[0]) if len(parts) > 1 else ""
 
 
 def _fixed(pattern: Path) -> Path:
@@ -129,7 +129,7 @@ class _Search:
     def matches(self, pattern: Path) -> list[Path]:
         """Return the files that a pattern fits, and those of the folders that it fits."""
         if not _MAGIC.search(str(pattern)):
-            raise IngestError(shown(pattern), "there is no such file or folder", "not_found")
+            raise IngestError(display_path(pattern), "there is no such file or folder", "not_found")
         base = _fixed(pattern)
         inside = base.resolve()
         files: dict[Path, None] = {}
@@ -142,7 +142,7 @@ class _Search:
             elif _stays(path, inside, base, self.passed) and self.wants(path, base, named=True):
                 files[path] = None
         if not files and not self.passed and not self.left_out:
-            raise IngestError(shown(pattern), "no file matches", "not_found")
+            raise IngestError(display_path(pattern), "no file matches", "not_found")
         return list(files)
 
     def walk(self, root: Path, base: Path) -> list[Path]:
@@ -161,8 +161,8 @@ class _Search:
                 entries = list(os.scandir(folder))
             except OSError as error:
                 if folder == base:
-                    raise IngestError(shown(folder), reason_of(error), "not_found") from error
-                self.passed.append(IngestError(shown(folder), reason_of(error), "not_found"))
+                    raise IngestError(display_path(folder), reason_of(error), "not_found") from error
+                self.passed.append(IngestError(display_path(folder), reason_of(error), "not_found"))
                 continue
             names = {entry.name for entry in entries}
             if (about.st_dev, about.st_ino) in seen or any(index <= names for index in _INDEX):
@@ -188,12 +188,12 @@ def _stays(path: Path, inside: Path, base: Path, passed: list[IngestError]) -> b
         with suppress(FileNotFoundError):
             path.stat()  # where Python 3.13 and later resolve a circle without a word
     except (OSError, RuntimeError):  # links that go round in a circle
-        passed.append(IngestError(shown(path), "is a link that leads nowhere", "not_found"))
+        passed.append(IngestError(display_path(path), "is a link that leads nowhere", "not_found"))
         return False
     if real.is_relative_to(inside):
         return True
-    reason = f"is a link out of {shown(base)}: give the file itself to read it"
-    passed.append(IngestError(shown(path), reason, "unsafe"))
+    reason = f"is a link out of {display_path(base)}: give the file itself to read it"
+    passed.append(IngestError(display_path(path), reason, "unsafe"))
     return False
 
 
@@ -215,7 +215,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
                 raise
             _check_still(path, before, file)
     except OSError as error:
-        raise IngestError(shown(path), reason_of(error), "not_found") from error
+        raise IngestError(display_path(path), reason_of(error), "not_found") from error
 
 
 def _check_still(
@@ -223,7 +223,7 @@ def _check_still(
 ) -> None:
     after = os.fstat(file.fileno())
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-        raise IngestError(shown(path), "changed while it was read", "changed") from error
+        raise IngestError(display_path(path), "changed while it was read", "changed") from error
 
 
 def check_regular(path: Path, mode: int) -> None:
@@ -237,7 +237,7 @@ def check_regular(path: Path, mode: int) -> None:
     )
     if not stat.S_ISREG(mode):
         name = next((name for test, name in kinds if test(mode)), "something else")
-        raise IngestError(shown(path), f"is {name}, not a regular file", "unknown_type")
+        raise IngestError(display_path(path), f"is {name}, not a regular file", "unknown_type")
 
 
 def reason_of(error: OSError) -> str:

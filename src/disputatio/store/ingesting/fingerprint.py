@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from disputatio.store.ingesting.files import shown
+from disputatio.store.ingesting.files import display_path
 from disputatio.store.ingesting.parsers import kind_of, largest
 
 _RACY_NS = 2_000_000_000
@@ -71,7 +71,7 @@ def look(path: Path, settings: str, known: Fingerprint | None = None) -> Look:
     if (seen.st_size, seen.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         return Look(None, False)
     now = Fingerprint(
-        path=shown(path.resolve()),
+        path=display_path(path.resolve()),
         size=seen.st_size,
         mtime_ns=seen.st_mtime_ns,
         seen_ns=seen_ns,
@@ -83,7 +83,7 @@ def look(path: Path, settings: str, known: Fingerprint | None = None) -> Look:
     return Look(replace(now, documents=known.documents), True)
 
 
-def kept(path: Path, now: Fingerprint) -> bool:
+def is_unchanged(path: Path, now: Fingerprint) -> bool:
     """Return whether a file has the size and time that it was seen with."""
     try:
         seen = path.stat()

@@ -15,9 +15,15 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from disputatio.errors import InputError, UnknownName
-from disputatio.store.ingesting.description import Description, Target, described, in_force, target_of
+from disputatio.store.ingesting.description import (
+    Description,
+    Target,
+    described,
+    merge_descriptions,
+    target_of,
+)
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.files import shown
+from disputatio.store.ingesting.files import display_path
 from disputatio.store.ingesting.statements import NounT, read_metadata, stored_metadata
 from disputatio.types import PASSAGE
 
@@ -114,7 +120,9 @@ class History:
                 )
         wanted = {}
         for document, stated in by_document.items():
-            fields = in_force(sorted({each.key: each for each in stated}.values(), key=lambda each: each.key))
+            fields = merge_descriptions(
+                sorted({each.key: each for each in stated}.values(), key=lambda each: each.key)
+            )
             if fields:
                 wanted[document] = fields
         return wanted
@@ -141,7 +149,7 @@ def targets_of(documents: Sequence[str | Path], places: Iterable[Place]) -> dict
             raise InputError(
                 f"{name[:100]}: {len(files)} files are called so: give the path, or a document's id"
             )
-        keys = [name, name.removeprefix(PASSAGE), shown(Path(name).resolve()), *files]
+        keys = [name, name.removeprefix(PASSAGE), display_path(Path(name).resolve()), *files]
         chosen = next((by_name[key] for key in keys if key in by_name), None)
         if chosen is None:
             listed = "disputatio index export documents.jsonl --what documents"

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from disputatio.errors import IngestError, RefusalCode
 from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.ingesting.documents import Document, FileReading
-from disputatio.store.ingesting.files import shown
-from disputatio.store.ingesting.fingerprint import Look, kept, look
+from disputatio.store.ingesting.files import display_path
+from disputatio.store.ingesting.fingerprint import Look, is_unchanged, look
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
 from disputatio.store.ingesting.prepare import PreparedDocument, prepare
 from disputatio.store.ingesting.readers import find_files, open_reader, with_source
@@ -109,7 +109,7 @@ def find_all(paths: Sequence[str | Path], run: Run, options: ReadOptions = DEFAU
 
 def file_key(path: Path) -> str:
     """Return what a file's documents are filed under: its full path; nothing for standard input."""
-    return "" if str(path) == STDIN else shown(path.resolve())
+    return "" if str(path) == STDIN else display_path(path.resolve())
 
 
 def put_files(
@@ -136,7 +136,7 @@ def put_files(
                     finally:
                         run.note(reading)
                     # Rows that were refused are to be named again, so their file is read again.
-                    if seen.now is not None and len(run.refused) == before and kept(path, seen.now):
+                    if seen.now is not None and len(run.refused) == before and is_unchanged(path, seen.now):
                         writer.remember(replace(seen.now, documents=documents))
                 except IngestError as error:
                     run.refused.append(error)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from disputatio.errors import ClusterFault, IngestError, InputError, WorkerLost
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting import ray_worker
-from disputatio.store.ingesting.files import shown
+from disputatio.store.ingesting.files import display_path
 from disputatio.store.ingesting.fingerprint import look
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, file_key, find_all, summary_of
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, check_options, settings_of
@@ -262,7 +262,7 @@ class _Task:
     @property
     def path(self) -> str:
         """Its first file, for messages."""
-        return shown(os.fsdecode(self.files[0]["path"]))
+        return display_path(os.fsdecode(self.files[0]["path"]))
 
 
 class BlockStream:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from disputatio.errors import ConfigError, IngestError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.fingerprint import Fingerprint, kept, look
+from disputatio.store.ingesting.fingerprint import Fingerprint, is_unchanged, look
 from disputatio.store.ingesting.ingest import Run, file_key
 from disputatio.store.ingesting.options import ReadOptions, settings_of
 from disputatio.store.ingesting.prepare import PreparedDocument, passage_at
@@ -236,7 +236,9 @@ class IngestWorker:
             yield _note(number, BROKEN, [broken.path, broken.reason, broken.code, run.hidden, run.left_out])
             return
         # Rows that were refused are to be named again, so their file is read again.
-        known = seen.now if seen.now is not None and not run.refused and kept(path, seen.now) else None
+        known = (
+            seen.now if seen.now is not None and not run.refused and is_unchanged(path, seen.now) else None
+        )
         yield _note(number, END, [None if known is None else asdict(known), run.hidden, run.left_out])
 
 

@@ -29,7 +29,7 @@ from disputatio.store.ingesting.documents import (
     passage_metadata,
     place,
 )
-from disputatio.store.ingesting.files import find_files, opened, shown
+from disputatio.store.ingesting.files import display_path, find_files, opened
 from disputatio.store.ingesting.hidden import clean
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, why_left_out
 from disputatio.store.ingesting.parsers import LARGEST_FILE, ParsedPart, kind_of, largest
@@ -50,7 +50,7 @@ from disputatio.store.ingesting.source import STDIN, check_source_by, domain, wi
 
 __all__ = [
     "Document", "FileReading", "check_source_by", "clean", "domain", "find_files", "open_reader", "page_of",
-    "passage_metadata", "place", "read_all", "shown", "with_source",
+    "passage_metadata", "place", "read_all", "with_source",
 ]  # fmt: skip
 
 _AT_ONCE = 1_000  # documents up to which a file is read whole before it is handed on
@@ -78,7 +78,7 @@ def open_reader(
     with Sandbox(seconds=seconds, megabytes=megabytes, columns=options.columns) as sandbox:
 
         def read(path: Path, folder: str = "") -> FileReading:
-            name = shown(path)
+            name = display_path(path)
             task = _Task(name, sandbox, options)
             if str(path) == STDIN:
                 parts = _from_stdin(stdin or sys.stdin.buffer, task)
@@ -187,7 +187,7 @@ def _from_rows(rows: Iterator[Row], name: str, refused: Refusals) -> Iterator[Do
 def _from_parts(parts: Iterator[ParsedPart], name: str, task: _Task) -> Iterator[Document]:
     """Yield the documents in what the child answers; inner ones are named below their file."""
     for part in parts:
-        inner = f"{name}/{shown(part['name'])}" if part.get("name") else name
+        inner = f"{name}/{display_path(part['name'])}" if part.get("name") else name
         if "refused" in part:
             task.refused.add(IngestError(inner, part["refused"], part.get("code", "unreadable")))
         elif "left_out" in part:
@@ -218,16 +218,16 @@ def _from_archive(path: Path, file: BinaryIO, task: _Task) -> Iterator[Document]
             task.left_out[reason] += 1
         elif "refused" in part:
             code = part.get("code", "unreadable")
-            task.refused.add(IngestError(f"{name}/{shown(inner)}", part["refused"], code))
+            task.refused.add(IngestError(f"{name}/{display_path(inner)}", part["refused"], code))
         elif part.get("member"):
             members.append((inner, part["member"]))
     for inner, place_in in members:
-        where = f"{name}/{shown(inner)}"
+        where = f"{name}/{display_path(inner)}"
         top = PurePath(inner).parts
         try:
             parts = task.sandbox.parse("zip", file, inner, where=where, member=place_in)
             for document in _from_parts(parts, where, task):
-                yield replace(document, folder=shown(top[0]) if len(top) > 1 else "")
+                yield replace(document, folder=display_path(top[0]) if len(top) > 1 else "")
         except IngestError as error:
             task.refused.add(error)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from disputatio.errors import IngestError, InputError
 from disputatio.store.allowed import allow_sidecar, is_allowed_sidecar
 from disputatio.store.ingesting.description import SIDECAR, Description, check_fields, member_of, target_of
-from disputatio.store.ingesting.files import opened, shown
+from disputatio.store.ingesting.files import display_path, opened
 from disputatio.store.ingesting.ingest import Run
 from disputatio.store.ingesting.options import SIDECAR as SIDECAR_FILE
 from disputatio.store.ingesting.options import ReadOptions, is_excluded
@@ -39,7 +39,7 @@ class Stating:
             fields = sidecar.of(file, member_of(file, path))
             if fields is not None:
                 yield Description(
-                    target=target, fields=fields, by=f"{SIDECAR}{shown(sidecar.path.resolve())}"
+                    target=target, fields=fields, by=f"{SIDECAR}{display_path(sidecar.path.resolve())}"
                 )
         if self.fields:
             yield Description(target=target, fields=self.fields, by="ingest")
@@ -139,8 +139,8 @@ def find_sidecar(root: Path, *, named: Path | None = None) -> Sidecar | None:
         for pattern, stated in sidecar.entries
     ]
     notice = (
-        f"{shown(path)}: {' and '.join(left_out)} not taken from a file that was only found: if it is yours, "
-        f"name it once: --sidecar {shown(path)}"
+        f"{display_path(path)}: {' and '.join(left_out)} not taken from a file that was only found: "
+        f"if it is yours, name it once: --sidecar {display_path(path)}"
     )
     return replace(sidecar, entries=tuple(entries), notice=notice)
 
@@ -151,7 +151,7 @@ def named_sidecar(path: Path) -> Sidecar:
     try:
         allow_sidecar(path)
     except OSError as error:
-        raise InputError(f"{shown(path)}: cannot be noted as yours: {error.strerror}") from error
+        raise InputError(f"{display_path(path)}: cannot be noted as yours: {error.strerror}") from error
     return sidecar
 
 
@@ -163,14 +163,14 @@ def read_sidecar(path: Path) -> Sidecar:
     except IngestError as error:
         raise InputError(str(error)) from error
     if len(raw) > _LARGEST:
-        raise InputError(f"{shown(path)}: is larger than {_LARGEST >> 20} MB, the limit of a sidecar")
+        raise InputError(f"{display_path(path)}: is larger than {_LARGEST >> 20} MB, the limit of a sidecar")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{shown(path)}: is not UTF-8") from error
-    entries = tuple(_entries(text, shown(path)))
+        raise InputError(f"{display_path(path)}: is not UTF-8") from error
+    entries = tuple(_entries(text, display_path(path)))
     if len(entries) > _MOST:
-        raise InputError(f"{shown(path)}: has more than {_MOST:,} entries")
+        raise InputError(f"{display_path(path)}: has more than {_MOST:,} entries")
     return Sidecar(path=path, folder=path.resolve().parent, entries=entries)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from disputatio.errors import IndexBusy, IngestError, InputError, MissingDependency
-from disputatio.store.ingesting.files import find_files, shown
+from disputatio.store.ingesting.files import display_path, find_files
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class _Root:
             files = [path.resolve() for path, _ in find_files(self.path, [], exclude=self._exclude)]
         except IngestError:
             return {}
-        return {shown(path): path for path in files}
+        return {display_path(path): path for path in files}
 
 
 def _is_gone(path: Path) -> bool:
@@ -160,7 +160,7 @@ def _ingest(index: Index, due: Sequence[_Root], options: ReadOptions) -> IngestS
 def _is_of(name: str, paths: Collection[Path]) -> bool:
     """Return whether a refusal's name (a file, or a row or member of it) is that of one of the paths."""
     return any(
-        name == (shown_path := shown(path)) or name.startswith((f"{shown_path}:", f"{shown_path}/"))
+        name == (shown_path := display_path(path)) or name.startswith((f"{shown_path}:", f"{shown_path}/"))
         for path in paths
     )
 

@@ -17,7 +17,7 @@ _COUNT, _LENGTH = struct.Struct(">h"), struct.Struct(">i")
 _NULL = _LENGTH.pack(-1)
 
 
-def put(connection: Any, into: str, data: Iterable[bytes]) -> None:
+def copy_rows(connection: Any, into: str, data: Iterable[bytes]) -> None:
     """Copy rows into a table; `into` names it with its columns."""
     with connection.cursor().copy(f"COPY {into} FROM STDIN (FORMAT binary)") as copy:
         copy.write(_BEGIN)
@@ -26,7 +26,7 @@ def put(connection: Any, into: str, data: Iterable[bytes]) -> None:
         copy.write(_END)
 
 
-def row(*fields: bytes | None) -> bytes:
+def binary_row(*fields: bytes | None) -> bytes:
     """Return a row of fields as `text`, `whole`, `texts` and `vector` give them, None for NULL."""
     parts = [_COUNT.pack(len(fields))]
     for field in fields:

@@ -12,8 +12,8 @@ from disputatio.protocols import Embedder
 from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.ingesting.statements import stored_metadata
 from disputatio.store.remote.batched_writer import BatchedWriter, count_and_embed, count_changes
+from disputatio.store.remote.postgres_copy import binary_row, copy_rows, text, texts, vector, whole
 from disputatio.store.remote.postgres_copy import numbers as copied
-from disputatio.store.remote.postgres_copy import put, row, text, texts, vector, whole
 from disputatio.store.remote.postgres_tables import PostgresAddress, lock, reported
 from disputatio.store.remote.served import facts_of
 from disputatio.store.segments.days import NO_DAY, first_day
@@ -122,7 +122,7 @@ class PostgresWriter(BatchedWriter):
                 "SELECT nextval('passages_row_seq') FROM generate_series(1, %s)", (len(passages),)
             )
         ]
-        put(self._connection, "documents", map(_document_row, new))
+        copy_rows(self._connection, "documents", map(_document_row, new))
         columns = "row, id, document, source, first, past, metadata, text, day, length, facts, sketch"
         chosen = [at for each in new for at in rows.places[each.document.id]]
         owners = [each for each in new for _ in each.passages]
@@ -132,8 +132,8 @@ class PostgresWriter(BatchedWriter):
             rows.passage(number, at, prepared)
             for number, at, prepared in zip(numbers, chosen, owners, strict=True)
         )
-        put(self._connection, f"passages ({columns})", data)
-        put(self._connection, "postings", (rows.postings(numbers, chosen),))
+        copy_rows(self._connection, f"passages ({columns})", data)
+        copy_rows(self._connection, "postings", (rows.postings(numbers, chosen),))
         self._connection.execute(
             "UPDATE disputatio_index SET passages = passages + %s, terms = terms + %s",
             (len(passages), int(rows.lengths[chosen].sum())),
@@ -198,7 +198,7 @@ class _Rows:
         ]
         if self._vectors is not None:
             fields.append(vector(self._vectors[at]))
-        return row(*fields)
+        return binary_row(*fields)
 
     def postings(self, rows: list[int], chosen: Sequence[int]) -> bytes:
         """Return the postings of some passages, by term: an index takes rows in order fastest."""
@@ -252,7 +252,7 @@ def put_anew(connection: Any, prepared: Sequence[PreparedDocument], language: st
     cursor.executemany(f"UPDATE passages SET {fields} WHERE id = %s", changed)
     connection.execute("DELETE FROM postings WHERE row = ANY(%s)", (list(numbers.values()),))
     chosen = range(len(passages))
-    put(connection, "postings", (rows.postings([numbers[each.id] for each in passages], chosen),))
+    copy_rows(connection, "postings", (rows.postings([numbers[each.id] for each in passages], chosen),))
     more = int(rows.lengths.sum()) - sum(length for _, _, length in stored)
     connection.execute("UPDATE disputatio_index SET terms = terms + %s", (more,))
 
@@ -322,4 +322,4 @@ def vector_text(vector: Any) -> str:
 def _document_row(prepared: PreparedDocument) -> bytes:
     about = prepared.document
     fields = (about.id, about.title, about.url, about.date, about.date_origin, about.source, about.owner)
-    return row(*map(text, (*fields, prepared.metadata, about.text)))
+    return binary_row(*map(text, (*fields, prepared.metadata, about.text)))

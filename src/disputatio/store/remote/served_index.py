@@ -31,7 +31,7 @@ from disputatio.store.ingesting.history import Row as StatementRow
 from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.ingesting.statements import stored_metadata
 from disputatio.store.options import DEFAULT_K, check_search, search_of
-from disputatio.store.reliabilities import reliable
+from disputatio.store.reliabilities import reliable_sources
 from disputatio.store.remote.batched_writer import BatchedWriter
 from disputatio.store.remote.served import mark_duplicates, rerank_best, sketches_of
 from disputatio.store.segments.terms import query_terms, stemmer
@@ -281,7 +281,7 @@ class ServedIndex(Index, ABC):
         settings = self.note()
         if search.min_reliability is not None:
             with reading_rows(self.shown):
-                names = reliable(self.reliabilities(), search.min_reliability, search.sources)
+                names = reliable_sources(self.reliabilities(), search.min_reliability, search.sources)
             search = replace(search, sources=names)
         if settings is None or (search.sources is not None and not search.sources):
             return []

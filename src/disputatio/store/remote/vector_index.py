@@ -114,7 +114,7 @@ class VectorIndex(ServedIndex):
         if not facts or self._settings() is None:
             return 0
         entries = entries_with(self._engine, facts)
-        take_out(self._engine, entries)
+        delete_entries(self._engine, entries)
         mark_change(self._engine)
         return len(entries)
 
@@ -128,7 +128,7 @@ class VectorIndex(ServedIndex):
         left = [
             rows.passage_in(kept.body).document for kept in self._engine.scan(PASSAGES) if kept.order < before
         ]
-        drop(self._engine, {name for name in left if name not in listed})
+        delete_documents(self._engine, {name for name in left if name not in listed})
         self._engine.tidy()
 
     @reads_rows
@@ -293,7 +293,7 @@ class VectorIndex(ServedIndex):
         if stated:
             kept = self._engine.scan(DOCUMENTS, [rows.STATED])
             order = max([time.time_ns(), *(row.order + 1 for row in kept)])
-            put(self._engine, DOCUMENTS, rows.statement_rows(stated, order))
+            put_rows(self._engine, DOCUMENTS, rows.statement_rows(stated, order))
 
     def _put_anew(self, prepared: Sequence[PreparedDocument]) -> None:
         for each in prepared:
@@ -306,8 +306,8 @@ class VectorIndex(ServedIndex):
         for some in _batches(new):
             vectors = self._engine.vectors([row.id for row in some])
             same = (replace(row, vector=vectors.get(row.id), order=orders[row.id]) for row in some)
-            put(self._engine, PASSAGES, same)
-        put(self._engine, DOCUMENTS, (rows.entry_row(each.file, each) for each in prepared))
+            put_rows(self._engine, PASSAGES, same)
+        put_rows(self._engine, DOCUMENTS, (rows.entry_row(each.file, each) for each in prepared))
         if every:
             mark_change(self._engine)
 
@@ -366,10 +366,10 @@ class VectorIndex(ServedIndex):
         old = self._engine.fetch(DOCUMENTS, [_POINTER]).get(_POINTER)
         run = uuid.uuid4().hex
         new = rows.estimate_rows(run, estimates)
-        put(self._engine, DOCUMENTS, new)
+        put_rows(self._engine, DOCUMENTS, new)
         pointer = json.dumps({"run": run, "rows": len(new)})
         kind = [fact("kind", "estimates")]
-        put(self._engine, DOCUMENTS, [Row(id=_POINTER, facts=kind, body=pointer, order=time.time_ns())])
+        put_rows(self._engine, DOCUMENTS, [Row(id=_POINTER, facts=kind, body=pointer, order=time.time_ns())])
         if old is not None:
             self._engine.erase(DOCUMENTS, facts=[fact("estimates", json.loads(old)["run"])])
 
@@ -401,7 +401,7 @@ class VectorIndex(ServedIndex):
         def append(entry: str) -> None:
             nonlocal last
             last = max(last + 1, time.time_ns())  # in order, also where a clock goes back
-            put(self._engine, DOCUMENTS, rows.log_rows(entry, last))
+            put_rows(self._engine, DOCUMENTS, rows.log_rows(entry, last))
 
         yield append
 
@@ -475,13 +475,13 @@ class VectorWriter(BatchedWriter):
             self._is_ready = True
         if exists:
             self._check_free(new, {entry.id for entry in gone})
-        put(self._engine, PASSAGES, passages)
-        put(self._engine, DOCUMENTS, (row for each in new for row in rows.text_rows(each.document)))
+        put_rows(self._engine, PASSAGES, passages)
+        put_rows(self._engine, DOCUMENTS, (row for each in new for row in rows.text_rows(each.document)))
         of_files = [(file, each) for file, documents in waiting.items() for each in documents]
         known = {entry.id for entry in entries}
         entered = (rows.entry_row(file, each) for file, each in of_files)
-        put(self._engine, DOCUMENTS, (row for row in entered if row.id not in known))
-        take_out(self._engine, gone)
+        put_rows(self._engine, DOCUMENTS, (row for row in entered if row.id not in known))
+        delete_entries(self._engine, gone)
         mark_change(self._engine)
         counts["passages"] += len(passages)
         return counts
@@ -514,7 +514,7 @@ def fetch_bodies(engine: Engine, ids: list[str]) -> dict[str, str]:
     return {row: body for batch in _batches(ids) for row, body in engine.fetch(PASSAGES, batch).items()}
 
 
-def put(engine: Engine, table: Table, new: Iterable[Row]) -> None:
+def put_rows(engine: Engine, table: Table, new: Iterable[Row]) -> None:
     """Write rows, batch by batch; a batch is no more than a server takes in one message."""
     batch: list[Row] = []
     size = 0
@@ -535,18 +535,18 @@ def mark_change(engine: Engine) -> None:
     engine.put(DOCUMENTS, [row])
 
 
-def take_out(engine: Engine, gone: Collection[DocumentEntry]) -> None:
+def delete_entries(engine: Engine, gone: Collection[DocumentEntry]) -> None:
     """Delete entries, and the documents that no other entry names."""
     mine = {entry.id for entry in gone}
     names = sorted({entry.document.id for entry in gone})
     others = entries_with(engine, [fact("document", name) for name in names])
     shared = {entry.document.id for entry in others if entry.id not in mine}
-    drop(engine, [name for name in names if name not in shared])
+    delete_documents(engine, [name for name in names if name not in shared])
     for batch in _batches(sorted(mine)):
         engine.erase(DOCUMENTS, ids=batch)
 
 
-def drop(engine: Engine, documents: Collection[str]) -> None:
+def delete_documents(engine: Engine, documents: Collection[str]) -> None:
     """Delete the passages and the texts of documents."""
     for batch in _batches(list(documents)):
         engine.erase(PASSAGES, facts=[fact("document", name) for name in batch])

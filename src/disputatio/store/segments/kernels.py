@@ -41,7 +41,7 @@ def compiled(fast: bool = False) -> Callable[[_Function], _Function]:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def ones(_context: Any, _word: Any) -> Any:
+def count_bits(_context: Any, _word: Any) -> Any:
     """Return the number of set bits of a 64-bit word, as one instruction."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -473,6 +473,6 @@ def _measure(
 @compiled()
 def _cost(differing: np.uint64, ones_of: np.uint64, twos_of: np.uint64, fours_of: np.uint64) -> np.uint64:
     """Return the cost of the bits in which a code differs (see `_signs_of_query`)."""
-    twos: np.uint64 = ones(differing & twos_of) + (ones(differing & fours_of) << np.uint64(1))
-    cost: np.uint64 = ones(differing & ones_of) + (twos << np.uint64(1))
+    twos: np.uint64 = count_bits(differing & twos_of) + (count_bits(differing & fours_of) << np.uint64(1))
+    cost: np.uint64 = count_bits(differing & ones_of) + (twos << np.uint64(1))
     return cost

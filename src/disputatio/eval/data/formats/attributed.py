@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from disputatio.eval.data.formats.format import Format
-from disputatio.eval.data.rows import Place, items, number, optional, string
+from disputatio.eval.data.rows import Place, list_field, number, optional, string
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
 
@@ -31,8 +31,8 @@ def datamorgana(row: Mapping[str, Any], place: Place) -> Example:
     The passages are these pages; over an index of the whole corpus they are what a search should find,
     so their ids stay in the metadata (`pages`).
     """
-    texts = items(row, "context", str, place)
-    pages = items(row, "document_ids", str, place)
+    texts = list_field(row, "context", str, place)
+    pages = list_field(row, "document_ids", str, place)
     if len(texts) != len(pages):
         raise place.wrong(f"context has {len(texts)} texts for {len(pages)} document_ids")
     return place.example(
@@ -53,7 +53,7 @@ def _categories(row: Mapping[str, Any], place: Place) -> dict[str, str]:
     """Return the categories of a question, by columns, or by the lists that the generator itself returns."""
     strata = {name: string(row, field, place) for name, field in CATEGORIES.items() if row.get(field)}
     for key in ("question_categories", "user_categories"):
-        for item in items(row, key, dict, place) if row.get(key) else []:
+        for item in list_field(row, key, dict, place) if row.get(key) else []:
             named = string(item, "categorization_name", place, f"{key}.")
             strata[named.replace("-", " ")] = string(item, "category_name", place, f"{key}.")
     return strata
@@ -97,7 +97,7 @@ def expertqa(row: Mapping[str, Any], place: Place) -> Example:
     if support not in ("", "N/A", *SUPPORT):
         raise place.wrong(f"support {support!r} is none of {', '.join(SUPPORT)}, N/A")
     passages: list[Passage] = []
-    for text in items(row, "evidence", str, place):
+    for text in list_field(row, "evidence", str, place):
         head = _HEAD.match(text)
         url = (head["url"] or "") if head else ""
         body = text[head.end() :] if head else text

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from disputatio.eval.data.formats.format import Format
-from disputatio.eval.data.formats.menus import in_words
+from disputatio.eval.data.formats.menus import with_options
 from disputatio.eval.data.rows import Place, scalar_text, string
 from disputatio.text import one_line
 from disputatio.types import Example
@@ -49,7 +49,7 @@ def liar(row: Mapping[str, Any], place: Place) -> Example:
     right = HOLDS[label]
     return place.example(
         row,
-        in_words(f"Is it true that {claim}?", ("yes", "no")),
+        with_options(f"Is it true that {claim}?", ("yes", "no")),
         gold=(right,),
         wrong=("no" if right == "yes" else "yes",),
         id=scalar_text(row, "id"),

@@ -13,17 +13,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from disputatio.eval.data.formats.format import BY_ANSWER, Format
-from disputatio.eval.data.formats.menus import boolean, in_words
+from disputatio.eval.data.formats.menus import boolean, with_options
 from disputatio.eval.data.rows import (
     Place,
     answers,
     distinct,
     document,
-    items,
+    list_field,
     optional,
+    required_field,
     scalar_text,
     string,
-    value,
 )
 from disputatio.eval.metrics import answer_set
 from disputatio.text import content_id
@@ -45,7 +45,7 @@ def ramdocs(row: Mapping[str, Any], place: Place) -> Example:
     The data names no sources, so the documents of a row are doc1, doc2, ... A document's `type`
     (correct, misinfo, noise) and `answer` go to the example's metadata alone.
     """
-    documents = items(row, "documents", dict, place)
+    documents = list_field(row, "documents", dict, place)
     passages = []
     for number, entry in enumerate(documents, 1):
         at = f"documents[{number - 1}]."
@@ -62,7 +62,7 @@ def ramdocs(row: Mapping[str, Any], place: Place) -> Example:
         passages=tuple(passages),
         types=types,
         answers=tuple(entry["answer"] for entry in documents),
-        entities=tuple(items(row, "disambig_entity", str, place)) if "disambig_entity" in row else (),
+        entities=tuple(list_field(row, "disambig_entity", str, place)) if "disambig_entity" in row else (),
         strata={
             "gold answers": str(len(answer_set(gold))),
             "misinformation passages": str(types.count("misinfo")),
@@ -76,7 +76,7 @@ def ambigdocs(row: Mapping[str, Any], place: Place) -> Example:
 
     Every document is on another of them, its title, and bears that one's answer: all are right.
     """
-    documents = items(row, "documents", dict, place)
+    documents = list_field(row, "documents", dict, place)
     passages = []
     for number, entry in enumerate(documents, 1):
         at = f"documents[{number - 1}]."
@@ -143,7 +143,7 @@ def conflictqa(row: Mapping[str, Any], place: Place) -> Example:
     metadata: dict[str, Any] = {"strata": {"answer": "free"}, "readings": ((truth,),) if truth else ()}
     gold, wrong = truth, tuple[str, ...]()
     if len(truths) == 1 and (right := truths.pop()):
-        question, gold = in_words(question, _TRUTHS), (right,)
+        question, gold = with_options(question, _TRUTHS), (right,)
         wrong = tuple(truth for truth in _TRUTHS if truth != right)
         metadata = {"options": _TRUTHS, "strata": {"answer": right}}
     return _mixed_example(
@@ -162,7 +162,7 @@ def conflicts(row: Mapping[str, Any], place: Place) -> Example:
     if not kind:
         raise place.wrong(f"conflict_type {conflict_type!r} is none of those that the data set has")
     passages: dict[str, Passage] = {}
-    for number, result in enumerate(items(row, "search_results", dict, place), 1):
+    for number, result in enumerate(list_field(row, "search_results", dict, place), 1):
         at = f"search_results[{number - 1}]."
         known = {key: optional(result, key, place, at) for key in ("title", "url", "date")}
         texts = (optional(result, key, place, at) for key in ("short_text", "snippet", "response_str"))
@@ -221,10 +221,10 @@ def _mixed_example(
 
 def _texts(row: Mapping[str, Any], key: str, place: Place) -> list[str]:
     """Return the texts of ConflictNQ's passages."""
-    value(row, key, place)
+    required_field(row, key, place)
     return [
         string(item, "passage", place, f"{key}[{number}].")
-        for number, item in enumerate(items(row, key, dict, place))
+        for number, item in enumerate(list_field(row, key, dict, place))
     ]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from disputatio.errors import InputError
 from disputatio.eval.data.formats.format import Format
 from disputatio.eval.data.formats.menus import LETTERS, menu, options_of
-from disputatio.eval.data.rows import Place, document, read_text, scalar_text, string, value
+from disputatio.eval.data.rows import Place, document, read_text, required_field, scalar_text, string
 from disputatio.types import Example
 
 _SPLIT = re.compile(r"_(?:test|dev|val|validation|train)$")
@@ -36,9 +36,11 @@ def mmlu(row: Mapping[str, Any], place: Place) -> Example:
 
     The subject is the row's, or that of the file's name (anatomy_test.csv).
     """
-    choices = row["choices"] if "choices" in row else [value(row, letter, place) for letter in _LETTERS]
+    choices = (
+        row["choices"] if "choices" in row else [required_field(row, letter, place) for letter in _LETTERS]
+    )
     options = list(options_of(choices, place, "choices").values())
-    answer = value(row, "answer", place)
+    answer = required_field(row, "answer", place)
     if isinstance(answer, str) and answer.strip() in LETTERS[: len(options)] and answer.strip():
         right = LETTERS.index(answer.strip())
     elif isinstance(answer, int | str) and str(answer).isdigit() and int(answer) < len(options):
@@ -106,7 +108,7 @@ def legalbench_examples(row: Mapping[str, Any], place: Place) -> Example:
     The options are those that the instruction letters, else the answers that occur in the file for a task of
     classes, if they are ten or fewer. The parts are the five kinds of legal reasoning.
     """
-    name, fields = string(row, "task", place), value(row, "fields", place)
+    name, fields = string(row, "task", place), required_field(row, "fields", place)
     if not isinstance(fields, Mapping):
         raise place.wrong("fields must be an object")
     task = place.facts.get("tasks", {}).get(name, {})

@@ -17,9 +17,9 @@ from disputatio.eval.data.rows import (
     answers,
     document,
     optional,
+    required_field,
     scalar_text,
     string,
-    value,
 )
 from disputatio.text import is_unknown
 from disputatio.types import Example
@@ -55,7 +55,7 @@ def counterfactual(row: Mapping[str, Any], place: Place) -> Example:
 
     To keep to the context is right: its option is the gold answer.
     """
-    options = options_of(value(row, "choices", place), place, "choices")
+    options = options_of(required_field(row, "choices", place), place, "choices")
     key = string(row, "answerKey", place)
     if key not in options:
         raise place.wrong(f"answerKey {key!r} is none of its options {', '.join(options)}")

@@ -10,8 +10,8 @@ from typing import Any
 
 from disputatio.errors import InputError
 from disputatio.eval.data.formats.format import Format
-from disputatio.eval.data.formats.menus import DECISIONS, in_words, menu, options_of
-from disputatio.eval.data.rows import Place, items, read_text, scalar_text, string, value
+from disputatio.eval.data.formats.menus import DECISIONS, menu, options_of, with_options
+from disputatio.eval.data.rows import Place, list_field, read_text, required_field, scalar_text, string
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
 
@@ -26,7 +26,7 @@ def mirage(row: Mapping[str, Any], place: Place) -> Example:
     """
     answer = string(row, "answer", place)
     return _chosen(
-        row, place, options=value(row, "options", place), answer=answer, part=scalar_text(row, "set")
+        row, place, options=required_field(row, "options", place), answer=answer, part=scalar_text(row, "set")
     )
 
 
@@ -51,7 +51,7 @@ def medqa(row: Mapping[str, Any], place: Place) -> Example:
     example = _chosen(
         row,
         place,
-        options=value(row, "options", place),
+        options=required_field(row, "options", place),
         answer=string(row, "answer_idx", place),
         part=scalar_text(row, "meta_info") or "all",
     )
@@ -67,7 +67,9 @@ def medmcqa(row: Mapping[str, Any], place: Place) -> Example:
     The published JSON counts it from 1, its copies in parquet from 0: `cop_base` tells. The labels of the
     test rows are not published (no `cop`, or -1): they are asked and unscored.
     """
-    options = {letter: str(value(row, key, place)) for letter, key in zip("ABCD", _OPTIONS, strict=True)}
+    options = {
+        letter: str(required_field(row, key, place)) for letter, key in zip("ABCD", _OPTIONS, strict=True)
+    }
     choice = row.get("cop")
     if isinstance(choice, bool) or not isinstance(choice, int | None):
         raise place.wrong("cop must be a number")
@@ -124,8 +126,8 @@ def pubmedqa(row: Mapping[str, Any], place: Place) -> Example:
     if decision not in DECISIONS:
         raise place.wrong(f"final_decision {decision!r} is none of {', '.join(DECISIONS)}")
     pmid = string(fields, "pmid", place)
-    contexts = items(fields, "contexts", str, place)
-    labels = items(fields, "labels", str, place) if "labels" in fields else []
+    contexts = list_field(fields, "contexts", str, place)
+    labels = list_field(fields, "labels", str, place) if "labels" in fields else []
     if len(labels) != len(contexts):
         labels = [""] * len(contexts)
     abstract = "\n".join(
@@ -138,7 +140,7 @@ def pubmedqa(row: Mapping[str, Any], place: Place) -> Example:
         raise place.wrong(f"final_decision is {decision!r} here and {tests[pmid]!r} in {TEST_IDS}")
     return place.example(
         row,
-        in_words(string(fields, "question", place), DECISIONS),
+        with_options(string(fields, "question", place), DECISIONS),
         gold=(decision,),
         wrong=tuple(other for other in DECISIONS if other != decision),
         passages=(

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from disputatio.eval.data.rows import Place, by_columns, literal
+from disputatio.eval.data.rows import Place, literal, objects_of_columns
 from disputatio.text import one_line
 
 DECISIONS = ("yes", "no", "maybe")
@@ -39,7 +39,7 @@ def menu(question: str, texts: Sequence[str], right: int | None) -> Menu:
     plain = [one_line(text) for text in texts]
     if {text.casefold() for text in plain} <= set(DECISIONS):
         named = [text.casefold() for text in plain]
-        worded = in_words(question, named)
+        worded = with_options(question, named)
     else:
         named = [f"{letter}. {text}" for letter, text in zip(LETTERS, plain, strict=False)]
         worded = "\n".join([f"{question.rstrip()} {ONE_RIGHT}", *named])
@@ -51,10 +51,10 @@ def menu(question: str, texts: Sequence[str], right: int | None) -> Menu:
     )
 
 
-def in_words(question: str, options: Sequence[str]) -> str:
+def with_options(question: str, options: Sequence[str]) -> str:
     """Return a question with the words that answer it behind it.
 
-    >>> in_words("Does it help?", ("yes", "no"))
+    >>> with_options("Does it help?", ("yes", "no"))
     'Does it help? (yes/no)'
     """
     return f"{one_line(question)} ({'/'.join(options)})"
@@ -77,7 +77,7 @@ def options_of(value: Any, place: Place, key: str) -> dict[str, str]:
     """
     listed = literal(value)
     if isinstance(listed, Mapping) and {"label", "text"} <= set(listed):
-        listed = by_columns(listed)
+        listed = objects_of_columns(listed)
     if isinstance(listed, list) and all(isinstance(option, Mapping) for option in listed):
         labelled = [(str(option.get("label")), option.get("text")) for option in listed]
     elif isinstance(listed, list):

@@ -14,15 +14,15 @@ from disputatio.eval.data.formats.menus import boolean
 from disputatio.eval.data.rows import (
     Place,
     answers,
-    by_columns,
     distinct,
     document,
-    items,
+    list_field,
     literal,
+    objects_of_columns,
     optional,
+    required_field,
     scalar_text,
     string,
-    value,
 )
 from disputatio.eval.metrics import answer_set
 from disputatio.types import Example, Passage
@@ -48,7 +48,7 @@ def ambignq(row: Mapping[str, Any], place: Place) -> Example:
     The gold answers are those of the reading that tells the most apart.
     """
     readings = []
-    for number, item in enumerate(items(row, "annotations", dict, place)):
+    for number, item in enumerate(list_field(row, "annotations", dict, place)):
         reading = _reading(item, place, f"annotations[{number}].")
         if reading and reading not in readings:
             readings.append(reading)
@@ -69,10 +69,10 @@ def _reading(annotation: Mapping[str, Any], place: Place, at: str) -> tuple[tupl
     if kind == "singleAnswer":
         groups = [answers(annotation, "answer", place)]
     elif kind == "multipleQAs":
-        pairs = literal(value(annotation, "qaPairs", place, at))
+        pairs = literal(required_field(annotation, "qaPairs", place, at))
         # In parquet the pairs of a single annotation are told by their columns, in a list of one.
         if isinstance(pairs, Mapping):
-            pairs = by_columns(pairs)
+            pairs = objects_of_columns(pairs)
         if not isinstance(pairs, list) or not all(isinstance(pair, Mapping) for pair in pairs):
             raise place.wrong(f"{at}qaPairs must be a list of objects")
         flat = [sense for pair in pairs for sense in _pairs(pair)]
@@ -84,7 +84,7 @@ def _reading(annotation: Mapping[str, Any], place: Place, at: str) -> tuple[tupl
 
 def _pairs(pair: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """Return a pair of question and answer, or the pairs that columns tell."""
-    return (by_columns(pair) or []) if isinstance(pair.get("question"), list) else [pair]
+    return (objects_of_columns(pair) or []) if isinstance(pair.get("question"), list) else [pair]
 
 
 def triviaqa(row: Mapping[str, Any], place: Place) -> Example:
@@ -98,12 +98,14 @@ def triviaqa(row: Mapping[str, Any], place: Place) -> Example:
         raise place.wrong("Answer must be an object with Value and Aliases")
     answer_fields = {key.lower().replace("_", ""): value for key, value in answer.items()}
     others = [
-        items(answer_fields, key, str, place) for key in ("aliases", "humananswers") if answer_fields.get(key)
+        list_field(answer_fields, key, str, place)
+        for key in ("aliases", "humananswers")
+        if answer_fields.get(key)
     ]
     names = distinct([answer_fields.get("value"), *(name for some in others for name in some)])
     passages: list[Passage] = []
     for key, text in (("entitypages", "wiki_context"), ("searchresults", "search_context")):
-        for page in items(fields, key, dict, place) if fields.get(key) else []:
+        for page in list_field(fields, key, dict, place) if fields.get(key) else []:
             if scalar_text(page, text):
                 known = {name.lower(): scalar_text(page, name) for name in page}
                 passages.append(
@@ -126,10 +128,11 @@ def hotpotqa(row: Mapping[str, Any], place: Place) -> Example:
 
     The test rows have no answer: they are asked and unscored.
     """
-    context = literal(value(row, "context", place))
+    context = literal(required_field(row, "context", place))
     if isinstance(context, Mapping):
         context = [
-            [paragraph.get("title"), paragraph.get("sentences")] for paragraph in by_columns(context) or []
+            [paragraph.get("title"), paragraph.get("sentences")]
+            for paragraph in objects_of_columns(context) or []
         ]
     if not isinstance(context, list):
         raise place.wrong("context must be a list of titles with sentences")
@@ -191,7 +194,7 @@ def popqa(row: Mapping[str, Any], place: Place) -> Example:
 
 def nq_with_passages(row: Mapping[str, Any], place: Place) -> Example:
     """Return a question of NQ with the passages that were retrieved for it, some of which hold an answer."""
-    listed = items(row, "passages", dict, place)
+    listed = list_field(row, "passages", dict, place)
     passages = [
         document(
             number,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from disputatio.eval.data.formats.format import BY_ANSWER, Format
-from disputatio.eval.data.rows import Place, answers, items, scalar_text, string
+from disputatio.eval.data.rows import Place, answers, list_field, scalar_text, string
 from disputatio.eval.metrics import answer_set
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
@@ -21,7 +21,9 @@ def jsonl(row: Mapping[str, Any], place: Place) -> Example:
     """
     passages: list[Passage] = []
     texts: dict[str, str] = {}
-    for number, passage in enumerate(items(row, "passages", dict, place) if "passages" in row else (), 1):
+    for number, passage in enumerate(
+        list_field(row, "passages", dict, place) if "passages" in row else (), 1
+    ):
         at = f"passages[{number - 1}]."
         text = string(passage, "text", place, at)
         known = {
@@ -70,7 +72,7 @@ def multisource(row: Mapping[str, Any], place: Place) -> Example:
     example's metadata, and metadata of its own (the true reliability that weights=oracle reads).
     """
     plain = jsonl(row, place)
-    documents = items(row, "passages", dict, place)
+    documents = list_field(row, "passages", dict, place)
     for number, document in enumerate(documents):
         string(document, "type", place, f"passages[{number}].")
         string(document, "source", place, f"passages[{number}].")

@@ -12,11 +12,11 @@ from disputatio.eval.data.rows import (
     Place,
     distinct,
     document,
-    items,
+    list_field,
     literal,
+    required_field,
     scalar_text,
     string,
-    value,
 )
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
@@ -34,7 +34,7 @@ def poisonedrag(row: Mapping[str, Any], place: Place) -> Example:
     """
     gold, wrong = _answers(row, _RIGHT, place), _answers(row, _PLANTED, place)
     truths = [boolean(answer) for answer in (*gold, *wrong)]
-    texts = items(row, "adv_texts", str, place)
+    texts = list_field(row, "adv_texts", str, place)
     return place.example(
         row,
         string(row, "question", place),
@@ -60,7 +60,7 @@ def realtimeqa(row: Mapping[str, Any], place: Place) -> Example:
     options of the quiz. Sources are the domains.
     """
     passages: dict[str, Passage] = {}
-    for number, item in enumerate(items(row, "context", dict, place), 1):
+    for number, item in enumerate(list_field(row, "context", dict, place), 1):
         title, text, url = (scalar_text(item, key) for key in ("title", "text", "link"))
         if not text:
             continue
@@ -74,12 +74,12 @@ def realtimeqa(row: Mapping[str, Any], place: Place) -> Example:
     types = ["real"] * len(passages)
     if part == POISONED:
         first = list(passages.values())[:READ]
-        texts = [text for text in items(row, "incorrect_context", str, place) if text.strip()]
+        texts = [text for text in list_field(row, "incorrect_context", str, place) if text.strip()]
         planted = [_planted(place.row, number, text) for number, text in enumerate(texts, 1)]
         passages = {passage.id: passage for passage in (*planted, *first)}
         types = ["misinfo"] * len(planted) + ["real"] * len(first)
     if part == CHOICE:
-        options = list(options_of(value(row, "choices", place), place, "choices").values())
+        options = list(options_of(required_field(row, "choices", place), place, "choices").values())
         right = scalar_text(row, "choices answer")
         if not (right.isascii() and right.isdigit() and int(right) < len(options)):
             raise place.wrong(f"choices answer {right!r} is the number of none of its {len(options)} choices")
@@ -109,7 +109,7 @@ def _planted(row: int, number: int, text: str) -> Passage:
 
 def _answers(row: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
     """Return the answers of a field that holds one, or a list."""
-    content = literal(value(row, key, place))
+    content = literal(required_field(row, key, place))
     listed = content if isinstance(content, list) else [content]
     return distinct([str(answer) for answer in listed if isinstance(answer, str | int | float)])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from disputatio.store.ingesting.documents import FIELDS
 from disputatio.store.ingesting.parsers import Format, ParsedPart, Parser
-from disputatio.store.ingesting.parsers.table import in_parts
+from disputatio.store.ingesting.parsers.table import gather_rows
 from disputatio.store.ingesting.rows import LONGEST_ROW, Row, named_fields
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _parse(file: BinaryIO, columns: Mapping[str, str]) -> Iterator[ParsedPart]:
     ]
     others.sort(key=lambda column: fields[column] not in FIELDS)  # metadata last, where columns are too many
     read = [*texts, *others][:_MOST_COLUMNS]
-    yield from in_parts(_rows(table, {column: fields[column] for column in read}))
+    yield from gather_rows(_rows(table, {column: fields[column] for column in read}))
 
 
 def _is_plain(kind: pa.DataType) -> bool:

@@ -15,7 +15,7 @@ from disputatio.store.ingesting.grids import HEADER_WITHIN, find_header
 from disputatio.store.ingesting.options import HIDDEN
 from disputatio.store.ingesting.parsers import LARGEST_BOOK, Format, ParsedPart, Parser, RefusedDocument
 from disputatio.store.ingesting.parsers.columns import plain
-from disputatio.store.ingesting.parsers.table import in_parts
+from disputatio.store.ingesting.parsers.table import gather_rows
 from disputatio.store.ingesting.parsers.word import checked_package
 from disputatio.store.ingesting.rows import (
     LONGEST_ROW,
@@ -89,7 +89,7 @@ def _parse(file: BinaryIO, kind: str, name: str, columns: Mapping[str, str]) -> 
         inner = sheet_name.replace("/", "_")[:200]
         rows = _shown_rows(workbook.get_sheet_by_name(sheet_name), marks)
         try:
-            for part in in_parts(_rows(rows, columns, table_title(name, sheet_name))):
+            for part in gather_rows(_rows(rows, columns, table_title(name, sheet_name))):
                 yield {**part, "name": inner}
         except Unreadable as error:
             yield {"refused": str(error)[:1000], "code": error.code, "name": inner}

@@ -56,15 +56,15 @@ def parser_of(kind: str, name: str, columns: Mapping[str, str]) -> Parser:
 
     def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         if kind == "csv":
-            yield from in_parts(csv_rows(file, columns, tabs=suffix == ".tsv", title=table_title(name)))
+            yield from gather_rows(csv_rows(file, columns, tabs=suffix == ".tsv", title=table_title(name)))
             return
         if kind == "jsonl":
-            yield from in_parts(with_text(json_rows(file), columns))
+            yield from gather_rows(with_text(json_rows(file), columns))
             return
         raw = file.read(LARGEST_FILE)
         rows = json_document(raw, columns) if kind == "json" else None
         if rows is not None:
-            yield from in_parts(rows)
+            yield from gather_rows(rows)
             return
         fields, hidden = plain_fields(raw)
         yield {"document": fields, "hidden": hidden}
@@ -72,7 +72,7 @@ def parser_of(kind: str, name: str, columns: Mapping[str, str]) -> Parser:
     return parse
 
 
-def in_parts(rows: Iterator[Row]) -> Iterator[ParsedPart]:
+def gather_rows(rows: Iterator[Row]) -> Iterator[ParsedPart]:
     """Yield rows gathered, so that a part is neither a single short row nor too long for one line."""
     good: list[tuple[int, Mapping[str, Any]]] = []
     bad: list[tuple[int, str]] = []

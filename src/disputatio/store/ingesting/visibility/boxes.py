@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from disputatio.store.ingesting.visibility.colours import CLEAR, colour_of, colours_in
-from disputatio.store.ingesting.visibility.measures import WIDTH, functions, pixels, share
+from disputatio.store.ingesting.visibility.measures import WIDTH, as_share, functions, pixels
 
 _T = TypeVar("_T")
 _FAR = 900.0  # pixels to the left of, or above, the page
@@ -23,7 +23,7 @@ def hides(values: Mapping[str, str], font: float = 16.0) -> bool:
     (True, True, False)
     """
     get = values.get
-    opacity = share(get("opacity", ""))
+    opacity = as_share(get("opacity", ""))
     return (
         get("display") == "none"
         or get("content-visibility") == "hidden"
@@ -66,7 +66,7 @@ def _has_no_room(values: Mapping[str, str], font: float) -> bool:
 
 
 def _times(value: str, font: float) -> float | None:
-    number = share(value)
+    number = as_share(value)
     return None if number is None else number * font
 
 
@@ -110,7 +110,7 @@ def _leaves_nothing(name: str, arguments: Sequence[str], font: float) -> bool:
     sizes = [pixels(argument, font, 100.0) for argument in arguments]
     numbers = [size for size in sizes if size is not None]
     if name == "inset" and numbers:
-        top, right, bottom, left = of_sides(numbers)
+        top, right, bottom, left = four_sides(numbers)
         shares = [argument.endswith("%") for argument in arguments]
         return (top + bottom >= 100 or left + right >= 100) and all(shares)
     if name in ("circle", "ellipse"):
@@ -122,10 +122,10 @@ def _leaves_nothing(name: str, arguments: Sequence[str], font: float) -> bool:
     return abs(area) / 2 <= _NO_ROOM
 
 
-def of_sides(values: Sequence[_T]) -> tuple[_T, _T, _T, _T]:
+def four_sides(values: Sequence[_T]) -> tuple[_T, _T, _T, _T]:
     """Return top, right, bottom and left, as CSS tells them from one to four values.
 
-    >>> of_sides([1, 2])
+    >>> four_sides([1, 2])
     (1, 2, 1, 2)
     """
     top, right, bottom, left = ((0, 0, 0, 0), (0, 1, 0, 1), (0, 1, 2, 1), (0, 1, 2, 3))[
@@ -153,7 +153,7 @@ def scale_of(values: Mapping[str, str]) -> float:
     smallest = 1.0
     scales = [*functions(values.get("transform", "")), ("scale", tuple(values.get("scale", "").split()))]
     for name, arguments in scales:
-        numbers = [number for number in map(share, arguments) if number is not None]
+        numbers = [number for number in map(as_share, arguments) if number is not None]
         if name.startswith("scale") and numbers:
             smallest *= min(abs(number) for number in numbers[:2])
         elif name == "matrix" and len(numbers) >= 4:
@@ -164,7 +164,7 @@ def scale_of(values: Mapping[str, str]) -> float:
 
 def _is_filtered(value: str, font: float) -> bool:
     for name, arguments in functions(value):
-        number = share(arguments[0]) if arguments else None
+        number = as_share(arguments[0]) if arguments else None
         if name == "opacity" and number is not None and number <= CLEAR:
             return True
         blurred = pixels(arguments[0], font) if name == "blur" and arguments else None

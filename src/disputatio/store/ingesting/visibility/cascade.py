@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from disputatio.store.ingesting.visibility import measures
-from disputatio.store.ingesting.visibility.boxes import of_sides
+from disputatio.store.ingesting.visibility.boxes import four_sides
 from disputatio.store.ingesting.visibility.colours import colours_in
 from disputatio.store.ingesting.visibility.selectors import Matcher, key_of, keys_of, parsed
 
@@ -254,7 +254,7 @@ def _long_forms(name: str, value: str) -> Iterator[tuple[str, str]]:
     if name in ("margin", "inset"):
         parts = value.split()[:4]
         if parts:
-            for side, part in zip(_SIDES, of_sides(parts), strict=True):
+            for side, part in zip(_SIDES, four_sides(parts), strict=True):
                 yield (f"margin-{side}" if name == "margin" else side), part
     elif name in ("margin-inline", "margin-inline-start"):
         yield "margin-left", value.split(maxsplit=1)[0]

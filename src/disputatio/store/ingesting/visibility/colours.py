@@ -64,7 +64,7 @@ def _srgb(colour: Any) -> Sequence[float]:
     )
 
 
-def over(ink: Colour, ground: Colour) -> Colour:
+def blend(ink: Colour, ground: Colour) -> Colour:
     """Return what is seen of a colour that lies over another."""
     share = ink[3]
     red, green, blue = (share * a + (1 - share) * b for a, b in zip(ink[:3], ground[:3], strict=True))
@@ -81,7 +81,7 @@ def is_lost(ink: Colour, ground: Colour | None, opacity: float = 1.0) -> bool:
         return True
     if ground is None:
         return False
-    mixed = over((*ink[:3], ink[3] * opacity), ground)
+    mixed = blend((*ink[:3], ink[3] * opacity), ground)
     bright, dark = sorted((_luminance(mixed), _luminance(ground)), reverse=True)
     return (bright + 0.05) / (dark + 0.05) < LEAST_CONTRAST
 

@@ -96,10 +96,10 @@ def _factor(tokens: list[tuple[float, bool] | str], at: int, depth: int) -> tupl
     return total, at + 1
 
 
-def share(value: str) -> float | None:
+def as_share(value: str) -> float | None:
     """Return a number or per cent as a share: `50%` and `.5` are the same.
 
-    >>> share("5%"), share("0.2"), share("auto")
+    >>> as_share("5%"), as_share("0.2"), as_share("auto")
     (0.05, 0.2, None)
     """
     return pixels(value, whole=1.0)

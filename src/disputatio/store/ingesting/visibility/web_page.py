@@ -17,12 +17,12 @@ from disputatio.store.ingesting.visibility.colours import (
     CLEAR,
     WHITE,
     Colour,
+    blend,
     colour_of,
     colours_in,
     is_lost,
-    over,
 )
-from disputatio.store.ingesting.visibility.measures import pixels, share
+from disputatio.store.ingesting.visibility.measures import as_share, pixels
 
 _NEVER_SHOWN = frozenset(
     {
@@ -315,7 +315,7 @@ def _zoom(value: str) -> float:
 
 
 def _share(value: str, otherwise: float) -> float:
-    number = share(value) if value else None
+    number = as_share(value) if value else None
     return otherwise if number is None else max(number, 0.0)
 
 
@@ -340,7 +340,7 @@ def _ground(values: dict[str, str], behind: Colour | None) -> Colour | None:
         return behind if plain else None
     if own[3] >= 1 - CLEAR:
         return (*own[:3], 1.0)
-    return over(own, behind) if behind is not None else None
+    return blend(own, behind) if behind is not None else None
 
 
 def _is_placed(values: dict[str, str]) -> bool:
