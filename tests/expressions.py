@@ -16,7 +16,6 @@ from typing import Any
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 _METHODS = frozenset({"search", "match", "fullmatch", "findall", "finditer", "split", "sub", "subn"})
-_FLAG = 2  # the place of `flags` in `re.compile`, counted from 1
 _ANYWHERE = ("search", "fullmatch")
 
 

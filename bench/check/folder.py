@@ -17,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from bench.lib.options import parser_of
 from disputatio.api.checking import check
 from disputatio.types import Contradiction, Statement
 
@@ -26,7 +27,7 @@ MOST = 1_000  # calls of a model
 
 def main() -> None:
     """Print the figures of the folders that are named."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--severity", default="medium")
     parser.add_argument("--wrong", action="store_true")

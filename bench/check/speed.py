@@ -7,7 +7,6 @@ The files have a document a line (`text`, `title`), such as those of BEIR.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import resource
@@ -15,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.lib.options import parser_of
 from disputatio.api.checking import check
 from disputatio.store.ingesting.split import split
 from disputatio.types import Passage
@@ -22,7 +22,7 @@ from disputatio.types import Passage
 
 def main() -> None:
     """Print the figures of one run."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--passages", type=int, default=100_000)
     options = parser.parse_args()

@@ -24,6 +24,7 @@ from typing import Any
 
 from bench import RESULTS
 from bench.lib.asking import say, table
+from bench.lib.options import parser_of
 from bench.verdict.corpora import CORPORA
 from disputatio.config import read_settings
 from disputatio.events import ModelCall
@@ -125,9 +126,7 @@ def shown(questions: Sequence[dict[str, Any]]) -> str:
 
 def main(words: Sequence[str] | None = None) -> None:
     """Ask, and write the page."""
-    options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    options = parser_of(__doc__)
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--journal", default=str(Path(tempfile.gettempdir()) / "estimate.sqlite"))
     options.add_argument("--data", type=Path, default=Path("../shared/data"))

@@ -9,7 +9,6 @@ environment, the install, and `disputatio demo`, which prepares the model for th
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import shutil
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from bench import RESULTS
 from bench.lib.files import write_whole
+from bench.lib.options import parser_of
 from disputatio.llm.catalogue import DEFAULT_EMBEDDER, DEFAULT_MODEL, cache_folder
 from disputatio.llm.cores import processor
 
@@ -67,7 +67,7 @@ def measure(wheel: Path, work: Path) -> Steps:
 
 def main() -> None:
     """Measure, and write the page."""
-    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options = parser_of(__doc__)
     options.add_argument("--wheel", type=Path, help="the wheel (default: that of out/release)")
     wheel = options.parse_args().wheel or next(Path("out/release").glob("*.whl"), None)
     if wheel is None:

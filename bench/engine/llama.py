@@ -12,7 +12,6 @@ the engine chooses itself. Core-seconds are those of the engine's process.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -30,6 +29,7 @@ import disputatio as d
 from bench import RESULTS
 from bench.lib.asking import say, table
 from bench.lib.files import write_page
+from bench.lib.options import parser_of
 from bench.lib.waiting import neighbours, spent
 from bench.verdict.corpora import ramdocs
 from disputatio.cli.demo import examples
@@ -179,9 +179,7 @@ HEAD = (
 
 def main(words: Sequence[str] | None = None) -> None:
     """Measure what is missing, and write the page."""
-    options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    options = parser_of(__doc__)
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--data", type=Path, default=Path("../shared/data"))
     options.add_argument("--minutes", type=float, default=5.0)

@@ -12,7 +12,6 @@ journal, so an interrupted run goes on.
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import time
@@ -22,6 +21,7 @@ from pathlib import Path
 
 from bench.lib.agreement import calibration, calibration_error, resampled, roc_auc
 from bench.lib.asking import say
+from bench.lib.options import parser_of
 from disputatio.attribution.entailment import PARTLY, SUPPORTED, ModelJudge
 from disputatio.config import read_settings
 from disputatio.encoder.cross_encoder import CrossEncoder
@@ -44,7 +44,7 @@ Scored = tuple[float, bool, str]  # score, whether an expert found it supported,
 
 def main() -> None:
     """Print the result as Markdown, and write the plot."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("file", type=Path, help="claim_judgements.jsonl")
     parser.add_argument("--claims", type=int, default=250, help="drawn at random")
     parser.add_argument("--seed", type=int, default=0)

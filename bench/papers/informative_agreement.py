@@ -10,12 +10,12 @@ passage it says that in 85 % of them. Lies apart: each source its own; together:
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 
 import numpy as np
 
 from bench.lib.asking import table
+from bench.lib.options import parser_of
 from disputatio.eval.simulate import build, estimate_apart, reader_of, reliabilities
 from disputatio.eval.statistics import estimate as interval
 from disputatio.reliability.informative import questions_needed
@@ -55,9 +55,7 @@ def trial(
 
 def main() -> None:
     """Print the tables as Markdown."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--memory", type=float, default=0.35)
     parser.add_argument("--questions", type=int, nargs="*", default=[12, 24, 40, 100, 200])

@@ -9,7 +9,6 @@ opinions; never an answer), the rules that tasks state, and the pages of FineWeb
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 from collections import defaultdict
@@ -17,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench.lib.files import write_whole
+from bench.lib.options import parser_of
 from disputatio.eval.builders.material import write_lines
 from disputatio.eval.data.corpora import corpus
 from disputatio.eval.data.datasets import load, row_numbers
@@ -71,7 +71,7 @@ def texts(data: Path) -> Iterator[dict[str, str]]:
 
 def main(words: Sequence[str] | None = None) -> None:
     """Write the passages, or the row numbers."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("what", choices=("corpus", "rows"))
     parser.add_argument("out", type=Path)

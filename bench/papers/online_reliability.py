@@ -16,7 +16,6 @@ p of the moment.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
@@ -24,6 +23,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.lib.options import parser_of
 from disputatio.eval.simulate import ADVERSARY, COMMON, COVERAGE, HAMMER, WRONG, read, reader_of
 from disputatio.eval.statistics import estimate as interval
 from disputatio.reliability.trust import untangled, vote
@@ -135,9 +135,7 @@ def draw(title: str, curves: dict[str, list[float]]) -> str:
 
 def main() -> None:
     """Print the regret of each method as Markdown; `--plots` draws it over the stream."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plots", type=Path, help="the folder to draw the regret over the stream in, as SVG")

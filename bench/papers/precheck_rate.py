@@ -9,12 +9,12 @@ that the AUC says whether the check knows where the model errs.
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Sequence
 from pathlib import Path
 
 from bench.lib.asking import say, table
+from bench.lib.options import parser_of
 from bench.papers.legal_corpus import LONGEST, ROWS
 from disputatio.agents.choice import choose
 from disputatio.config import read_settings
@@ -82,7 +82,7 @@ def auc(values: Sequence[float], wrong: Sequence[bool]) -> float | None:
 
 def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     """Print the rates as Markdown."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--model", default=None)
     parser.add_argument("--journal", default="none")

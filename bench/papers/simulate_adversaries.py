@@ -9,12 +9,12 @@ parameter, how far sources are misread together, was chosen on the TQA and Hotpo
 
 from __future__ import annotations
 
-import argparse
 import time
 
 import numpy as np
 
 from bench.lib.correlation import pearson, spearman
+from bench.lib.options import parser_of
 from disputatio.eval.simulate import (
     ADVERSARY,
     COMMON,
@@ -181,9 +181,7 @@ def _word(holds: bool) -> str:
 
 def main() -> None:
     """Print the result as Markdown."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--choose", action="store_true", help="only show how `common` was chosen")

@@ -9,7 +9,6 @@ keeps what the file holds of others, `--out FILE` writes elsewhere. It needs no 
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from bench import ROOT
+from bench.lib.options import parser_of
 from disputatio.errors import DisputatioError, UnknownName
 from disputatio.eval.running.entrants import defaults
 from disputatio.eval.running.run_log import Entrant, read_journal
@@ -117,7 +117,7 @@ def table(costs: Sequence[Mapping[str, Any]]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the folders, write the file, print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="--out of `disputatio eval run`")
     parser.add_argument("--add", action="store_true", help="keep what the file holds of other measurements")
     parser.add_argument("--out", type=Path, default=FILE, help="the file to write")

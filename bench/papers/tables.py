@@ -18,7 +18,6 @@ even ones of these), `shuffle` (passages in an order drawn for each row), `again
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import shlex
@@ -33,6 +32,7 @@ from typing import Any
 from bench import RESULTS
 from bench.lib.asking import table
 from bench.lib.files import write_whole
+from bench.lib.options import parser_of
 from disputatio.errors import DisputatioError, InputError
 from disputatio.eval.reporting.paper_tables import paper_tables
 from disputatio.eval.reporting.report import report
@@ -334,7 +334,7 @@ def announce(
 
 def main(words: Sequence[str] | None = None) -> int:
     """List the tables, ask what they need, or write their pages."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("what", choices=("list", "run", "page"))
     parser.add_argument("names", nargs="*", metavar="NAME", help="tables; all, or none, for all")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the data sets")

@@ -21,7 +21,6 @@ asked: nothing was chosen on any of these attacks.
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +32,7 @@ from typing import Any
 from bench import RESULTS
 from bench.lib.asking import against, over, put, say, table, told
 from bench.lib.files import beside, read_json, write_json, write_whole
+from bench.lib.options import asking_parser
 from bench.verdict.conflict_examples import read_realtimeqa
 from bench.verdict.figures import Outcome, outcome
 from disputatio.config import read_settings
@@ -216,18 +216,10 @@ def report(out: Mapping[str, Any]) -> str:
 
 def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     """Ask under every attack, write after each."""
-    options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument("--data", type=Path, default=Path("../shared/data"))
+    options = asking_parser(__doc__, "none", 100, _OUT)
     options.add_argument("--model", default=None)
-    options.add_argument("--journal", default="none")
-    options.add_argument("--rows", type=int, default=100)
     options.add_argument(
         "--attacks", nargs="*", choices=sorted(ATTACKS), help="these alone, beside those of the file"
-    )
-    options.add_argument(
-        "--out", type=Path, default=_OUT, help="a .json or .json.gz file; the .md stands beside it"
     )
     arguments = options.parse_args(words)
     kit = kit or build_kit(read_settings(model=arguments.model, journal=arguments.journal), say=say)

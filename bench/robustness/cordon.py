@@ -8,7 +8,6 @@ No model is asked: the figures are those of bench/results/robustness/adaptive.js
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from bench import RESULTS
 from bench.lib.asking import table, told
 from bench.lib.files import read_json, write_whole
+from bench.lib.options import parser_of
 
 KEPT = RESULTS / "robustness" / "adaptive.json.gz"
 OUT = RESULTS / "robustness" / "cordon.md"
@@ -83,7 +83,7 @@ def report(kept: Mapping[str, Any]) -> str:
 
 def main(words: Sequence[str] | None = None) -> None:
     """Write the page from kept answers."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--kept", type=Path, default=KEPT)
     parser.add_argument("--out", type=Path, default=OUT)
     arguments = parser.parse_args(words)

@@ -10,12 +10,11 @@ a = S / (S + N), as in `disputatio.authority`, for several S; the same draws for
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 from numpy.typing import NDArray
 
 from bench.lib.asking import table
+from bench.lib.options import parser_of
 from disputatio.authority import STRENGTH, TIERS, unit_of
 from disputatio.eval.simulate import Reader, build, reliabilities
 from disputatio.reliability.weighted_vote import CAP, estimate, weighted_vote, weights_of
@@ -58,7 +57,7 @@ def accuracies(seed: int, prior: str, liars: int, record: int) -> dict[str, floa
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--draws", type=int, default=200)
     options = parser.parse_args()
     head = ["sources", "questions on record", "no tiers"]

@@ -24,10 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.lib import faulty_disk
+from bench.lib.options import parser_of
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--times", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--below", help=argparse.SUPPRESS)

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from bench import RESULTS
 from bench.lib.files import read_json, write_json
+from bench.lib.options import parser_of
 from bench.search.search_report import machine
 from disputatio.protocols import Embedder
 from disputatio.store.embed import OnnxEmbedder
@@ -317,9 +318,7 @@ def page(results: dict[str, Any]) -> str:
 
 def main() -> None:
     """Measure, print and keep."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("what", choices=("real", "nodes", "check"))
     parser.add_argument("--model", type=Path)
     parser.add_argument("--texts", type=Path)

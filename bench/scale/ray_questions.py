@@ -11,7 +11,6 @@ questions after the first wave (as many as are in flight), so that starting the 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import multiprocessing
@@ -24,6 +23,7 @@ from typing import Any
 
 from bench import RESULTS
 from bench.lib.files import read_json, write_json
+from bench.lib.options import parser_of
 from bench.search.search_report import machine
 
 FIGURES = RESULTS / "scale" / "ray_questions.json.gz"
@@ -126,9 +126,7 @@ def measured(workers: int, in_flight: int, wait: float, rounds: int) -> dict[str
 
 def main() -> None:
     """Measure each setting, and keep the figures."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--workers", default="1,2", help="0 asks in the driver's process, without Ray")
     parser.add_argument("--in-flight", default="64,256")
     parser.add_argument("--wait", type=float, default=6.0)

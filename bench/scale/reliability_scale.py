@@ -12,7 +12,6 @@ bench/results/scale/reliability_scale.md and .json.gz.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import resource
 import tempfile
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from bench import RESULTS
 from bench.lib.files import write_json
+from bench.lib.options import parser_of
 from bench.search.search_report import machine
 
 BATCH = 262_144
@@ -251,9 +251,7 @@ def page(results: dict[str, Any], command: str) -> str:
 
 def main() -> None:
     """Measure, and write the page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--sources", type=int, default=100_000)
     parser.add_argument("--answers", type=int, default=10_000_000)
     parser.add_argument("--work", type=Path)

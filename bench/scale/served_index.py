@@ -14,7 +14,6 @@ Writes bench/results/scale/served_index.md.
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 import warnings
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 
 from bench import RESULTS
 from bench.lib.files import read_json, write_json, write_whole
+from bench.lib.options import parser_of
 from bench.search.corpus import BLOCK, WARM, Corpus, open_corpus
 from bench.search.search_report import machine
 from disputatio.store.contract import Index
@@ -209,9 +209,7 @@ def page(results: dict[str, Any], command: str) -> str:
 
 def main() -> None:
     """Fill, measure, and write the page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--size", type=int, nargs="+", default=[10_000])
     parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=["folder", "postgres"])

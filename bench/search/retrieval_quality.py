@@ -9,7 +9,6 @@ The rank of a document is that of its best passage. Prints Markdown.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import math
@@ -22,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from bench.lib.options import parser_of
 from disputatio.parts import open_embedder
 from disputatio.protocols import Embedder
 from disputatio.store.folder_index import FolderIndex
@@ -207,7 +207,7 @@ def datamorgana(collection: Collection, index: FolderIndex, plain: FolderIndex) 
 
 def main() -> int:
     """Fill the index, then measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("collection", choices=("nfcorpus", "datamorgana"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--keep", type=Path, required=True, help="folder for the index")

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from bench import ROOT
 from bench.lib.files import beside, read_json, write_json, write_whole
+from bench.lib.options import parser_of
 from bench.search import search_report
 from bench.search.corpus import SOURCES, WARM, Corpus, Truth, open_corpus, source_name
 from bench.search.search_peers import SYSTEMS
@@ -362,9 +363,7 @@ def measure(options: argparse.Namespace, size: int, systems: Sequence[str]) -> d
 
 def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--peers-python", default=sys.executable, help="interpreter that has the peers")
     parser.add_argument("--sizes", default="10000,100000,1000000")

@@ -9,7 +9,6 @@ measured apart, with twice as many people as there are turns.
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import re
@@ -24,6 +23,7 @@ import httpx
 
 from bench import RESULTS
 from bench.lib.files import write_page
+from bench.lib.options import parser_of
 from bench.lib.waiting import NAMES, Waiting, ferries, process, question
 from disputatio.api.indexing import Index
 from disputatio.eval.evaluate import evaluate
@@ -86,7 +86,7 @@ def queued(url: str) -> tuple[float, float]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--questions", type=int, default=160)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--delay", type=float, default=1.0)

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from bench import RESULTS
 from bench.lib.files import write_page
+from bench.lib.options import parser_of
 from bench.lib.waiting import resident
 from disputatio.kit import chat
 from disputatio.llm import catalogue, local
@@ -86,7 +87,7 @@ def measured(way: str, cache_gb: int, options: argparse.Namespace) -> list[tuple
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--model", default="qwen2.5-coder-0.5b")
     parser.add_argument("--prompts", type=int, default=480)
     parser.add_argument("--batch", type=int, default=40)

@@ -9,7 +9,6 @@ processes that do nothing but count run beside all of it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -26,6 +25,7 @@ import httpx
 import disputatio as d
 from bench import RESULTS
 from bench.lib.files import write_page
+from bench.lib.options import parser_of
 from bench.lib.waiting import NAMES, ferries, neighbours, process, question
 from bench.serve.overhead import spread
 
@@ -90,7 +90,7 @@ def evidence_of(client: httpx.Client, text: str) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--busy", type=int, default=0)
     parser.add_argument("--cold", type=int, default=5)
     parser.add_argument("--warm", type=int, default=40)

@@ -9,7 +9,6 @@ odd methods, addresses, headers and bodies, on connections of their own. After a
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -31,6 +30,7 @@ import httpx
 
 from bench import RESULTS
 from bench.lib.files import write_page
+from bench.lib.options import parser_of
 from bench.lib.waiting import NAMES, ferries, process, question
 
 PAGE = RESULTS / "serve" / "fuzz.md"
@@ -160,7 +160,7 @@ def untyped(response: bytes) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> None:  # noqa: PLR0915 (one walk)
     """Fuzz and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--raw", type=int, default=5_000)
     parser.add_argument("--examples", type=int, default=250, help="of schemathesis, for each operation")
     parser.add_argument("--seconds", type=float, default=30.0, help="after which a request counts as a hang")

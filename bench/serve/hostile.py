@@ -33,6 +33,7 @@ import httpx
 
 from bench import RESULTS, ROOT
 from bench.lib.files import write_page
+from bench.lib.options import parser_of
 from bench.lib.waiting import process, resident
 
 PAGE = RESULTS / "serve" / "hostile.md"
@@ -268,7 +269,7 @@ def _spread(seconds: list[float]) -> Figures:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--before", type=Path, help="a checkout of another commit, to stand beside")
     parser.add_argument("--passages", type=int, default=100_000)
     parser.add_argument("--connections", type=int, default=100)

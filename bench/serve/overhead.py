@@ -8,7 +8,6 @@ the same waiting model (`delay` seconds a batch); so do searches. The server is 
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import statistics
@@ -23,6 +22,7 @@ import httpx
 
 from bench import RESULTS
 from bench.lib.files import write_page
+from bench.lib.options import parser_of
 from bench.lib.waiting import NAMES, Waiting, ferries, process, question, spent
 from disputatio.api.indexing import Index
 from disputatio.kit import Kit
@@ -79,7 +79,7 @@ def spread(values: Sequence[float]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--questions", type=int, default=40)
     parser.add_argument("--searches", type=int, default=300)
     parser.add_argument("--delay", type=float, default=0.5)

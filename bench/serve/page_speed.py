@@ -8,7 +8,6 @@ the page built (`make page`).
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import os
@@ -24,6 +23,7 @@ import httpx
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from bench import RESULTS
+from bench.lib.options import parser_of
 from bench.lib.waiting import NAMES, ferries, process, question
 from disputatio.api.indexing import Index
 from disputatio.types import Passage
@@ -135,7 +135,7 @@ def row_of(words: str, seen: tuple[Sequence[float], Sequence[float]]) -> str:
 
 def main() -> None:
     """Measure, and write the page of results."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--loads", type=int, default=20)
     parser.add_argument("--questions", type=int, default=3)
     parser.add_argument("--delay", type=float, default=6.0, help="seconds in which the passages are read")

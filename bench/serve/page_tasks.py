@@ -9,7 +9,6 @@ and the page built (`make page`).
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import re
@@ -25,6 +24,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from bench import RESULTS
 from bench.documents.build import pdf
 from bench.lib.files import write_page
+from bench.lib.options import parser_of
 from bench.lib.waiting import process
 from disputatio.api.indexing import Index
 
@@ -145,7 +145,7 @@ def timed(browser: Browser, task: Callable[[Page, Path], None]) -> float:
 
 def main() -> None:
     """Run all tasks, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--times", type=int, default=3)
     times, rows = parser.parse_args().times, []
     with sync_playwright() as playwright:

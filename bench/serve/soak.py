@@ -9,7 +9,6 @@ the requests the process is looked at; at the end every answer that was given is
 
 from __future__ import annotations
 
-import argparse
 import platform
 import random
 import tempfile
@@ -23,6 +22,7 @@ import httpx
 
 from bench import RESULTS
 from bench.lib.files import write_page
+from bench.lib.options import parser_of
 from bench.lib.waiting import NAMES, ferries, process, question, resident
 
 PAGE = RESULTS / "serve" / "soak.md"
@@ -70,7 +70,7 @@ def look(process_id: int) -> tuple[float, int, int]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Soak and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--requests", type=int, default=4_000)
     parser.add_argument("--people", type=int, default=8)
     options = parser.parse_args(arguments)

@@ -13,7 +13,6 @@ counted and are no answers. Calls are journalled, so what is interrupted goes on
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -26,6 +25,7 @@ from bench import RESULTS
 from bench.lib.agreement import calibration_error
 from bench.lib.asking import Asked, against, over, put, say, table, told
 from bench.lib.files import beside, read_json, write_json, write_whole
+from bench.lib.options import asking_parser
 from bench.verdict.corpora import AMBIGNQ, CORPORA, RAMDOCS, WIDE, Corpus
 from disputatio.config import read_settings
 from disputatio.eval.metrics import exact_match, states
@@ -197,17 +197,9 @@ def _sure(cells: Sequence[Mapping[str, Any]]) -> str:
 
 def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     """Ask, score, write after each corpus."""
-    options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument("--data", type=Path, default=Path("../shared/data"))
-    options.add_argument("--journal", default="runs/verdict.sqlite")
+    options = asking_parser(__doc__, "runs/verdict.sqlite", 60, _OUT)
     options.add_argument("--corpora", nargs="*", choices=sorted(CORPORA), help="these alone")
-    options.add_argument("--rows", type=int, default=60, help="of each corpus at most")
     options.add_argument("--weights", type=Path, default=_WEIGHTS)
-    options.add_argument(
-        "--out", type=Path, default=_OUT, help="a .json or .json.gz file; the .md stands beside it"
-    )
     arguments = options.parse_args(words)
     kit = kit or build_kit(read_settings(journal=arguments.journal), say=say)
     left_out = read_json(arguments.weights)["left out"] if arguments.weights.exists() else {}

@@ -22,6 +22,7 @@ from typing import Any
 
 from bench.documents.ask import core_seconds
 from bench.lib.asking import against, put, say, table, told
+from bench.lib.options import parser_of
 from bench.verdict.corpora import CORPORA
 from bench.verdict.figures import outcome
 from disputatio.config import read_settings
@@ -138,9 +139,7 @@ def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     """Ask, or show."""
-    options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    options = parser_of(__doc__)
     options.add_argument("--data", type=Path, default=Path("../shared/data"))
     options.add_argument("--journal", default="runs/readers.sqlite")
     options.add_argument("--small", help="the model of the small reader (default: that of the settings)")

@@ -14,12 +14,10 @@ calibration in ten bins, with 95 % intervals by bootstrap over rows.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +28,7 @@ from bench.lib.agreement import calibration_error, resampled, roc_auc
 from bench.lib.asking import over, say, table
 from bench.lib.files import beside, write_json, write_whole
 from bench.lib.logistic import RIDGE, Fit, Floats, chance, fit
+from bench.lib.options import asking_parser
 from bench.verdict.corpora import CORPORA, Corpus
 from disputatio.config import read_settings
 from disputatio.errors import InputError, LLMError, NotJournalled
@@ -212,16 +211,8 @@ def _span(span: Mapping[str, float | None]) -> str:
 
 def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     """Read the rows to fit on, fit, leave each corpus out, write."""
-    options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument("--data", type=Path, default=Path("../shared/data"))
-    options.add_argument("--journal", default="runs/verdict.sqlite")
+    options = asking_parser(__doc__, "runs/verdict.sqlite", 40, _OUT)
     options.add_argument("--replay", action="store_true", help="only what the journal holds, without a model")
-    options.add_argument("--rows", type=int, default=40, help="of each corpus at most")
-    options.add_argument(
-        "--out", type=Path, default=_OUT, help="a .json or .json.gz file; the .md stands beside it"
-    )
     arguments = options.parse_args(words)
     if kit is None:
         settings = read_settings(journal=arguments.journal, replay=arguments.replay or None)

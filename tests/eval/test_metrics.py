@@ -132,13 +132,6 @@ def test_predicting_just_the_gold_answers_is_perfect(gold: list[str], wrong: lis
     assert f1(gold, gold, wrong) == 1.0
 
 
-def _labelled(labels: list[tuple[str, str]], gold: tuple[str, ...], wrong: tuple[str, ...]) -> Example:
-    types, answers = zip(*labels, strict=True)
-    return Example(
-        id="x", row=0, question="q", gold=gold, wrong=wrong, metadata={"types": types, "answers": answers}
-    )
-
-
 def _example(**known: object) -> Example:
     return Example(id="x", row=0, question="q", gold=("UK", "Spain"), wrong=("Oslo",), metadata=known)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -75,7 +75,7 @@ def search(
     )
     unsearched = [index.to_dict() for index in opened.unsearched()]
     if as_json:
-        rows = [hit_fields(hit) for hit in hits]
+        rows = [{**hit.to_dict(), "duplicate_of": hit.duplicate_of or None} for hit in hits]
         write_json(rows if len(opened.paths) == 1 else {"hits": rows, "unsearched": unsearched})
         return
     for failed in unsearched:
@@ -85,16 +85,6 @@ def search(
             _show_hit(out, rank, hit, query, verbose=verbose)
         if not hits:
             out.print("no passage was found")
-
-
-def hit_fields(hit: Hit) -> dict[str, Any]:
-    """Convert a hit to the fields of `--json`."""
-    return {
-        "score": hit.score,
-        "scores": dict(hit.scores),
-        "duplicate_of": hit.duplicate_of or None,
-        "passage": hit.passage.to_dict(),
-    }
 
 
 def excerpt(text: str, query: str, limit: int = _EXCERPT) -> str:

@@ -55,7 +55,7 @@ class InMemory:
         for number, caller_passage in enumerate(passages, start=1):
             if not caller_passage.text.strip():
                 raise InputError(f"passage {number}: has no text")
-            passage = _named(as_stated(caller_passage))
+            passage = with_id(as_stated(caller_passage))
             passage = passage if passage.document else with_statements(passage)
             twin = by_id.setdefault(passage.id, passage)
             if (twin.source, twin.text) != (passage.source, passage.text):
@@ -128,7 +128,7 @@ class InMemory:
             return self._searchers[dense]
 
 
-def _named(passage: Passage) -> Passage:
+def with_id(passage: Passage) -> Passage:
     """Return the passage with an id, made from its content where it has none."""
     return passage if passage.id else replace(passage, id=content_id("p", passage.source, passage.text))
 

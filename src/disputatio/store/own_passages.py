@@ -12,9 +12,8 @@ from typing import Any, Protocol, Unpack, cast
 
 from disputatio.errors import ConfigError, InputError
 from disputatio.protocols import Retriever, Search, SearchOptions
-from disputatio.store.in_memory import InMemory, passage_of
+from disputatio.store.in_memory import InMemory, passage_of, with_id
 from disputatio.store.options import search_of
-from disputatio.text import content_id
 from disputatio.types import Hit, Passage
 
 PassageLike = str | Mapping[str, Any] | Passage
@@ -93,7 +92,7 @@ class OwnRetriever:
         wanted = search_of(search, options)
         items = list(self._fetch(query))
         passages = [
-            _named(_passage(item, f"passage {number} of the retriever"))
+            with_id(_passage(item, f"passage {number} of the retriever"))
             for number, item in enumerate(items, start=1)
         ]
         scores = {passage.id: _score(item) for passage, item in zip(passages, items, strict=True)}
@@ -103,11 +102,6 @@ class OwnRetriever:
             score = scores.get(hit.passage.id, scores.get(hit.passage.document))
             ranked.append(replace(hit, score=1 / rank if score is None else score))
         return _limited(ranked, wanted)
-
-
-def _named(passage: Passage) -> Passage:
-    """Return the passage with the id that `InMemory` gives it."""
-    return replace(passage, id=passage.id or content_id("p", passage.source, passage.text))
 
 
 def _limited(hits: Sequence[Hit], wanted: Search) -> list[Hit]:

@@ -88,7 +88,9 @@ def router(service: Service) -> APIRouter:
 
         def read() -> Response:
             hits = found(opened, q, wanted)
-            return json_response([hit_fields(hit) for hit in hits[: _MOST * 10]])
+            return json_response(
+                [{**hit.to_dict(), "duplicate_of": hit.duplicate_of or None} for hit in hits[: _MOST * 10]]
+            )
 
         reply = await service.read(read, client=client_of(request))
         for left_out in opened.unsearched():  # in a header: the body is a list of hits
@@ -140,16 +142,6 @@ def found(index: Index, query: str, search: Search) -> list[Hit]:
     """Return the hits of a search; raises `UnknownName` for a source that the index does not have."""
     check_sources(index, search.sources)
     return index.search(query, search)
-
-
-def hit_fields(hit: Hit) -> dict[str, Any]:
-    """Return a hit as `search --json` prints it."""
-    return {
-        "score": hit.score,
-        "scores": dict(hit.scores),
-        "duplicate_of": hit.duplicate_of or None,
-        "passage": hit.passage.to_dict(),
-    }
 
 
 def passage_of(service: Service, name: str, answer: str = "") -> Passage:
