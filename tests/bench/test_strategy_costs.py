@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from disputatio.eval.record import Record
-from disputatio.eval.running.run_log import Entrant, RunManifest, State, open_run_log
+from disputatio.eval.running.run_log import Entrant, Record, RunManifest, State, open_run_log
 from disputatio.types import Example, Usage
 from tests.bench.scripts import script
 

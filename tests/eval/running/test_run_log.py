@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.eval.record import Record
 from disputatio.eval.reporting.answers import read_answer
 from disputatio.eval.running.run_log import (
     Entrant,
+    Record,
     RunManifest,
     open_run_log,
     read_journal,

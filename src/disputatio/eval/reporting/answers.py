@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from disputatio.eval.running import digests, kept_passages
 from disputatio.eval.running.run_log import reading
-from disputatio.eval.running.run_log_file import FILE
+from disputatio.eval.running.run_log_file import FILE, read_passages, verify_row
 
 Pair = tuple[str, str]  # entrant's label, example's id
 
@@ -41,9 +40,9 @@ def read_answer(out: Path, entrant: str, example: str) -> dict[str, Any] | None:
         ).fetchone()
         if row is None:
             return None
-        digests.verify_row(database, out / FILE, "records", *row)
+        verify_row(database, out / FILE, "records", *row)
         fields: dict[str, Any] = json.loads(row[5])
-        kept = kept_passages.read(database, out / FILE, fields["passages"])
+        kept = read_passages(database, out / FILE, fields["passages"])
     fields["passages"] = [kept[name] for name in fields["passages"]]
     return fields
 

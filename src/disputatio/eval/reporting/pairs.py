@@ -6,9 +6,8 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from disputatio.eval.record import Record
 from disputatio.eval.reporting.wording import STRATA
-from disputatio.eval.running.run_log import Entry
+from disputatio.eval.running.run_log import Entry, Record
 from disputatio.eval.statistics import Difference, holm, mcnemar, paired_differences
 
 COMPARED = (*STRATA, "tokens", "seconds")

@@ -18,13 +18,12 @@ from typing import Any
 
 from disputatio.eval.judge import ABSTAINED, METRICS
 from disputatio.eval.metrics import score
-from disputatio.eval.record import Record
 from disputatio.eval.reporting.answers import Pair, read_confidences
 from disputatio.eval.reporting.confidence import Figure, ScoredAnswer, risk_coverage
 from disputatio.eval.reporting.headline import deciding_metric, headline
 from disputatio.eval.reporting.pairs import Rows, cost, differences, rounded
 from disputatio.eval.running.entrants import DECLARED, EXPECT
-from disputatio.eval.running.run_log import Contents, Entrant, Entry, options_hash, read_journal
+from disputatio.eval.running.run_log import Contents, Entrant, Entry, Record, options_hash, read_journal
 from disputatio.eval.statistics import RESAMPLES, estimates, mean
 
 _FIGURES = re.compile(r"(\d+)")

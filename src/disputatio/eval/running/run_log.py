@@ -20,21 +20,23 @@ from typing import Any, Literal
 
 from disputatio import platforms
 from disputatio.errors import InputError
-from disputatio.eval.record import Record
-from disputatio.eval.running import digests, kept_passages
 from disputatio.eval.running.run_log_file import (
     FILE,
     LOCK,
     check_version,
     connect,
     create_tables,
+    keep_digests,
+    keep_passages,
     lock,
     transaction,
     unsynced,
+    verify,
+    verify_row,
     version_of,
 )
 from disputatio.text import content_id
-from disputatio.types import Answer, Example, Reading, Usage
+from disputatio.types import Abstention, Answer, Example, Reading, Usage
 
 _SHOWN = 4  # differences of one mapping that are spelt out
 
@@ -154,6 +156,33 @@ class RunManifest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """The record of one strategy on one example; `fault` is empty unless a model or network failed.
+
+    `judged` holds a judge's verdicts by metric, where there was one: the grade (None where it is unscored,
+    and then the reason), the margin and the log-probabilities. `read` counts the passages found, read,
+    failed and set aside, and the replies that could not be used; None where it failed.
+    """
+
+    example: str
+    row: int
+    strategy: str
+    options: Mapping[str, Any]
+    answers: tuple[str, ...]
+    abstained: Abstention | None
+    scores: Mapping[str, float | None]
+    usage: Usage
+    seconds: float
+    rounds: int = 0
+    fault: str = ""
+    prompts: str = ""
+    model: str = ""
+    retrievals: int | None = None
+    judged: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    read: Reading | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One line of the journal: the newest word on an (example, entrant) pair."""
 
@@ -217,7 +246,7 @@ class RunLog:
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 row,
             )
-            kept_passages.keep(self._database, () if answer is None else answer.passages)
+            keep_passages(self._database, () if answer is None else answer.passages)
             if events:
                 trace = json.dumps(list(events), sort_keys=True)
                 self._database.execute("INSERT INTO traces VALUES (?, ?)", (added.lastrowid, trace))
@@ -273,7 +302,7 @@ def open_run_log(
 def read_journal(out: Path) -> Contents:
     """Return everything a report needs; raises `InputError` when there is no journal in `out`."""
     with reading(out) as database:
-        digests.verify(database, out / FILE)
+        verify(database, out / FILE)
         return _contents(database)
 
 
@@ -282,7 +311,7 @@ def read_spending(out: Path) -> dict[str, Usage]:
 
     What was under way when a process was killed is not in it. Raises `InputError` as `read_journal`."""
     with reading(out) as database:
-        digests.verify(database, out / FILE, ("spending",))
+        verify(database, out / FILE, ("spending",))
         return _spending(database)
 
 
@@ -299,7 +328,7 @@ def read_trace(out: Path, entrant: str, example: str) -> list[dict[str, Any]]:
         ).fetchone()
         if row is None:
             return []
-        digests.verify_row(database, out / FILE, "traces", *row)
+        verify_row(database, out / FILE, "traces", *row)
         return list(json.loads(row[1]))
 
 
@@ -344,12 +373,12 @@ def _agree(
     with transaction(database):
         if version_of(database) == 0:
             create_tables(database)
-            digests.keep(database)
+            keep_digests(database)
             database.execute("INSERT INTO manifest VALUES (1, ?)", (_dump(asdict(manifest)),))
         else:
             check_version(database, out)
-            digests.keep(database)
-            digests.verify(database, out / FILE)
+            keep_digests(database)
+            verify(database, out / FILE)
             _compare(database, out, manifest, entrants=entrants, examples=examples)
         known = {entrant.label for entrant in _entrants(database)}
         for entrant in entrants:

@@ -6,16 +6,18 @@ transaction whole or absent.
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from disputatio import platforms
 from disputatio.databases import Database, is_full, open_private, tables_of
 from disputatio.errors import InputError, StoreError
-from disputatio.eval.running import digests, kept_passages
+from disputatio.types import Passage
 
 FILE = "records.sqlite"
 LOCK = "records.lock"
@@ -50,6 +52,10 @@ CREATE TABLE spending (
   cached_tokens INTEGER NOT NULL,
   completion_tokens INTEGER NOT NULL
 );
+CREATE TABLE digests (
+  name TEXT NOT NULL, key NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (name, key)
+) WITHOUT ROWID;
+CREATE TABLE passages (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
 """
 VERSION = 4
 
@@ -67,7 +73,7 @@ def connect(path: Path) -> sqlite3.Connection:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
         database.execute("PRAGMA foreign_keys = ON")
-        digests.prepare(database)
+        database.create_function("digest_of", -1, digest_of, deterministic=True)
     except sqlite3.DatabaseError as error:
         database.close()
         if is_full(error):
@@ -136,7 +142,7 @@ def check_version(database: sqlite3.Connection, out: Path) -> None:
 
 def create_tables(database: sqlite3.Connection) -> None:
     """Make the tables, within the caller's transaction."""
-    for statement in _statements(_SCHEMA + digests.TABLE + kept_passages.TABLE):
+    for statement in _statements(_SCHEMA):
         database.execute(statement)
     database.execute(f"PRAGMA user_version = {VERSION}")
 
@@ -148,3 +154,92 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
+
+
+# --- digests: so that a changed bit is no result --------------------------------------------------
+# SQLite's own check sees damaged pages, not a changed digit in a text. Each row is hashed when it is written,
+# by a trigger of the writer's connection, and compared when it is read.
+_TOKENS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
+# Table -> its columns, the key first.
+_COLUMNS: Mapping[str, Sequence[str]] = {
+    "manifest": ("one", "body"),
+    "runs": ("n", "body"),
+    "entrants": ("n", "label", "body"),
+    "examples": ("id", "dataset", "row", "body"),
+    "records": ("n", "example", "entrant", "state", "body", "answer", "detail"),
+    "traces": ("record", "body"),
+    "spending": ("n", "example", "entrant", "model", *_TOKENS),
+    "passages": ("id", "body"),
+}
+RESULTS = ("manifest", "runs", "entrants", "examples", "records")
+"""The tables that a report is made from."""
+
+
+def digest_of(*values: object) -> str:
+    """Return the BLAKE2b-128, in hex, of a table's name and the values of a row."""
+    text = json.dumps(
+        values, ensure_ascii=True, separators=(",", ":"), default=repr
+    )  # damage turns text to bytes
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def keep_digests(database: sqlite3.Connection) -> None:
+    """Give every row that is written through this connection its digest from now on."""
+    for table, columns in _COLUMNS.items():
+        values = ", ".join(f"NEW.{column}" for column in columns)
+        database.execute(
+            f"CREATE TEMP TRIGGER IF NOT EXISTS keep_{table} AFTER INSERT ON main.{table} BEGIN "
+            f"INSERT INTO digests VALUES ('{table}', NEW.{columns[0]}, digest_of('{table}', {values})); END"
+        )
+
+
+def verify(database: sqlite3.Connection, file: Path, tables: Sequence[str] = RESULTS) -> None:
+    """Raise `InputError` for the first row of some tables that is not what was written, or that is gone."""
+    # Digests are of rows; that the tables' indexes say the same, SQLite knows.
+    problem = database.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if problem != "ok":
+        raise InputError(_damaged(file, "its structure,", " ".join(str(problem).split())))
+    for table in tables:
+        known = dict(database.execute("SELECT key, digest FROM digests WHERE name = ?", (table,)))
+        for row in database.execute(f"SELECT {', '.join(_COLUMNS[table])} FROM {table}"):
+            if known.pop(row[0], "") != digest_of(table, *row):
+                raise InputError(_damaged(file, table, row[0]))
+        if known:
+            raise InputError(_damaged(file, table, next(iter(known))))
+
+
+def verify_row(database: sqlite3.Connection, file: Path, table: str, *values: object) -> None:
+    """Raise `InputError` where a row, its key first, is not what was written, as `verify` does."""
+    row = database.execute("SELECT digest FROM digests WHERE name = ? AND key = ?", (table, values[0]))
+    if row.fetchone() != (digest_of(table, *values),):
+        raise InputError(_damaged(file, table, values[0]))
+
+
+def _damaged(file: Path, table: str, key: object) -> str:
+    return (
+        f"{file}: {table} {key!r:.60} is not what was written: the file is damaged; restore it from a copy, "
+        "or evaluate anew into another folder"
+    )
+
+
+# --- passages: those that answers name, each kept once --------------------------------------------
+def keep_passages(database: sqlite3.Connection, passages: Iterable[Passage]) -> None:
+    """Add those that are not there yet, within the caller's transaction."""
+    rows = ((passage.id, json.dumps(passage.to_dict(), sort_keys=True)) for passage in passages)
+    database.executemany("INSERT OR IGNORE INTO passages (id, body) VALUES (?, ?)", rows)
+
+
+def read_passages(
+    database: sqlite3.Connection, file: Path, names: Iterable[str]
+) -> dict[str, Mapping[str, Any]]:
+    """Return those of some ids that are kept, as `Passage.to_dict` writes them.
+
+    Raises `InputError` where one is not what was written.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    for name in names:
+        row = database.execute("SELECT id, body FROM passages WHERE id = ?", (name,)).fetchone()
+        if row is not None:
+            verify_row(database, file, "passages", *row)
+            found[name] = json.loads(row[1])
+    return found

@@ -33,10 +33,9 @@ from disputatio.errors import (
 )
 from disputatio.eval.judge import Grade, Judge, as_record
 from disputatio.eval.metrics import score_answer
-from disputatio.eval.record import Record
 from disputatio.eval.running.pace import Left, Pace
 from disputatio.eval.running.preparing import Ask, Work, is_of_the_question, work_here
-from disputatio.eval.running.run_log import Entrant, Entry, RunLog, RunManifest, State, open_run_log
+from disputatio.eval.running.run_log import Entrant, Entry, Record, RunLog, RunManifest, State, open_run_log
 from disputatio.events import Bug
 from disputatio.spending import Meter
 from disputatio.trace import Trace
