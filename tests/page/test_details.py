@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from disputatio.llm.scripted import Scripted
 from disputatio.server.options import Limits
-from tests.page.town import QUESTION, says, town
+from tests.page.town import PASSAGES, QUESTION, says, town
 from tests.page.views import Visit, visit
 from tests.server.ferry import Served, served
 
@@ -51,6 +52,42 @@ def test_on_a_phone_a_row_is_a_card_and_empty_columns_are_left_out(tab: Visit, p
     expect(page.locator("main")).not_to_contain_text("reliability not known")
     expect(page.locator("main")).not_to_contain_text("No source copies another")
     assert tab.violations() == []
+
+
+def test_on_a_small_desk_the_documents_fit_and_no_name_is_broken_by_letters(
+    context: BrowserContext, tmp_path: Path
+) -> None:
+    named = [
+        replace(passage, id=f"d{number}", text=f"{passage.text} {number}", source="lighthouse-museum.example")
+        for number, passage in enumerate(PASSAGES[:3])
+    ]
+    with served(town(tmp_path, passages=named)) as server:
+        tab = visit(context, server.url)
+        tab.page.set_viewport_size({"width": 1024, "height": 768})
+        tab.go("documents")
+        table = tab.page.get_by_role("region", name="Documents")
+        table.wait_for()
+        assert table.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
+        name = table.get_by_text("lighthouse-museum.example").first.bounding_box()
+        assert name is not None
+        assert name["width"] > 90, "the name is broken by letters"
+
+
+def test_a_question_to_compare_is_seen_whole_on_a_phone(tab: Visit, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    tab.go("compare")
+    page.fill("#compared", "Who drew the plans of the lighthouse that stands at the end of the long quay?")
+    field = page.locator("#compared")
+    assert field.evaluate("each => each.scrollHeight - each.clientHeight") <= 1
+
+
+def test_a_round_in_which_nobody_answers_is_no_column_of_the_debate(tab: Visit, page: Page) -> None:
+    tab.ask(QUESTION)
+    page.locator("details", has=page.locator(".debate")).evaluate("each => { each.open = true }")
+    columns = page.locator(".debate thead th").count()
+    for column in range(1, columns):
+        cells = page.locator(f".debate tbody tr td:nth-child({column + 1}) .reply")
+        expect(cells).not_to_have_count(0)
 
 
 def test_questions_that_the_index_could_answer_are_offered(context: BrowserContext, tmp_path: Path) -> None:

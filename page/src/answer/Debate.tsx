@@ -9,10 +9,11 @@ import { VerdictMark } from "../ui/marks";
 const MOST = 60; // rows that are shown
 
 export function Debate({ answer, onShow }: { answer: Answer; onShow: (passage: string) => void }) {
-  const { rounds, agents } = debate(answer);
+  const { rounds: all, agents } = debate(answer);
   if (!agents.length) return answer.passages.length ? <p className="quiet">{t.debate.none}</p> : null;
   const answering = agents.filter(({ replies }) => replies.some((each) => each.reply.answer || each.reply.fault));
   if (!answering.length) return null;
+  const rounds = all.filter((round) => answering.some(({ replies }) => replies.some((each) => each.round === round)));
   return (
     <>
       <p className="hint">{t.debate.hint}</p>

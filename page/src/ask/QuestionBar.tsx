@@ -1,9 +1,10 @@
 /** The question, and how it is to be answered. */
-import { lazy, Suspense, useEffect, useRef } from "react";
+import { lazy, Suspense } from "react";
 
 import { t } from "../texts";
 import type { ChoiceProps } from "../ui/Choice";
 import type { Strategy } from "../api/types";
+import { useGrowing } from "../ui/growing";
 
 const LazyChoice = lazy(() => import("../ui/Choice").then(({ Choice }) => ({ default: Choice })));
 
@@ -32,13 +33,7 @@ interface Props {
 }
 
 export function QuestionBar({ question, settings, offer, busy, onQuestion, onSettings, onAsk, onStop }: Props) {
-  const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
-    const box = field.current;
-    if (!box) return;
-    box.style.height = "auto";
-    box.style.height = `${Math.min(box.scrollHeight, 240)}px`;
-  }, [question]);
+  const field = useGrowing(question);
   return (
     <form
       className="question"

@@ -13,6 +13,7 @@ import { t } from "../texts";
 import { Choice } from "../ui/Choice";
 import { Doc } from "../ui/Doc";
 import { VerdictMark } from "../ui/marks";
+import { useGrowing } from "../ui/growing";
 import { Trouble } from "../ui/Trouble";
 
 interface Variant {
@@ -36,6 +37,7 @@ export default function CompareScreen() {
   const address = addressOf(route.query.getAll("answer").slice(0, MOST));
   const followed = useRef("");
   const [question, setQuestion] = useState("");
+  const field = useGrowing(question);
   const [variants, setVariants] = useState<Variant[]>([
     { strategy: "disputation", model: "" }, { strategy: "majority_vote", model: "" },
   ]);
@@ -91,7 +93,7 @@ export default function CompareScreen() {
       <form className="question" onSubmit={(event) => { event.preventDefault(); if (!busy) run(); }}>
         <div className="question-line">
           <label className="visually-hidden" htmlFor="compared">{t.ask.question}</label>
-          <textarea id="compared" rows={1} dir="auto" maxLength={32000} value={question} placeholder={t.ask.placeholder}
+          <textarea id="compared" ref={field} rows={1} dir="auto" maxLength={32000} value={question} placeholder={t.ask.placeholder}
             onChange={(event) => setQuestion(event.target.value)}
             onKeyDown={(event) => { if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) { event.preventDefault(); if (!busy) run(); } }} />
           {busy

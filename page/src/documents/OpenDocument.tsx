@@ -125,7 +125,7 @@ export function OpenDocument({ id, query, writing, rows, onRemoved }: Props) {
             <h2 className="section-title">{t.documents.answers}</h2>
             {data.answers.length === 0 && <p className="quiet">{t.documents.noAnswers}</p>}
             <ul className="plain-list">
-              {data.answers.map((each) => <li key={each.id}><a href={href("answer", each.id)}><Doc text={each.question} most={160} /></a> <span className="quiet">{each.at.slice(0, 10)}</span></li>)}
+              {data.answers.map((each) => <li key={each.id}><a href={href("answer", each.id)}><Doc text={each.question} most={160} /></a> <time className="quiet" dateTime={each.at}>{each.at.slice(0, 10)}</time></li>)}
             </ul>
           </section>
           <Against id={id} />

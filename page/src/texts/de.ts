@@ -264,7 +264,7 @@ export const de: Texts = {
     after: "Datiert ab",
     before: "Datiert bis",
     reset: "Wie es war",
-    left: (k, all) => `${n(k)} von ${passages(all)} gezählt`,
+    left: (k, all) => `${n(k)} von ${passages(all)} gezählt.`,
     busy: "Entscheidet neu …",
     change,
     was: (answers) => (answers.length ? `Vorher: ${list(answers)}` : "Vorher: keine Antwort"),

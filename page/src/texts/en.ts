@@ -266,7 +266,7 @@ export const en = {
     after: "Dated from",
     before: "Dated to",
     reset: "As it was",
-    left: (k: number, all: number) => `${n(k)} of ${count(all, "passage")} counted`,
+    left: (k: number, all: number) => `${n(k)} of ${count(all, "passage")} counted.`,
     busy: "Deciding again…",
     change,
     was: (answers: readonly string[]) => (answers.length ? `Before: ${list(answers)}` : "Before: no answer"),
