@@ -304,7 +304,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
+class StrategyDescription:
     """A strategy as it describes itself before it is run.
 
     `logprobs` is whether it needs the log-probabilities of its models; `cost` has the means over measured
@@ -319,14 +319,14 @@ class Description:
     cost: tuple[Mapping[str, Any], ...]
 
 
-def describe(name: str) -> Description:
+def describe(name: str) -> StrategyDescription:
     """Return the description of a strategy, by name or `package.module:function`; raises `UnknownName`."""
     strategy = load_strategy(name)
     module = inspect.getmodule(strategy)
     summary, _, rest = (inspect.getdoc(module) or "").strip().partition("\n\n")
     hints = typing.get_type_hints(strategy, include_extras=True)
     needs = getattr(module, "LOGPROBS", None)
-    return Description(
+    return StrategyDescription(
         name=name,
         summary=" ".join(summary.split()),
         paper=" ".join(rest.split("\n\n")[0].split()).split(" Differences")[0],
@@ -359,7 +359,7 @@ def needs_estimates(name: str, options: Mapping[str, Any]) -> bool:
     return isinstance(needs, Estimates) and needs.needed_with(options)
 
 
-def list_strategies() -> tuple[Description, ...]:
+def list_strategies() -> tuple[StrategyDescription, ...]:
     """Describe every strategy that comes with the package: paper, options, needs, measured cost.
 
     >>> [option.name for option in list_strategies()[0].options][:2]

@@ -11,7 +11,7 @@ from disputatio.calibration.questions import WRITER_SYSTEM
 from disputatio.errors import LLMError, StoreError, Unreachable
 from disputatio.llm.scripted import Line, Scripted
 from disputatio.store.calibration_file import read_outcomes
-from disputatio.store.calibration_log import Check, check_id
+from disputatio.store.calibration_log import FactQuestion, check_id
 from disputatio.store.contract import Index
 from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Passage
@@ -21,12 +21,12 @@ DAY = "2026-11-21"
 HONEST = {"archive": 0, "museum": 0, "parish": 0}
 
 
-def check_on(town: str) -> Check:
-    return Check(id=check_id(question(town)), text=question(town), kind="given")
+def check_on(town: str) -> FactQuestion:
+    return FactQuestion(id=check_id(question(town)), text=question(town), kind="given")
 
 
-def anchor(town: str, year: int) -> Check:
-    return Check(id=check_id(question(town)), text=question(town), kind="anchor", gold=(str(year),))
+def anchor(town: str, year: int) -> FactQuestion:
+    return FactQuestion(id=check_id(question(town)), text=question(town), kind="anchor", gold=(str(year),))
 
 
 def run(index: Index, model: Scripted | None = None, **options: object) -> Report:
@@ -301,5 +301,5 @@ def test_a_source_that_names_something_else_is_not_asked(tmp_path: Path) -> None
 def test_the_question_of_an_anchor_is_not_drawn_again_in_other_words(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", HONEST, towns=("Aldwick",))
     text = "When was the harbour mill of Aldwick town completed?"
-    known = Check(id=check_id(text), text=text, kind="anchor", gold=(str(YEARS["Aldwick"]),))
+    known = FactQuestion(id=check_id(text), text=text, kind="anchor", gold=(str(YEARS["Aldwick"]),))
     assert run(index, count=3, anchors=[known]).questions == 1

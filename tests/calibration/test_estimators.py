@@ -16,7 +16,7 @@ from disputatio.calibration.estimates import estimates_as_published
 from disputatio.errors import InputError
 from disputatio.llm.scripted import Line, Scripted
 from disputatio.store.calibration_file import read_outcomes
-from disputatio.store.calibration_log import Check, Outcomes, QuestionOutcome, check_id
+from disputatio.store.calibration_log import FactQuestion, Outcomes, QuestionOutcome, check_id
 from disputatio.store.opening import open_index
 from tests.calibration.towns import TOWNS, YEARS, index_of, kit, passage_on, question, say, source_said
 from tests.shell import run
@@ -111,7 +111,7 @@ def test_the_papers_estimator_has_the_papers_f_align_and_ours_has_its_checks_in_
     index = index_of(tmp_path / "x", {"archive": 0, "museum": 0}, towns=TOWNS[:2])
     model = Scripted(lambda _: source_said("Aldwick"), choices={"": {"Yes": 0.9, "No": 0.1}})
     text = question("Aldwick")
-    check = Check(id=check_id(text), text=text, kind="given")
+    check = FactQuestion(id=check_id(text), text=text, kind="given")
     for estimator, answers in (("ours", {}), ("paper", {"archive": "Aldwick", "museum": "Aldwick"})):
         calibrate(index, kit(model), day=DAY, questions=[check], estimator=estimator)
         assert read_outcomes(index.path).outcomes[check.id].answers == answers
@@ -147,7 +147,7 @@ def test_what_the_reader_says_with_no_passage_is_asked_once_and_earns_little(tmp
         passages = [passage_on(town, YEARS[town] + by, source) for town in TOWNS]
         index.add([replace(each, text=f"{each.text} In 1950 a well was dug.", id="") for each in passages])
     model = Scripted(from_memory, choices={"": {"Yes": 0.9, "No": 0.1}})
-    questions = [Check(id=f"q{town}", text=question(town), kind="given") for town in TOWNS]
+    questions = [FactQuestion(id=f"q{town}", text=question(town), kind="given") for town in TOWNS]
     report = calibrate(index, kit(model), day="2026-11-24", questions=questions)
     outcomes = index.records()[0].outcomes.values()
     assert len(asked) == len(TOWNS)

@@ -13,7 +13,7 @@ from disputatio.calibration.learn import learn, remove, settled_outcome
 from disputatio.causes import Cause
 from disputatio.errors import UnknownName
 from disputatio.store.calibration_file import open_log, read_outcomes
-from disputatio.store.calibration_log import Check, QuestionOutcome, check_id
+from disputatio.store.calibration_log import FactQuestion, QuestionOutcome, check_id
 from disputatio.store.contract import Index
 from disputatio.types import Answer, Conflict, ConflictKind, Position, PositionVerdict
 from tests.calibration.towns import TOWNS, index_of, kit, question
@@ -34,7 +34,7 @@ WRONG = position("1804", "rejected", "buzz")
 
 
 def asked_of(index: Index, towns: tuple[str, ...]) -> None:
-    checks = [Check(id=check_id(question(t)), text=question(t), kind="given") for t in towns]
+    checks = [FactQuestion(id=check_id(question(t)), text=question(t), kind="given") for t in towns]
     calibrate(index, kit(), day=DAY, questions=checks)
 
 

@@ -47,7 +47,9 @@ def test_a_summary_beside_a_long_name_wraps_under_itself(
     names = ["concat", "a_strategy_with_a_very_long_name"]
     summary = "Ask every passage alone, and let the answers that agree outvote the rest."
     described_by_name = {
-        name: pipeline.Description(name=name, summary=summary, paper="", options=(), logprobs="", cost=())
+        name: pipeline.StrategyDescription(
+            name=name, summary=summary, paper="", options=(), logprobs="", cost=()
+        )
         for name in names
     }
     monkeypatch.setenv("COLUMNS", "80")

@@ -12,10 +12,17 @@ import pytest
 
 from disputatio.errors import StoreError
 from disputatio.store.calibration_file import NAME, damaged_lines, open_log, read_outcomes
-from disputatio.store.calibration_log import NOBODY, UNKNOWN, Check, Outcomes, QuestionOutcome, check_id
+from disputatio.store.calibration_log import (
+    NOBODY,
+    UNKNOWN,
+    FactQuestion,
+    Outcomes,
+    QuestionOutcome,
+    check_id,
+)
 
-ONE = Check(id="f1", text="Who built it?", kind="anchor", gold=("Ada", "Ada L."))
-TWO = Check(id="f2", text="When?", kind="drawn", passage="p1", source="a", spot="p1:0", said="1887")
+ONE = FactQuestion(id="f1", text="Who built it?", kind="anchor", gold=("Ada", "Ada L."))
+TWO = FactQuestion(id="f2", text="When?", kind="drawn", passage="p1", source="a", spot="p1:0", said="1887")
 SAID = QuestionOutcome(
     question="f1",
     answers={"a": "Ada", "b": "Bob", "c": "Bob"},

@@ -19,7 +19,7 @@ from disputatio.rendering.markup import table
 from disputatio.rendering.plain import aligned
 from disputatio.serialisation import Serialisable
 from disputatio.store import contract as store
-from disputatio.store.calibration_log import Check
+from disputatio.store.calibration_log import FactQuestion
 from disputatio.types import Source
 
 _MOST = 100_000  # questions that can be drawn
@@ -132,7 +132,7 @@ def calibrate(
     )
 
 
-def _questions(questions: int | str | Path | Iterable[str]) -> tuple[int, list[Check]]:
+def _questions(questions: int | str | Path | Iterable[str]) -> tuple[int, list[FactQuestion]]:
     """Return how many questions are to be drawn, or those that are given."""
     if isinstance(questions, int):
         if not 0 <= questions <= _MOST:
@@ -144,7 +144,7 @@ def _questions(questions: int | str | Path | Iterable[str]) -> tuple[int, list[C
     return DEFAULT_QUESTIONS, inputs.questions_of(rows, "questions")
 
 
-def _anchors(anchors: str | Path | Mapping[str, str | Iterable[str]] | None) -> list[Check]:
+def _anchors(anchors: str | Path | Mapping[str, str | Iterable[str]] | None) -> list[FactQuestion]:
     """Return the verified questions of a file or of a mapping."""
     if not anchors:
         return []

@@ -39,7 +39,7 @@ from disputatio.store.calibration_log import (
     PAPER,
     UNKNOWN,
     CalibrationLog,
-    Check,
+    FactQuestion,
     Outcomes,
     QuestionOutcome,
     estimator_named,
@@ -133,8 +133,8 @@ def calibrate(
     *,
     day: str,
     count: int = DEFAULT_QUESTIONS,
-    questions: Sequence[Check] = (),
-    anchors: Sequence[Check] = (),
+    questions: Sequence[FactQuestion] = (),
+    anchors: Sequence[FactQuestion] = (),
     owners: Mapping[str, str] | None = None,
     half_life: float | None = None,
     estimator: str | None = None,
@@ -221,8 +221,8 @@ def _ask_all(
     run: _Run,
     known: Outcomes,
     count: int,
-    questions: Sequence[Check],
-    anchors: Sequence[Check],
+    questions: Sequence[FactQuestion],
+    anchors: Sequence[FactQuestion],
     seed: int,
     listener: Listener,
 ) -> None:
@@ -260,7 +260,7 @@ def _ask_all(
     listener.progress(total, total, 0.0)
 
 
-def _is_done(run: _Run, known: Outcomes, check: Check) -> bool:
+def _is_done(run: _Run, known: Outcomes, check: FactQuestion) -> bool:
     """Return True if the sources have answered this question, with their present passages."""
     outcome = known.outcomes.get(check.id)
     if outcome is None or known.checks.get(check.id, check).gold != check.gold:
@@ -269,8 +269,8 @@ def _is_done(run: _Run, known: Outcomes, check: Check) -> bool:
 
 
 def _write(
-    run: _Run, candidates: Sequence[CandidateSentence], count: int, checks: dict[str, Check]
-) -> Iterable[Check]:
+    run: _Run, candidates: Sequence[CandidateSentence], count: int, checks: dict[str, FactQuestion]
+) -> Iterable[FactQuestion]:
     """Write up to `count` questions from the candidate sentences, batch by batch as they are used."""
     remaining = list(candidates)
     written_count = 0
@@ -281,7 +281,7 @@ def _write(
         written = write_questions(batch, kit)
         run.count_calls(kit, start)
         for candidate, check in zip(batch, written, strict=True):
-            if isinstance(check, Check) and not is_asked(check, checks.values()):
+            if isinstance(check, FactQuestion) and not is_asked(check, checks.values()):
                 checks[check.id] = check
                 written_count += 1
                 yield check
@@ -293,7 +293,7 @@ def _write(
 def _plan(
     run: _Run,
     known: Outcomes,
-    pending: Sequence[Check],
+    pending: Sequence[FactQuestion],
     candidates: Sequence[CandidateSentence],
     *,
     done: int,
@@ -317,7 +317,7 @@ def _plan(
 
 
 # --- one question -------------------------------------------------------------------------------
-def _ask(run: _Run, check: Check) -> None:
+def _ask(run: _Run, check: FactQuestion) -> None:
     """Ask one question of every source with passages on it, and record the outcome."""
     kit, start = run.kit.with_trace(Trace()), time.perf_counter()
     retrieved = _sources_to_ask(check.text, kit, run.checks)
@@ -430,7 +430,7 @@ def _notices(run: _Run, record: Outcomes, unnamed: int) -> list[str]:
         record.checks[outcome.question].text
         for outcome in record.outcomes.values()
         if not outcome.answers
-        and record.checks.get(outcome.question, Check(id="", text="", kind="given")).gold
+        and record.checks.get(outcome.question, FactQuestion(id="", text="", kind="given")).gold
     ]
     if silent:
         notices.append(f"no source answers {len(silent)} of the anchors, the first: {silent[0]}")

@@ -34,7 +34,7 @@ _BINS = 20  # bins that two texts must fill together, or they are alike by chanc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimates:
+class NamedEstimates:
     """The estimates by name, how many questions could be cross-checked, and warnings for the user."""
 
     sources: Mapping[str, Source]
@@ -44,7 +44,7 @@ class Estimates:
 
 def estimates_of(
     record: Outcomes, passages: SourcePassages, names: Sequence[str], *, owners: Mapping[str, str], day: str
-) -> Estimates:
+) -> NamedEstimates:
     """Return an estimate for each source of an index in `names`, from the whole record.
 
     Answers of sources that are no longer in the index still count for and against the others.
@@ -54,7 +54,7 @@ def estimates_of(
     return estimates_by_owner(record, passages, names, owners=owners, day=day)
 
 
-class Figures(Protocol):
+class SourceColumns(Protocol):
     """Columns of figures, a row for each source."""
 
     @property
@@ -69,7 +69,7 @@ class Figures(Protocol):
     def agreed(self) -> Floats: ...
 
 
-def with_figures(figures: Figures, row: int, source: Source) -> Source:
+def with_figures(figures: SourceColumns, row: int, source: Source) -> Source:
     """Return a source with the figures of a row."""
     return replace(
         source,
@@ -83,7 +83,7 @@ def with_figures(figures: Figures, row: int, source: Source) -> Source:
 
 def estimates_as_published(
     record: Outcomes, names: Sequence[str], *, owners: Mapping[str, str], day: str
-) -> Estimates:
+) -> NamedEstimates:
     """Return RA-RAG's own estimates (Hwang et al. 2024, equations 3 and 4): one vote for each source.
 
     L is the number of sources, as in the paper, at most 10. Neither owners nor copies, verified answers or
@@ -100,12 +100,12 @@ def estimates_as_published(
         )
         for at, name in enumerate(names)
     }
-    return Estimates(sources=sources, cross_checked=sum(len(row.clusters) > 1 for row in rows))
+    return NamedEstimates(sources=sources, cross_checked=sum(len(row.clusters) > 1 for row in rows))
 
 
 def estimates_by_owner(
     record: Outcomes, passages: SourcePassages, names: Sequence[str], *, owners: Mapping[str, str], day: str
-) -> Estimates:
+) -> NamedEstimates:
     """Our estimates: an owner has one vote, and so have sources that copy each other's texts or share false
     values (`reliability.trust`)."""
     former = {name for outcome in record.outcomes.values() for name in outcome.clusters} - set(names)
@@ -150,7 +150,7 @@ def estimates_by_owner(
         )
     if texts is None:
         notices.append("the index is too large to compare all its passages: copied texts are not detected")
-    return Estimates(
+    return NamedEstimates(
         sources=sources,
         cross_checked=sum(_is_checkable(row, owners) for row in rows),
         notices=tuple(notices),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError
-from disputatio.store.calibration_log import Check, check_id
+from disputatio.store.calibration_log import FactQuestion, check_id
 from disputatio.store.ingesting.rows import Unreadable, decoded, json_rows
 from disputatio.text import one_line
 
@@ -22,7 +22,7 @@ Row = tuple[str, Mapping[str, Any]]
 """Where a row is (file and row), and its fields."""
 
 
-def read_questions(path: Path) -> list[Check]:
+def read_questions(path: Path) -> list[FactQuestion]:
     """Return the questions of a file: one on each line, or rows with `question` or `claim`.
 
     A claim becomes the question whether it is true. Raises `InputError` that names the file and the row.
@@ -34,7 +34,7 @@ def read_questions(path: Path) -> list[Check]:
     return questions_of(rows, str(path))
 
 
-def questions_of(rows: Iterable[Row], where: str) -> list[Check]:
+def questions_of(rows: Iterable[Row], where: str) -> list[FactQuestion]:
     """Return the questions of rows with `question` or `claim`, each once; raises `InputError`."""
     checks = [_check(location, row) for location, row in rows]
     if not checks:
@@ -42,7 +42,7 @@ def questions_of(rows: Iterable[Row], where: str) -> list[Check]:
     return list({check.id: check for check in checks}.values())
 
 
-def read_anchors(path: Path) -> list[Check]:
+def read_anchors(path: Path) -> list[FactQuestion]:
     """Return verified questions: rows with `question` (or `claim`) and `answer`, one or a list.
 
     Raises `InputError` that names the file and the row, also if two rows contradict each other.
@@ -50,9 +50,9 @@ def read_anchors(path: Path) -> list[Check]:
     return anchors_of(_rows(path), str(path))
 
 
-def anchors_of(rows: Iterable[Row], where: str) -> list[Check]:
+def anchors_of(rows: Iterable[Row], where: str) -> list[FactQuestion]:
     """Return the verified questions of rows; raises like `read_anchors`."""
-    anchors: dict[str, Check] = {}
+    anchors: dict[str, FactQuestion] = {}
     for location, row in rows:
         check = _check(location, row)
         answer = row.get("answer", row.get("answers"))
@@ -65,7 +65,9 @@ def anchors_of(rows: Iterable[Row], where: str) -> list[Check]:
             wordings = [_TRUTHS.get(wording.casefold(), wording.casefold()) for wording in wordings]
             if len(set(wordings)) != 1 or wordings[0] not in ("yes", "no"):
                 raise InputError(f"{location}: the answer to a claim is yes or no, not {answer!r}")
-        anchor = Check(id=check.id, text=check.text, kind="anchor", gold=tuple(dict.fromkeys(wordings)))
+        anchor = FactQuestion(
+            id=check.id, text=check.text, kind="anchor", gold=tuple(dict.fromkeys(wordings))
+        )
         if anchors.setdefault(check.id, anchor).gold != anchor.gold:
             raise InputError(f"{location}: the same question has another answer in an earlier row")
     if not anchors:
@@ -88,7 +90,7 @@ def read_owners(path: Path) -> dict[str, str]:
     return owners
 
 
-def _check(where: str, row: Mapping[str, Any]) -> Check:
+def _check(where: str, row: Mapping[str, Any]) -> FactQuestion:
     if (row.get("question") or "") and (row.get("claim") or ""):
         raise InputError(f"{where}: has both a question and a claim")
     name = "claim" if row.get("claim") else "question"
@@ -99,7 +101,7 @@ def _check(where: str, row: Mapping[str, Any]) -> Check:
         raise InputError(f"{where}: the {name} has {len(text)} characters, more than {_LONGEST}")
     if name == "claim":
         text = f"Is it true that {text.rstrip('.')}?"
-    return Check(id=check_id(text), text=text, kind="given")
+    return FactQuestion(id=check_id(text), text=text, kind="given")
 
 
 def _word(where: str, value: object, name: str = "answer") -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from disputatio.calibration.estimates import estimates_of
 from disputatio.errors import InputError, StoreError, UnknownName
-from disputatio.store.calibration_log import Check, QuestionOutcome, check_id
+from disputatio.store.calibration_log import FactQuestion, QuestionOutcome, check_id
 from disputatio.types import Answer, Source
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def learn(index: Index, answer: Answer, *, day: str) -> bool:
         before = index.records()[0].checks.get(outcome.question)
         if before is not None and before.kind != "asked":
             return False  # every source has already been asked
-        journal.check(Check(id=outcome.question, text=answer.question, kind="asked"))
+        journal.check(FactQuestion(id=outcome.question, text=answer.question, kind="asked"))
         journal.outcome(outcome)
         _estimate_again(index, (), owners, day)
     return True

@@ -20,7 +20,7 @@ from disputatio.agents.replies import TEXT, object_of, parse_object
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
 from disputatio.reliability.similarity import COPY, content_stems, likeness
-from disputatio.store.calibration_log import Check, check_id
+from disputatio.store.calibration_log import FactQuestion, check_id
 from disputatio.text import bare_words, fence, is_unknown, one_line, sentences
 from disputatio.types import Hit, Passage, Prompt, Sampling
 from disputatio.values import same_answer, states
@@ -217,14 +217,14 @@ def _in_turn(
 
 
 # --- questions ------------------------------------------------------------------------------------
-def write_questions(candidates: Sequence[CandidateSentence], kit: Kit) -> list[Check | str]:
+def write_questions(candidates: Sequence[CandidateSentence], kit: Kit) -> list[FactQuestion | str]:
     """Write one question for each candidate sentence, all in one batch; a reason instead if it is unusable.
 
     Raises `LLMError`.
     """
     sampling = Sampling(max_tokens=96, schema=WRITER_SCHEMA)
     completions = kit.complete("questioner", [writer_prompt(candidate) for candidate in candidates], sampling)
-    written: list[Check | str] = []
+    written: list[FactQuestion | str] = []
     for candidate, completion in zip(candidates, completions, strict=True):
         try:
             fields = parse_object(completion, WRITER_SCHEMA)
@@ -235,7 +235,7 @@ def write_questions(candidates: Sequence[CandidateSentence], kit: Kit) -> list[C
         fault = why_unusable(candidate, question, answer)
         written.append(
             fault
-            or Check(
+            or FactQuestion(
                 id=check_id(question),
                 text=question,
                 kind="drawn",
@@ -248,7 +248,7 @@ def write_questions(candidates: Sequence[CandidateSentence], kit: Kit) -> list[C
     return written
 
 
-def is_asked(check: Check, before: Iterable[Check]) -> bool:
+def is_asked(check: FactQuestion, before: Iterable[FactQuestion]) -> bool:
     """Return True if an earlier question has the same answer and half of the words.
 
     >>> first = Check(id="a", text="When was the mill of Elsby opened?", kind="drawn", said="1801")

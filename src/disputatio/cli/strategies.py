@@ -12,7 +12,7 @@ from disputatio.cli.options import Json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from disputatio.pipeline import Description, Option
+    from disputatio.pipeline import Option, StrategyDescription
 
 _INDENT = (0, 0, 0, 4)
 _SETTING = 28  # columns of `--set key=value`
@@ -43,7 +43,7 @@ def strategies(
             _show_list(out, described)
 
 
-def strategy_fields(described: Description) -> dict[str, Any]:
+def strategy_fields(described: StrategyDescription) -> dict[str, Any]:
     """Convert a strategy to the fields of `--json`."""
     return {
         "name": described.name,
@@ -75,7 +75,7 @@ def cost_line(cost: Mapping[str, Any]) -> str:
     )
 
 
-def _show_list(out: Console, described: list[Description]) -> None:
+def _show_list(out: Console, described: list[StrategyDescription]) -> None:
     """Print each strategy's name and summary; a long summary wraps under itself."""
     from disputatio.cli.screen import hanging, plain
 
@@ -86,7 +86,7 @@ def _show_list(out: Console, described: list[Description]) -> None:
     out.print(plain("Options, paper and cost of one: disputatio strategies NAME", "dim"))
 
 
-def _show_strategy(out: Console, strategy: Description) -> None:
+def _show_strategy(out: Console, strategy: StrategyDescription) -> None:
     """Print one strategy in detail."""
     from rich.padding import Padding
     from rich.text import Text

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from disputatio.contradictions.comparing import Finding, compare
-from disputatio.contradictions.pairing import AROUND, Table, pairs_of
+from disputatio.contradictions.pairing import AROUND, FactTable, pairs_of
 from disputatio.contradictions.standing import (
     Text,
     belong_together,
@@ -181,8 +181,8 @@ def _keys(fact: Fact) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(own)), [*sorted(fact.around_codes)[:3], *around[:6]]
 
 
-def _table(corpus: _Corpus) -> Table:
-    return Table(
+def _table(corpus: _Corpus) -> FactTable:
+    return FactTable(
         flat=np.frombuffer(corpus.flat, np.int32) if corpus.flat else np.empty(0, np.int32),
         lengths=np.array(corpus.lengths, np.int64),
         groups=np.array(corpus.groups, np.int64),

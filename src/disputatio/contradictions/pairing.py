@@ -27,7 +27,7 @@ _ALIKE_WORDS = 0.5  # share of the own words of the shorter fact that both have
 
 
 @dataclass(slots=True)
-class Table:
+class FactTable:
     """Facts as numbers: their words one after the other, how many each has, group, what they say, document.
 
     A word above `AROUND` is one of title and headings: it pairs facts, and makes them no more alike. Facts
@@ -42,7 +42,7 @@ class Table:
     alone: NDArray[np.bool_]
 
 
-def pairs_of(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+def pairs_of(table: FactTable) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return pairs of facts (rows of two), the most alike first, and how many more were left out.
 
     Beside them stands, for each pair, of how many others one of its facts says nearly the same with another
@@ -86,7 +86,7 @@ def _filled(words: NDArray[np.int32], lengths: NDArray[np.int64]) -> NDArray[np.
     return matrix
 
 
-def _blocked(matrix: NDArray[np.int32], frequency: NDArray[np.int64], table: Table) -> NDArray[np.int64]:
+def _blocked(matrix: NDArray[np.int32], frequency: NDArray[np.int64], table: FactTable) -> NDArray[np.int64]:
     """Return the pairs of facts that a block has within its window, each once."""
     groups, said, documents = table.groups, table.said, table.documents
     rows, keys = [], []

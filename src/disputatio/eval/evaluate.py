@@ -29,7 +29,7 @@ from disputatio.eval.running.preparing import (
     retriever_for,
     run_manifest,
 )
-from disputatio.eval.running.ray_run import JUDGES, Recipe, defer_work, open_work
+from disputatio.eval.running.ray_run import JUDGES, EvaluationRecipe, defer_work, open_work
 from disputatio.eval.running.run_log import Entry, RunManifest
 from disputatio.eval.running.run_log_file import report_disk_faults
 from disputatio.eval.running.runner import Progress, run
@@ -286,7 +286,7 @@ class _Evaluation:
 
     def _asking_workers(self, known: EstimatedSources, held: ExitStack) -> dict[str, Any]:
         plan = self.plan
-        recipe = Recipe(
+        recipe = EvaluationRecipe(
             settings=self.settings,
             model=plan.model,
             roles=plan.roles,

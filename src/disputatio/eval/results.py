@@ -38,7 +38,7 @@ _METRICS = (*SCORES, *MORE, *METRICS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class MeanScore:
     """A mean over questions with its 95 % bootstrap interval; None where it cannot be computed."""
 
     mean: float | None
@@ -61,8 +61,8 @@ class StrategyScores:
     failed: int
     abstained: int
     withheld: str
-    scores: Mapping[str, Score]
-    costs: Mapping[str, Score]
+    scores: Mapping[str, MeanScore]
+    costs: Mapping[str, MeanScore]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class PairedDifference:
     second: str
     metric: str
     n: int
-    difference: Score
+    difference: MeanScore
     p: float | None
     p_adjusted: float | None
     test: str
@@ -218,9 +218,9 @@ def _scores(line: Mapping[str, Any]) -> StrategyScores:
     )
 
 
-def _score(line: Mapping[str, Any], name: str) -> Score:
+def _score(line: Mapping[str, Any], name: str) -> MeanScore:
     low, high = line["ci"].get(name) or (None, None)
-    return Score(mean=line[name], low=low, high=high)
+    return MeanScore(mean=line[name], low=low, high=high)
 
 
 def _difference(dataset: str, line: Mapping[str, Any]) -> PairedDifference:
@@ -231,7 +231,7 @@ def _difference(dataset: str, line: Mapping[str, Any]) -> PairedDifference:
         second=line["other"],
         metric=line["metric"],
         n=line["n"],
-        difference=Score(mean=line["difference"], low=low, high=high),
+        difference=MeanScore(mean=line["difference"], low=low, high=high),
         p=None if line["p"] is None else p_of(line),
         p_adjusted=line["p_holm"],
         test="McNemar, exact" if line["mcnemar"] else "paired bootstrap",

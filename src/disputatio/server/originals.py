@@ -23,7 +23,7 @@ from disputatio.store.ingesting.documents import Document
 
 State = Literal["same", "member", "none", "large"]
 LARGEST = 64 << 20  # bytes of an original that is served
-_HEADERS = {
+HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cache-Control": "private, no-store",
@@ -58,7 +58,7 @@ def original_of(document: Document, facts: DocumentFacts) -> Response:
 
 def download(content: bytes, name: str) -> Response:
     """Return bytes as a file to save, which no browser opens or takes for markup."""
-    headers = {**_HEADERS, "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+    headers = {**HEADERS, "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
     return Response(content, media_type="application/octet-stream", headers=headers)
 
 

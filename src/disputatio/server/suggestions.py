@@ -19,7 +19,7 @@ from disputatio.protocols import Cancel
 from disputatio.server.answer_store import AnswerStore
 from disputatio.server.faults import shown
 from disputatio.server.turns import Turns
-from disputatio.store.calibration_log import Check
+from disputatio.store.calibration_log import FactQuestion
 from disputatio.trace import Trace
 
 LOG = logging.getLogger("disputatio.server")
@@ -88,7 +88,7 @@ class Suggestions:
         questions: list[str] = []
         for start in range(0, len(candidates), self._most):
             written = write_questions(candidates[start : start + self._most], kit)
-            questions += [check.text for check in written if isinstance(check, Check)]
+            questions += [check.text for check in written if isinstance(check, FactQuestion)]
             if len(questions) >= self._most:
                 break
         return list(dict.fromkeys(questions))[: self._most]

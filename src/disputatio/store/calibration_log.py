@@ -24,7 +24,7 @@ OURS: Estimator = "ours"  # with owners, copies and verified answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class FactQuestion:
     """A fact-checking question.
 
     `kind`: drawn from the passage `passage` of `source`, given in a file, an anchor whose right answers
@@ -93,7 +93,7 @@ class Outcomes:
     None: always in full. `estimator` is how sources are estimated from it.
     """
 
-    checks: Mapping[str, Check] = field(default_factory=dict)
+    checks: Mapping[str, FactQuestion] = field(default_factory=dict)
     outcomes: Mapping[str, QuestionOutcome] = field(default_factory=dict)
     tried: frozenset[str] = frozenset()
     owners: Mapping[str, str] = field(default_factory=dict)
@@ -119,7 +119,7 @@ def outcomes_of(
     entries: Iterable[tuple[int, dict[str, Any]]], damaged: Callable[[int], StoreError]
 ) -> Outcomes:
     """Return what numbered entries come to; raises the fault that `damaged` names for the number of one."""
-    checks: dict[str, Check] = {}
+    checks: dict[str, FactQuestion] = {}
     outcomes: dict[str, QuestionOutcome] = {}
     tried: set[str] = set()
     owners: dict[str, str] = {}
@@ -131,7 +131,7 @@ def outcomes_of(
             kind = fields.pop("kind")
             estimator = estimator_named(fields.pop("estimator", estimator))
             if kind == "check":
-                check = Check(**{**fields["check"], "gold": tuple(fields["check"].get("gold", ()))})
+                check = FactQuestion(**{**fields["check"], "gold": tuple(fields["check"].get("gold", ()))})
                 checks[check.id] = check
             elif kind == "outcome":
                 question_outcome = QuestionOutcome(**fields["outcome"])
@@ -192,7 +192,7 @@ class CalibrationLog:
         """Add one entry; on return it is kept. Raises `StoreError` when it cannot be written."""
         self._append({"kind": kind, **fields})
 
-    def check(self, question: Check) -> None:
+    def check(self, question: FactQuestion) -> None:
         """Note a question."""
         self.note("check", check={name: value for name, value in asdict(question).items() if value})
 

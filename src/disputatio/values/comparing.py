@@ -15,7 +15,7 @@ from disputatio.text import stem
 from disputatio.values.figures import HALF_DAY, MONTHS, Date, Figure, Time, covers, same
 from disputatio.values.numerals import decimal_comma
 from disputatio.values.units import ORDINAL, READINGS
-from disputatio.values.value import Value, View, canonical
+from disputatio.values.value import ItemSequence, Value, canonical
 
 _MARKED = re.compile("[0-9][.,][0-9]")
 _YES_AND_NO = (("yes",), ("no",))
@@ -199,7 +199,7 @@ def _same(left: Value, right: Value) -> bool:
     )
 
 
-def _stands(part: View, whole: View) -> bool:
+def _stands(part: ItemSequence, whole: ItemSequence) -> bool:
     """Return whether the items of a view stand in another, in one run between word ends."""
     length = len(part.items)
     if length > MOST_ITEMS:
@@ -213,7 +213,7 @@ def _stands(part: View, whole: View) -> bool:
     )
 
 
-def _places(part: View, whole: View) -> Iterator[int]:
+def _places(part: ItemSequence, whole: ItemSequence) -> Iterator[int]:
     """Yield where the first item of a view may stand in another."""
     first = part.items[0]
     if not isinstance(first, str) or first in MONTHS:
@@ -228,7 +228,7 @@ def _places(part: View, whole: View) -> Iterator[int]:
         yield at
 
 
-def _spaced(view: View) -> str:
+def _spaced(view: ItemSequence) -> str:
     return " ".join(map(str, view.items))
 
 

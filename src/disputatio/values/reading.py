@@ -77,7 +77,7 @@ _BEFORE_AMOUNTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class JoinedItem:
     """A word or value, and how it stands to the next one."""
 
     item: Item
@@ -96,7 +96,7 @@ class _Reading:
     dash: bool = False
 
 
-def read(text: str, *, comma: bool = False) -> tuple[Token, ...]:
+def read(text: str, *, comma: bool = False) -> tuple[JoinedItem, ...]:
     """Return the tokens of a text; `comma` says that the comma is its decimal mark.
 
     >>> [str(token.item) for token in read("The U.S. paid $10 million on May 12, 1962.")]
@@ -234,20 +234,20 @@ def _with_versions(readings: Sequence[_Reading]) -> Sequence[_Reading]:
     return readings
 
 
-def _without_articles(readings: Sequence[_Reading]) -> tuple[Token, ...]:
+def _without_articles(readings: Sequence[_Reading]) -> tuple[JoinedItem, ...]:
     """Return the tokens without articles, unless one is a name: Vitamin A, the hepatitis A virus."""
-    kept: list[Token] = []
+    kept: list[JoinedItem] = []
     starts, linked = True, False
     for reading, follows in zip_longest(readings, readings[1:]):
         alone = not linked and reading.joint == APART
         name = reading.item == "a" and reading.capital and not starts and not (follows and follows.capital)
         if reading.item not in _ARTICLES or follows is None or not alone or name:
-            kept.append(Token(reading.item, reading.joint))
+            kept.append(JoinedItem(reading.item, reading.joint))
             starts = reading.stop
         linked = reading.joint != APART
     if [token.item for token in kept] == ["one"]:
-        return (Token(_ONE),)
-    return (*kept[:-1], Token(kept[-1].item)) if kept else ()
+        return (JoinedItem(_ONE),)
+    return (*kept[:-1], JoinedItem(kept[-1].item)) if kept else ()
 
 
 # --- moments --------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from disputatio.values.figures import Date, Figure, Item, Time
 from disputatio.values.numerals import decimal_comma
-from disputatio.values.reading import APART, GLUED, LINKED, RANGE, Token, read
+from disputatio.values.reading import APART, GLUED, LINKED, RANGE, JoinedItem, read
 from disputatio.values.units import ORDINAL, VERSION
 
 SHORT = 300  # characters of a text that is kept with many others once it was read
@@ -21,7 +21,7 @@ _HOLE = "\x00"  # stands for a value between the words of an answer
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ItemSequence:
     """Words and values in order, and where a part of them may begin and end: not within "F16" or "1960s"."""
 
     items: tuple[Item, ...]
@@ -33,7 +33,7 @@ class View:
 class Value:
     """The content of an answer: its tokens, in a form that does not depend on how it was written."""
 
-    tokens: tuple[Token, ...]
+    tokens: tuple[JoinedItem, ...]
 
     def __str__(self) -> str:
         """Return the canonical form, which is read as the same value again."""
@@ -90,9 +90,9 @@ class Value:
         return tuple(item for item in self.items if isinstance(item, Date))
 
     @cached_property
-    def views(self) -> tuple[View, ...]:
+    def views(self) -> tuple[ItemSequence, ...]:
         """The ways to divide it into words: hyphenated words apart and, where there are any, as one."""
-        apart = View(
+        apart = ItemSequence(
             items=self.items,
             opens=(True, *(token.joint != GLUED for token in self.tokens[:-1])),
             closes=tuple(token.joint != GLUED for token in self.tokens),
@@ -121,19 +121,19 @@ def canonical(answer: str, *, comma: bool | None = None) -> Value:
 def _read(text: str, comma: bool | None) -> Value:
     tokens = read(text, comma=bool(decimal_comma(text) if comma is None else comma))
     bare = " ".join(text.split()).casefold()  # "!!!" is a name too
-    return Value(tokens or ((Token(bare),) if bare else ()))
+    return Value(tokens or ((JoinedItem(bare),) if bare else ()))
 
 
 _read_short = lru_cache(maxsize=20_000)(_read)
 _read_long = lru_cache(maxsize=200)(_read)
 
 
-def _joined(tokens: Sequence[Token]) -> View | None:
+def _joined(tokens: Sequence[JoinedItem]) -> ItemSequence | None:
     """Return tokens with linked words as one word, None where none are."""
     items: list[Item] = []
     opens: list[bool] = []
     closes: list[bool] = []
-    before: Token | None = None
+    before: JoinedItem | None = None
     for token in tokens:
         closing = token.joint != GLUED
         if (
@@ -149,10 +149,10 @@ def _joined(tokens: Sequence[Token]) -> View | None:
             opens.append(before is None or before.joint != GLUED)
             closes.append(closing)
         before = token
-    return View(tuple(items), tuple(opens), tuple(closes)) if len(items) < len(tokens) else None
+    return ItemSequence(tuple(items), tuple(opens), tuple(closes)) if len(items) < len(tokens) else None
 
 
-def _written(tokens: Sequence[Token]) -> Iterator[str]:
+def _written(tokens: Sequence[JoinedItem]) -> Iterator[str]:
     """Yield the parts of the canonical form, which reads as the same tokens again."""
     linked = True
     for token, following in zip_longest(tokens, tokens[1:]):

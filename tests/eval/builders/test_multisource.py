@@ -14,7 +14,6 @@ from disputatio.errors import InputError
 from disputatio.eval.builders.material import Material
 from disputatio.eval.builders.multisource import (
     MultiSource,
-    Prior,
     build,
     example_row,
     pick,
@@ -22,6 +21,7 @@ from disputatio.eval.builders.multisource import (
     write,
 )
 from disputatio.eval.data.datasets import load
+from disputatio.eval.simulate import Prior
 from disputatio.store.passage_files import load_passages
 from disputatio.types import Example
 from tests.eval.material import conflictnq_rows, material, write_rows

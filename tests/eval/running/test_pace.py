@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 
-from disputatio.eval.running.pace import Pace
+from disputatio.eval.running.pace import QuestionPace
 
 
-def _pace(workers: int = 1, **times: list[float]) -> Pace:
-    pace = Pace(workers=workers)
+def _pace(workers: int = 1, **times: list[float]) -> QuestionPace:
+    pace = QuestionPace(workers=workers)
     for entrant, seconds in times.items():
         for second in seconds:
             pace.note(entrant, second)
@@ -16,7 +16,7 @@ def _pace(workers: int = 1, **times: list[float]) -> Pace:
 
 
 def test_nothing_is_guessed_before_the_first_question() -> None:
-    assert Pace().left({"a": 3}, []) is None
+    assert QuestionPace().left({"a": 3}, []) is None
 
 
 def test_each_strategy_counts_by_its_own_mean() -> None:

@@ -28,7 +28,7 @@ from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.options import ReadOptions
 from disputatio.store.ingesting.prepare import prepare
 from disputatio.store.ingesting.ray_ingest import ingest_with_ray
-from disputatio.store.ingesting.ray_worker import IngestWorker, Recipe, blocks_of, prepared_of, row_of
+from disputatio.store.ingesting.ray_worker import IngestRecipe, IngestWorker, blocks_of, prepared_of, row_of
 from disputatio.workers.pool import Worker
 from tests.store.hashing import HashEmbedder
 
@@ -271,7 +271,7 @@ def test_a_worker_without_the_model_says_so_before_any_task(
     monkeypatch.chdir(tmp_path)  # and back: a worker goes there for good, in a process of its own
     monkeypatch.setenv("RAYON_NUM_THREADS", "1")
     make = partial(OnnxEmbedder, tmp_path / "no-model")
-    recipe = Recipe(options=ReadOptions(), make=make, name="m")
+    recipe = IngestRecipe(options=ReadOptions(), make=make, name="m")
     ready = Worker(partial(IngestWorker, recipe), str(tmp_path), {}).ready()
     assert "no-model" in ready.message
     with pytest.raises(ConfigError, match="no-model"):

@@ -14,15 +14,15 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from disputatio.errors import InputError
 from disputatio.eval.builders.material import TEXTS, Material, bears_any, write_lines
+from disputatio.eval.simulate import PRIORS, Prior
 from disputatio.store.in_memory import InMemory
 from disputatio.text import content_id
 from disputatio.types import Example, Passage, Source
 
-Prior = Literal["beta", "adversary-hammer"]
 Kind = Literal["factual", "misinformation", "irrelevant"]
 ADVERSARY, HAMMER = 0.1, 0.9
 COVERAGE = 0.6
@@ -52,8 +52,8 @@ def true_reliabilities(sources: int, prior: Prior, *, adversaries: int = 0, seed
     >>> true_reliabilities(3, "adversary-hammer", adversaries=1).count(0.1)
     1
     """
-    if prior not in get_args(Prior):
-        raise InputError(f"prior {prior!r}: take one of {', '.join(get_args(Prior))}")
+    if prior not in PRIORS:
+        raise InputError(f"prior {prior!r}: take one of {', '.join(PRIORS)}")
     if sources < 1 or not 0 <= adversaries <= sources:
         raise InputError(f"{adversaries} adversaries of {sources} sources: that cannot be")
     if prior == "beta":

@@ -24,9 +24,9 @@ from typing import Any
 
 from disputatio.errors import InputError, UnknownName, importing
 from disputatio.eval.data.formats.catalogue import FORMATS, hint
-from disputatio.eval.data.formats.format import Format
+from disputatio.eval.data.formats.format import DatasetFormat
 from disputatio.eval.data.formats.own import FORMATS as PLAIN
-from disputatio.eval.data.hub import PREFIX, fetch_file
+from disputatio.eval.data.hub import PREFIX, SUFFIXES, fetch_file
 from disputatio.eval.data.rows import Place, read_text
 from disputatio.eval.metrics import answer_set
 from disputatio.types import Example
@@ -48,18 +48,18 @@ class Identity:
 class _Request:
     """A parsed `NAME:PATH#PART`: `path` is the file, `label` its name in tables."""
 
-    form: Format
+    form: DatasetFormat
     path: Path
     part: str
     label: str
 
 
-def datasets() -> tuple[Format, ...]:
+def datasets() -> tuple[DatasetFormat, ...]:
     """Return every data-set format, by name."""
     return tuple(FORMATS.values())
 
 
-def describe_format(form: Format) -> dict[str, Any]:
+def describe_format(form: DatasetFormat) -> dict[str, Any]:
     """Return all that is told of a format, as JSON values, in the order in which it is told."""
     return {
         "name": form.name,
@@ -254,7 +254,7 @@ def _whole_row(file_row: FileRow) -> Mapping[str, Any] | None:
         return None
 
 
-def _lacking(form: Format, row: Mapping[str, Any]) -> str:
+def _lacking(form: DatasetFormat, row: Mapping[str, Any]) -> str:
     """Return the first field that a row lacks of the shape that it is nearest to."""
     keys = min(form.shapes, key=lambda keys: sum(key not in row for key in keys))
     return next(key for key in keys if key not in row)
@@ -272,7 +272,7 @@ def _example(file_row: FileRow, request: _Request, facts: Mapping[str, Any]) -> 
     return replace(example, metadata={**example.metadata, **declared})
 
 
-def _whose(file_row: FileRow, form: Format) -> str:
+def _whose(file_row: FileRow, form: DatasetFormat) -> str:
     """Suggest the loader that fits a row, for the error message that ends the reading."""
     row = _whole_row(file_row)
     return "" if row is None else hint(row, file_row.path, form, above=form.knows(row))
@@ -362,7 +362,6 @@ def _identity(name: str, examples: Sequence[Example]) -> Identity:
 # A data set is a file, or a folder of which its format knows the files. Nothing is run or unpacked beyond
 # reading: parquet by pyarrow, the others by the standard library.
 
-SUFFIXES = (".jsonl", ".json", ".tsv", ".csv", ".parquet")
 TABLES = {".tsv": "\t", ".csv": ","}
 _WRAPPERS = ("data", "Data", "rows", "examples")  # where one JSON object holds a list of rows
 _LONGEST_CELL = 1 << 27  # characters; the standard library's own limit is below the longest contract
@@ -407,7 +406,7 @@ class FileRow:
         return row
 
 
-def files_of(form: Format, path: Path, part: str = "") -> list[Path]:
+def files_of(form: DatasetFormat, path: Path, part: str = "") -> list[Path]:
     """Return the files that a data set's rows stand in, in order: the file itself, or those of a folder.
 
     Of a folder that has a file for each part, the file of the one that is asked for.
@@ -438,7 +437,7 @@ def files_of(form: Format, path: Path, part: str = "") -> list[Path]:
     raise InputError(f"{path}: a folder with several files of rows, name one: {names}")
 
 
-def read_rows(form: Format, path: Path, part: str = "") -> Iterator[FileRow]:
+def read_rows(form: DatasetFormat, path: Path, part: str = "") -> Iterator[FileRow]:
     """Yield the rows of a data set's files, numbered from 0 over all of them; a line keeps its line's number.
 
     Raises `InputError` naming the file that cannot be read, and `MissingDependency` for parquet.
@@ -468,7 +467,7 @@ def read_packed(path: Path) -> str:
 Row = tuple[str, int | None, Any]  # its name in messages, its line, and what it is
 
 
-def _rows(form: Format, path: Path) -> Iterator[Row]:
+def _rows(form: DatasetFormat, path: Path) -> Iterator[Row]:
     if _head(path, 4) == _PARQUET:
         return _parquet(path)
     text = read_packed(path)
@@ -490,12 +489,12 @@ def _suffix(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
-def _is_table(form: Format, path: Path) -> bool:
+def _is_table(form: DatasetFormat, path: Path) -> bool:
     return _suffix(path) in TABLES or (bool(form.columns) and _suffix(path) not in SUFFIXES)
 
 
 # --- JSON ---------------------------------------------------------------------------------------
-def _json(form: Format, path: Path, text: str) -> Iterator[Row]:
+def _json(form: DatasetFormat, path: Path, text: str) -> Iterator[Row]:
     """Yield lines where the first one is a value of its own with others behind it, else one JSON value."""
     first, _, rest = text.lstrip().partition("\n")
     head, alone = _value(first), not rest.strip()
@@ -520,7 +519,7 @@ def _value(text: str) -> Any:
         return None
 
 
-def _whole(form: Format, path: Path, whole: Any) -> Iterator[Row]:
+def _whole(form: DatasetFormat, path: Path, whole: Any) -> Iterator[Row]:
     """Yield the rows of one JSON value: a list, an object that holds one, or objects under their names."""
     if isinstance(whole, dict) and form.knows(whole):
         whole = [whole]
@@ -547,7 +546,7 @@ def _whole(form: Format, path: Path, whole: Any) -> Iterator[Row]:
 
 
 # --- tables and parquet -------------------------------------------------------------------------
-def _table(form: Format, path: Path, text: str) -> Iterator[Row]:
+def _table(form: DatasetFormat, path: Path, text: str) -> Iterator[Row]:
     """Yield the rows of a table, by its head, or by the format's columns where it has none."""
     delimiter = TABLES.get(_suffix(path), "\t")
     before = csv.field_size_limit(_LONGEST_CELL)

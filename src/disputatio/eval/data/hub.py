@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from disputatio.errors import DownloadError, InputError, importing
 
 PREFIX = "hf:"
-_SUFFIXES = (".jsonl", ".json", ".tsv", ".csv", ".parquet")
+SUFFIXES = (".jsonl", ".json", ".tsv", ".csv", ".parquet")
 _NAME = re.compile(
     r"hf:(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w.-]+))?(?:/(?P<file>.+))?",
     re.ASCII,
@@ -60,12 +60,12 @@ def matching_files(files: Sequence[str], patterns: Sequence[str], name: str) -> 
         if fit:
             return fit
     some = sorted(
-        file for file in files if PurePosixPath(file.removesuffix(".gz")).suffix.lower() in _SUFFIXES
+        file for file in files if PurePosixPath(file.removesuffix(".gz")).suffix.lower() in SUFFIXES
     )
     if len(some) == 1:
         return some
     if not some:
-        raise InputError(f"{name}: holds no file of rows ({', '.join(_SUFFIXES)})")
+        raise InputError(f"{name}: holds no file of rows ({', '.join(SUFFIXES)})")
     raise InputError(f"{name}: name the file, as in {name}/{some[0]}: {', '.join(some[:8])}")
 
 

@@ -34,7 +34,7 @@ class ScoredAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class IntervalFigure:
     """A value with its 95 % interval; without one where there are fewer than two answers."""
 
     value: float
@@ -66,8 +66,8 @@ class Curve:
     answered: int
     unsure: int
     points: tuple[tuple[float, float, float | None], ...]
-    area: Figure | None
-    ece: Figure | None
+    area: IntervalFigure | None
+    ece: IntervalFigure | None
     bins: tuple[Bin, ...]
 
 
@@ -113,16 +113,16 @@ def risk_coverage(
 _Pairs = Sequence[tuple[float, float]]  # (confidence, score), by falling confidence
 
 
-def _figure(measure: _Measure, pairs: _Pairs, resamples: int, seed: int) -> Figure:
+def _figure(measure: _Measure, pairs: _Pairs, resamples: int, seed: int) -> IntervalFigure:
     """Return a measure of the answers, with its interval over resamples of them."""
     import numpy as np
 
     value = float(measure(np.ones((1, len(pairs))), pairs)[0])
     if len(pairs) < 2:
-        return Figure(value=value)
+        return IntervalFigure(value=value)
     values = [measure(block, pairs) for block in drawn(len(pairs), resamples=resamples, seed=seed)]
     low, high = np.quantile(np.concatenate(values), [0.025, 0.975])
-    return Figure(value=value, low=float(low), high=float(high))
+    return IntervalFigure(value=value, low=float(low), high=float(high))
 
 
 def _areas(weights: NDArray[np.float64], pairs: _Pairs) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ from disputatio.eval.reporting.plots import (
     scatter,
     shape_of,
 )
-from disputatio.eval.reporting.tables import basis, setting, tables
+from disputatio.eval.reporting.tables import Lines, basis, setting, tables
 from disputatio.eval.reporting.wording import (
     TITLES,
     interval,
@@ -36,7 +36,6 @@ from disputatio.eval.reporting.wording import (
     verdict,
 )
 
-Lines = Sequence[Mapping[str, Any]]
 SHOWN = 6  # strategies in a plot that has several values of each; the best by the deciding metric
 
 

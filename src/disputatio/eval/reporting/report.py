@@ -19,7 +19,7 @@ from typing import Any
 from disputatio.eval.judge import ABSTAINED, METRICS
 from disputatio.eval.metrics import score
 from disputatio.eval.reporting.answers import Pair, read_confidences
-from disputatio.eval.reporting.confidence import Figure, ScoredAnswer, risk_coverage
+from disputatio.eval.reporting.confidence import IntervalFigure, ScoredAnswer, risk_coverage
 from disputatio.eval.reporting.headline import deciding_metric, headline
 from disputatio.eval.reporting.pairs import Rows, cost, differences, rounded
 from disputatio.eval.running.entrants import DECLARED, EXPECT
@@ -437,7 +437,7 @@ def _confidence(
     }
 
 
-def _figure(figure: Figure | None) -> dict[str, Any] | None:
+def _figure(figure: IntervalFigure | None) -> dict[str, Any] | None:
     if figure is None:
         return None
     ci = None if figure.low is None else [rounded(figure.low), rounded(figure.high)]

@@ -42,7 +42,7 @@ class _Times:
 
 
 @dataclass(slots=True)
-class Pace:
+class QuestionPace:
     """The times of questions by strategy, where `workers` are in hand at a time."""
 
     workers: int = 1
@@ -57,7 +57,7 @@ class Pace:
 
         A strategy that was not seen is taken to need the mean of those that were; None before any was.
 
-        >>> pace = Pace(workers=2)
+        >>> pace = QuestionPace(workers=2)
         >>> for seconds in (8.0, 12.0):
         ...     pace.note("a", seconds)
         >>> pace.left({"a": 4}, [("a", 4.0)]).seconds

@@ -40,7 +40,7 @@ JUDGES = {"menu": judge_with, "release": release_judge_with}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class EvaluationRecipe:
     """The parts of a worker's kit; all of it travels."""
 
     settings: Settings
@@ -68,7 +68,7 @@ class _Result(NamedTuple):
     usages: Sequence[Usage]
 
 
-def _make_work(recipe: Recipe, meter: Meter) -> Callable[[_Question], _Result]:
+def _make_work(recipe: EvaluationRecipe, meter: Meter) -> Callable[[_Question], _Result]:
     """Make, on a worker, the function that answers a question with a kit of its own."""
     plain = kit_for(recipe.settings, recipe.model, recipe.roles)
     kit = meter.wrap(plain)
@@ -94,7 +94,9 @@ def _make_work(recipe: Recipe, meter: Meter) -> Callable[[_Question], _Result]:
 
 
 @contextmanager
-def open_work(recipe: Recipe, meter: Meter, address: str, workers: int, each: int) -> Iterator[Work]:
+def open_work(
+    recipe: EvaluationRecipe, meter: Meter, address: str, workers: int, each: int
+) -> Iterator[Work]:
     """Open a `Work` that sends questions to workers; raises as `open_questions` does."""
     make = partial(_make_work, recipe)
     with open_questions(make, recipe.settings, meter, address, workers, each) as ask:

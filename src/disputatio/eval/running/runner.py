@@ -33,7 +33,7 @@ from disputatio.errors import (
 )
 from disputatio.eval.judge import Grade, Judge, as_record
 from disputatio.eval.metrics import score_answer
-from disputatio.eval.running.pace import Left, Pace
+from disputatio.eval.running.pace import Left, QuestionPace
 from disputatio.eval.running.preparing import Ask, Work, is_of_the_question, work_here
 from disputatio.eval.running.run_log import Entrant, Entry, Record, RunLog, RunManifest, State, open_run_log
 from disputatio.events import Bug
@@ -153,7 +153,7 @@ def run(
                 progress=progress,
                 on_record=on_record,
                 interrupted=interrupted,
-                pace=Pace(workers=workers),
+                pace=QuestionPace(workers=workers),
                 total=len(tasks),
                 waiting=Counter(task.entrant.label for task in tasks),
             )
@@ -183,7 +183,7 @@ class _Work:
     progress: Callable[[Progress], None] | None
     on_record: Callable[[Entry], None] | None
     interrupted: threading.Event
-    pace: Pace
+    pace: QuestionPace
     total: int
     waiting: Counter[str]
     failed: dict[tuple[str, str], State] = field(default_factory=dict)

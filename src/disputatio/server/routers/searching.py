@@ -14,6 +14,7 @@ from disputatio.api.indexing import Index
 from disputatio.errors import InputError
 from disputatio.protocols import Search
 from disputatio.server.faults import NotFound
+from disputatio.server.originals import HEADERS
 from disputatio.server.replies import client_of, json_response
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, Name, PassageShape
@@ -23,11 +24,6 @@ from disputatio.types import Hit, Passage
 
 _MOST = 200
 _AROUND = 2  # passages before and after, where the request does not say
-_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; sandbox",
-    "Cache-Control": "private, no-store",
-}
 
 
 class HitRow(BaseModel):
@@ -133,7 +129,7 @@ def passage_router(service: Service) -> APIRouter:
         text = await service.read(
             lambda: text_of(passage_of(service, name, answer)), client=client_of(request)
         )
-        return PlainTextResponse(text, headers=_HEADERS)
+        return PlainTextResponse(text, headers=HEADERS)
 
     return routes
 

@@ -30,7 +30,7 @@ from disputatio.store.ingesting.fingerprint import look
 from disputatio.store.ingesting.ingest import IngestSummary, Progress, Run, file_key, find_all, summary_of
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, check_options, settings_of
 from disputatio.store.ingesting.prepare import PreparedDocument
-from disputatio.store.ingesting.ray_worker import DOCUMENT, Blocks, Read
+from disputatio.store.ingesting.ray_worker import DOCUMENT, Blocks, FilesToRead
 from disputatio.store.ingesting.source import STDIN
 from disputatio.store.ingesting.stating import stating_of
 from disputatio.workers.cluster import cluster, reported_faults
@@ -102,7 +102,7 @@ def ingest_with_ray(
         report(0)
         if changed:
             make = None if own is None else embedder or _maker(own, threads)
-            recipe = ray_worker.Recipe(
+            recipe = ray_worker.IngestRecipe(
                 options=options,
                 make=make,
                 name="" if own is None else own.name,
@@ -321,7 +321,9 @@ class BlockStream:
                     self._changed.wait_for(lambda: self._is_needed(task))
                 with _named(task):
                     came: Blocks = self._pool.do(
-                        Read(task.number, task.files, received), kind="read", prefer=self._reader.number
+                        FilesToRead(task.number, task.files, received),
+                        kind="read",
+                        prefer=self._reader.number,
                     )
                 received, over = received + len(came.tables), came.over
                 self._note(kept=len(came.tables), waiting=len(came.tables))

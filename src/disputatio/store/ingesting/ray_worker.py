@@ -138,7 +138,7 @@ def blocks_of(rows: Iterable[WorkerRow]) -> Iterator[list[WorkerRow]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class IngestRecipe:
     """The parts of a worker: `make` opens its embedder, which is to have that `name`, on `threads` cores.
 
     Without `make` a worker only reads.
@@ -150,7 +150,7 @@ class Recipe:
     threads: int = 1
 
 
-class Read(NamedTuple):
+class FilesToRead(NamedTuple):
     """Files to read on in (number, path, folder); `skipped` of their blocks were received before."""
 
     task: int
@@ -172,7 +172,7 @@ class IngestWorker:
     and the blocks that were received are skipped.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(self, recipe: IngestRecipe) -> None:
         # Tokenizers would take a thread a core in each of the workers of a machine.
         os.environ.setdefault("RAYON_NUM_THREADS", str(recipe.threads))
         self._options = recipe.options
@@ -187,11 +187,11 @@ class IngestWorker:
                 raise ConfigError(f"a worker has the embedder {self._embedder.name}, the index {recipe.name}")
             self._embedder.embed(["ready"])  # load the model now, and not with the first block
 
-    def __call__(self, task: Read | pa.Table) -> Blocks | NDArray[np.float32]:
+    def __call__(self, task: FilesToRead | pa.Table) -> Blocks | NDArray[np.float32]:
         """Read on in files, or embed the passages of a block."""
-        return self.read(task) if isinstance(task, Read) else self.embed(task)
+        return self.read(task) if isinstance(task, FilesToRead) else self.embed(task)
 
-    def read(self, task: Read) -> Blocks:
+    def read(self, task: FilesToRead) -> Blocks:
         """Return the next blocks of some files."""
         with self._reading:
             if self._place != (task.task, task.skipped):

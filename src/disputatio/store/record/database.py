@@ -177,7 +177,7 @@ def remove_record(file: Path) -> None:
         name.unlink(missing_ok=True)
 
 
-class Batch(NamedTuple):
+class PassageBatch(NamedTuple):
     """Passages with their vectors, shape (passages, dimension); None in an index of keywords."""
 
     passages: list[Passage]
@@ -445,7 +445,7 @@ class RecordFile:
         for row in self.rows(f"{counted} GROUP BY source ORDER BY source"):
             yield row[:4]
 
-    def passages(self, size: int = _BATCH) -> Iterator[Batch]:
+    def passages(self, size: int = _BATCH) -> Iterator[PassageBatch]:
         """Yield all passages in batches of at most `size`."""
         for rows in self.passage_rows(size):
             yield self.batch_of(rows)
@@ -462,7 +462,7 @@ class RecordFile:
             yield rows
             last = rows[-1][0]
 
-    def batch_of(self, rows: Sequence[tuple[Any, ...]]) -> Batch:
+    def batch_of(self, rows: Sequence[tuple[Any, ...]]) -> PassageBatch:
         """Return the passages that rows of `COLUMNS` stand for."""
         import numpy as np
 
@@ -483,7 +483,7 @@ class RecordFile:
             with reported(self._path, "reading the index"):
                 raw = b"".join(row[-1] for row in rows)
                 vectors = np.frombuffer(raw, dtype="<f4").reshape(len(rows), -1).astype(np.float32)
-        return Batch(passages, vectors)
+        return PassageBatch(passages, vectors)
 
     def _document(self, key: int) -> tuple[dict[str, Any], str, dict[str, Any]]:
         names = ("id", *ABOUT, "text")

@@ -566,7 +566,7 @@ def by_meaning(
     return [(row, source, float(score)) for row, source, score in scored]
 
 
-class Candidates(NamedTuple):
+class ScoredRows(NamedTuple):
     """The passages that compete, by rising row: a number for the source of each, and its raw scores."""
 
     rows: NDArray[np.int64]
@@ -577,7 +577,7 @@ class Candidates(NamedTuple):
 
 def candidates_of(
     connection: Any, terms: Terms | None, vector: str | None, condition: SqlFilter, most: int
-) -> Candidates:
+) -> ScoredRows:
     """Return the union of the best by each scorer, each with its score by both."""
     candidates: dict[int, ScoredPassage] = {}
 
@@ -601,12 +601,12 @@ def candidates_of(
         for scorer in ("sparse", "dense")
     )
     sources = numbers_of([candidates[row].source for row in rows])
-    return Candidates(np.array(rows, dtype=np.int64), sources, bm25, None if vector is None else cosine)
+    return ScoredRows(np.array(rows, dtype=np.int64), sources, bm25, None if vector is None else cosine)
 
 
 def candidates_by_source(
     connection: Any, terms: Terms | None, vector: str | None, condition: SqlFilter, most: int
-) -> Candidates:
+) -> ScoredRows:
     """Return all passages of every source that matches, with their scores, in one query.
 
     A source matches that has a passage with a term of the query, or one of the `most` best by meaning.
@@ -636,11 +636,11 @@ def candidates_by_source(
         )
         values += [*condition.values, vector, vector, *condition.values]
     if not tables:
-        return Candidates(_NO_ROWS, _NO_ROWS, _NO_ROWS.astype(np.float32), None)
+        return ScoredRows(_NO_ROWS, _NO_ROWS, _NO_ROWS.astype(np.float32), None)
     types = ("i8", "i8", "f8", "f8")[: 3 if vector is None else 4]
     candidate_rows = fetch_rows(connection, f"WITH {', '.join(tables)} {query}", values, types)
     candidate_rows = candidate_rows[np.argsort(candidate_rows["value0"], kind="stable")]
-    return Candidates(
+    return ScoredRows(
         candidate_rows["value0"].astype(np.int64),
         np.unique(candidate_rows["value1"], return_inverse=True)[1].astype(np.int64),
         candidate_rows["value2"].astype(np.float32),

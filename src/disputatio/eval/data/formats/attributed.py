@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from disputatio.eval.data.formats.format import Format
+from disputatio.eval.data.formats.format import DatasetFormat
 from disputatio.eval.data.rows import Place, list_field, number, optional, string
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
@@ -120,7 +120,7 @@ def expertqa(row: Mapping[str, Any], place: Place) -> Example:
 
 
 FORMATS = (
-    Format(
+    DatasetFormat(
         name="datamorgana",
         description="synthetic questions with the pages they were made from (DataMorgana)",
         origin="Filice et al. 2025, arXiv:2501.12789; as in RAGentA, Besrour et al. 2025",
@@ -135,7 +135,7 @@ FORMATS = (
         shapes=(("question", "answer", "context", "document_ids"),),
         judged=True,
     ),
-    Format(
+    DatasetFormat(
         name="expertqa",
         description="claims with evidence and experts' judgements (ExpertQA)",
         origin="Malaviya et al. 2024, arXiv:2309.07852; github.com/chaitanyamalaviya/ExpertQA",
@@ -149,7 +149,7 @@ FORMATS = (
         parted=True,
         judged=True,
     ),
-    Format(
+    DatasetFormat(
         name="judged_answers",
         description="answers of two systems with a 70B judge's grades (RAGentA)",
         origin="Besrour et al. 2025, arXiv:2506.16988",

@@ -11,17 +11,17 @@ from typing import Any
 
 from disputatio.errors import InputError
 from disputatio.eval.data import formats
-from disputatio.eval.data.formats.format import Format
+from disputatio.eval.data.formats.format import DatasetFormat
 from disputatio.eval.data.rows import Place
 
 
-def _declared() -> Iterator[Format]:
+def _declared() -> Iterator[DatasetFormat]:
     for module in pkgutil.iter_modules(formats.__path__):
         if module.name != "catalogue":
             yield from getattr(importlib.import_module(f"{formats.__name__}.{module.name}"), "FORMATS", ())
 
 
-FORMATS: Mapping[str, Format] = MappingProxyType(
+FORMATS: Mapping[str, DatasetFormat] = MappingProxyType(
     {form.name: form for form in sorted(_declared(), key=lambda form: form.name)}
 )
 
@@ -30,7 +30,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 # Suggestions of the loader that would read a row that another could not.
 
 
-def hint(row: object, path: Path, form: Format, *, above: int = 0) -> str:
+def hint(row: object, path: Path, form: DatasetFormat, *, above: int = 0) -> str:
     """Suggest the loader that would read a row, or a file that is one JSON object, for an error message.
 
     Empty where none would that knows more of its fields than `above`.
@@ -46,7 +46,7 @@ def hint(row: object, path: Path, form: Format, *, above: int = 0) -> str:
     return f"; its fields are those of {' and '.join(fit.name for fit in best[:3])}: try {tried}"
 
 
-def fitting(row: object, path: Path) -> list[Format]:
+def fitting(row: object, path: Path) -> list[DatasetFormat]:
     """Return the formats that read a row, or the first row of a whole file, without an error.
 
     Where none does, those that have its fields.
@@ -57,12 +57,12 @@ def fitting(row: object, path: Path) -> list[Format]:
     return [form for form in known if _reads(form, row, path)] or known
 
 
-def _known(form: Format, source: Mapping[str, Any], path: Path) -> int:
+def _known(form: DatasetFormat, source: Mapping[str, Any], path: Path) -> int:
     row = _row(form, source, path)
     return 0 if row is None else form.knows(row)
 
 
-def _row(form: Format, source: Mapping[str, Any], path: Path) -> Mapping[str, Any] | None:
+def _row(form: DatasetFormat, source: Mapping[str, Any], path: Path) -> Mapping[str, Any] | None:
     """Return the row that a format would take: the object itself, its first row, or its cells by column."""
     if form.knows(source):
         return source
@@ -76,7 +76,7 @@ def _row(form: Format, source: Mapping[str, Any], path: Path) -> Mapping[str, An
     return None
 
 
-def _reads(form: Format, source: Mapping[str, Any], path: Path) -> bool:
+def _reads(form: DatasetFormat, source: Mapping[str, Any], path: Path) -> bool:
     row = _row(form, source, path)
     if row is None:
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from disputatio.eval.data.formats.format import Format
+from disputatio.eval.data.formats.format import DatasetFormat
 from disputatio.eval.data.formats.menus import with_options
 from disputatio.eval.data.rows import Place, scalar_text, string
 from disputatio.text import one_line
@@ -61,7 +61,7 @@ def liar(row: Mapping[str, Any], place: Place) -> Example:
 
 
 FORMATS = (
-    Format(
+    DatasetFormat(
         name="liar",
         description="claims with their speakers and PolitiFact's verdicts (LIAR)",
         origin="Wang 2017, arXiv:1705.00648; www.cs.ucsb.edu/~william/data/liar_dataset.zip",

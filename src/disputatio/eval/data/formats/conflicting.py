@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from disputatio.eval.data.formats.format import BY_ANSWER, Format
+from disputatio.eval.data.formats.format import BY_ANSWER, DatasetFormat
 from disputatio.eval.data.formats.menus import boolean, with_options
 from disputatio.eval.data.rows import (
     Place,
@@ -230,7 +230,7 @@ def _texts(row: Mapping[str, Any], key: str, place: Place) -> list[str]:
 
 _STRICT = "strict EM (every gold answer, no wrong one), and precision, recall and F1 of the answers"
 FORMATS = (
-    Format(
+    DatasetFormat(
         name="ambigdocs",
         expects="several",
         description="namesakes, with a document and an answer for each (AmbigDocs)",
@@ -244,7 +244,7 @@ FORMATS = (
         shapes=(("question", "ambiguous_entity", "documents"),),
         files=("test.json",),
     ),
-    Format(
+    DatasetFormat(
         name="conflictnq",
         expects="one",
         description="a real and a fabricated answer, with passages for both (ConflictNQ)",
@@ -259,7 +259,7 @@ FORMATS = (
         shapes=(("cleaned_question", "real_short_answer", "real_passages", "fake_passages"),),
         files=("val.jsonl",),
     ),
-    Format(
+    DatasetFormat(
         name="conflictqa",
         expects="one",
         description="what a model remembers, and evidence against it (ConflictQA)",
@@ -273,7 +273,7 @@ FORMATS = (
         loader=conflictqa,
         shapes=(("question", "ground_truth", "parametric_memory", "counter_memory"),),
     ),
-    Format(
+    DatasetFormat(
         name="conflicts",
         description="search results, and the kind of conflict by experts (CONFLICTS)",
         origin="Cattan et al. 2025 (DRAGged into Conflicts), arXiv:2506.08500; "
@@ -290,7 +290,7 @@ FORMATS = (
         parted=True,
         files=("conflicts.jsonl",),
     ),
-    Format(
+    DatasetFormat(
         name="ramdocs",
         expects="several",
         description="ambiguity, misinformation and noise at once (RAMDocs)",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError
-from disputatio.eval.data.formats.format import Format
+from disputatio.eval.data.formats.format import DatasetFormat
 from disputatio.eval.data.formats.menus import LETTERS, menu, options_of
 from disputatio.eval.data.rows import Place, document, read_text, required_field, scalar_text, string
 from disputatio.types import Example
@@ -169,7 +169,7 @@ def task_of(rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]:
 
 
 FORMATS = (
-    Format(
+    DatasetFormat(
         name="legalbench",
         description="a task of legal reasoning (LegalBench)",
         origin="Guha et al. 2023, arXiv:2308.11462; github.com/HazyResearch/legalbench, "
@@ -186,7 +186,7 @@ FORMATS = (
         files=("test.tsv", "train.tsv"),
         beside=(PROMPT,),
     ),
-    Format(
+    DatasetFormat(
         name="legalbench_examples",
         description="example rows of all tasks of legal reasoning (LegalBench)",
         origin="Guha et al. 2023, arXiv:2308.11462; github.com/HazyResearch/legalbench",
@@ -204,7 +204,7 @@ FORMATS = (
         files=("train_rows.jsonl",),
         beside=(TASKS,),
     ),
-    Format(
+    DatasetFormat(
         name="mmlu",
         description="questions of exams with four options, by subject (MMLU)",
         origin="Hendrycks et al. 2021, arXiv:2009.03300; github.com/hendrycks/test, "

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from disputatio.eval.data.formats.format import BY_ANSWER, Format
+from disputatio.eval.data.formats.format import BY_ANSWER, DatasetFormat
 from disputatio.eval.data.formats.menus import menu, options_of
 from disputatio.eval.data.rows import (
     Place,
@@ -111,7 +111,7 @@ _LICENCE = "the cards state none (its code is Apache-2.0); research only"
 _SHAPE = "parquet (data/test-*.parquet), JSON lines or a JSON list"
 _FILES = ("data/test-*.parquet", "test.jsonl")
 FORMATS = (
-    Format(
+    DatasetFormat(
         name="faitheval_counterfactual",
         expects="one",
         description="a context that argues for a wrong fact, four options (FaithEval)",
@@ -125,7 +125,7 @@ FORMATS = (
         shapes=(("question", "context", "choices", "answerKey"),),
         files=_FILES,
     ),
-    Format(
+    DatasetFormat(
         name="faitheval_inconsistent",
         description="a document and a copy that contradicts it (FaithEval)",
         origin=_ORIGIN.format("inconsistent"),
@@ -139,7 +139,7 @@ FORMATS = (
         shapes=(("qid", "question", "context", "answers"),),
         files=_FILES,
     ),
-    Format(
+    DatasetFormat(
         name="faitheval_unanswerable",
         description="a context that lacks the answer (FaithEval)",
         origin=_ORIGIN.format("unanswerable"),

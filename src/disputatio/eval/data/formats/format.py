@@ -18,7 +18,7 @@ BY_ANSWER = ("em", "precision", "recall", "f1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Format:
+class DatasetFormat:
     """A data set's file format: who reads it, what its rows have, the metrics it defines.
 
     `origin` is its paper and where it is published, `licence` as stated there, `shape` the kind of file,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError
-from disputatio.eval.data.formats.format import Format
+from disputatio.eval.data.formats.format import DatasetFormat
 from disputatio.eval.data.formats.menus import DECISIONS, menu, options_of, with_options
 from disputatio.eval.data.rows import Place, list_field, read_text, required_field, scalar_text, string
 from disputatio.text import content_id
@@ -195,7 +195,7 @@ def _read_ids(path: Path, _changed: int, _size: int) -> Mapping[str, str]:
 
 _BY_CHOICE = "accuracy: the option picked, by its letter or its words"
 FORMATS = (
-    Format(
+    DatasetFormat(
         name="medmcqa",
         description="Indian medical entrance exams, four options (MedMCQA)",
         origin="Pal et al. 2022, arXiv:2203.14371; github.com/medmcqa/medmcqa",
@@ -211,7 +211,7 @@ FORMATS = (
         gather=cop_base,
         files=("dev.json", "data/validation-*.parquet"),
     ),
-    Format(
+    DatasetFormat(
         name="medqa",
         description="medical licensing exams, four or five options (MedQA)",
         origin="Jin et al. 2020, arXiv:2009.13081; github.com/jind11/MedQA",
@@ -226,7 +226,7 @@ FORMATS = (
         parted=True,
         files=("test.jsonl", "phrases_no_exclude_test.jsonl"),
     ),
-    Format(
+    DatasetFormat(
         name="mirage",
         description="medical questions with options from five sets (MIRAGE)",
         origin="Xiong et al. 2024, arXiv:2402.13178; github.com/Teddy-XiongGZ/MIRAGE",
@@ -242,7 +242,7 @@ FORMATS = (
         whole=mirage_rows,
         files=("benchmark.json",),
     ),
-    Format(
+    DatasetFormat(
         name="pubmedqa",
         description="abstracts and questions that yes, no or maybe answers (PubMedQA)",
         origin="Jin et al. 2019, arXiv:1909.06146; github.com/pubmedqa/pubmedqa",

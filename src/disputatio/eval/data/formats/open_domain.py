@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from disputatio.eval.data.formats.format import BY_ANSWER, Format
+from disputatio.eval.data.formats.format import BY_ANSWER, DatasetFormat
 from disputatio.eval.data.formats.menus import boolean
 from disputatio.eval.data.rows import (
     Place,
@@ -240,7 +240,7 @@ def _any_name(
 
 _ANY = "accuracy: some name of the answer stands in the answer; EM: the answer is one of the names"
 FORMATS = (
-    Format(
+    DatasetFormat(
         name="ambignq",
         expects="several",
         description="NQ questions that may have several answers (AmbigNQ)",
@@ -256,7 +256,7 @@ FORMATS = (
         passages=False,
         files=("dev_light.json", "dev.json", "light/validation-*.parquet"),
     ),
-    Format(
+    DatasetFormat(
         name="hotpotqa",
         expects="one",
         description="questions that two paragraphs answer together (HotpotQA)",
@@ -271,7 +271,7 @@ FORMATS = (
         shapes=(("question", "context", "type", "level"), ("_id", "question", "context")),
         files=("hotpot_dev_distractor_v1.json", "distractor/validation-*.parquet"),
     ),
-    Format(
+    DatasetFormat(
         name="nq_open",
         expects="one",
         description="questions asked of a search engine, with short answers (NQ-open)",
@@ -287,7 +287,7 @@ FORMATS = (
         passages=False,
         files=("NQ-open.dev.jsonl", "nq_open/validation-*.parquet"),
     ),
-    Format(
+    DatasetFormat(
         name="nq_with_passages",
         expects="one",
         description="NQ questions with three to nine passages of Wikipedia",
@@ -300,7 +300,7 @@ FORMATS = (
         loader=nq_with_passages,
         shapes=(("question", "golden_answers", "passages"),),
     ),
-    Format(
+    DatasetFormat(
         name="popqa",
         expects="one",
         description="one relation of entities known well and little (PopQA)",
@@ -315,7 +315,7 @@ FORMATS = (
         passages=False,
         files=("test.tsv", "popQA.tsv"),
     ),
-    Format(
+    DatasetFormat(
         name="triviaqa",
         expects="one",
         description="questions of trivia with many names of the answer (TriviaQA)",

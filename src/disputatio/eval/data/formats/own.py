@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from disputatio.eval.data.formats.format import BY_ANSWER, Format
+from disputatio.eval.data.formats.format import BY_ANSWER, DatasetFormat
 from disputatio.eval.data.rows import Place, answers, list_field, scalar_text, string
 from disputatio.eval.metrics import answer_set
 from disputatio.text import content_id
@@ -100,7 +100,7 @@ def multisource(row: Mapping[str, Any], place: Place) -> Example:
 
 
 FORMATS = (
-    Format(
+    DatasetFormat(
         name="jsonl",
         description="our own format: question, answers, passages per line",
         origin="of this project",
@@ -113,7 +113,7 @@ FORMATS = (
         loader=jsonl,
         shapes=(("question", "gold", "passages"), ("question", "gold")),
     ),
-    Format(
+    DatasetFormat(
         name="multisource",
         expects="one",
         description="sources of known reliability on one question (RA-RAG's benchmark)",

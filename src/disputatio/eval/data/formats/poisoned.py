@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from disputatio.eval.data.formats.format import Format
+from disputatio.eval.data.formats.format import DatasetFormat
 from disputatio.eval.data.formats.menus import boolean, menu, options_of
 from disputatio.eval.data.rows import (
     Place,
@@ -118,7 +118,7 @@ _BOTH = (
     "accuracy: a right answer's words stand in the answer; attack_success (less is better): the planted one's"
 )
 FORMATS = (
-    Format(
+    DatasetFormat(
         name="poisonedrag",
         expects="one",
         description="a right answer, and passages that plant another (PoisonedRAG)",
@@ -131,7 +131,7 @@ FORMATS = (
         loader=poisonedrag,
         shapes=(("question", _RIGHT, _PLANTED, "adv_texts"),),
     ),
-    Format(
+    DatasetFormat(
         name="realtimeqa",
         expects="one",
         description="news questions with search results and poisoned ones (RealtimeQA in RobustRAG)",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError
-from disputatio.eval.data.formats.format import Format
+from disputatio.eval.data.formats.format import DatasetFormat
 from disputatio.eval.data.rows import Place, answers, read_text, required_field, string
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
@@ -91,7 +91,7 @@ def judgements(_rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]
 
 
 FORMATS = (
-    Format(
+    DatasetFormat(
         name="beir",
         description="queries and judged documents of a retrieval task (BEIR)",
         origin="Thakur et al. 2021, arXiv:2104.08663; github.com/beir-cellar/beir",
@@ -108,7 +108,7 @@ FORMATS = (
         files=("queries.jsonl", "queries.jsonl.gz"),
         beside=QRELS,
     ),
-    Format(
+    DatasetFormat(
         name="retrievalqa",
         expects="one",
         description="questions that need retrieval (RetrievalQA)",
