@@ -165,14 +165,22 @@ def row_of(cell: dict[str, Any]) -> list[object]:
     threads = str(cell["threads"] or f"auto: {cell['chosen']}")
     return [
         cell["engine"], threads, cell["busy"], f"{cell['others']:.1f}",
-        f"{fresh / prompt['seconds']:.0f}", f"{new['completion_tokens'] / new['seconds']:.1f}",
+        f"{fresh / prompt['seconds']:.0f}", f"{fresh / prompt['core_seconds']:.0f}", f"{new['completion_tokens'] / new['seconds']:.1f}",
         f"{sum(each['seconds'] for each in rest) / 2:.1f}", f"{sum(each['core_seconds'] for each in rest) / 2:.1f}",
         f"{runs[DEMO]['seconds']:.1f}", f"{runs[DEMO]['core_seconds']:.1f}",
     ]  # fmt: skip
 
 
 HEAD = (
-    *("engine", "threads", "counting beside", "cores that others took", "prompt tokens/s", "new tokens/s"),
+    *(
+        "engine",
+        "threads",
+        "counting beside",
+        "cores that others took",
+        "prompt tokens/s",
+        "a core-second",
+        "new tokens/s",
+    ),
     *("RAMDocs question, s", "core-s", "demo's third, s", "core-s"),
 )
 
@@ -183,6 +191,7 @@ def main(words: Sequence[str] | None = None) -> None:
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--data", type=Path, default=Path("../shared/data"))
     options.add_argument("--minutes", type=float, default=5.0)
+    options.add_argument("--page", type=Path, default=PAGE)
     chosen = options.parse_args(words)
     lines = chosen.out.read_text(encoding="utf-8").splitlines() if chosen.out.exists() else []
     cells = {(cell["engine"], cell["threads"], cell["busy"]): cell for cell in map(json.loads, lines)}
@@ -194,7 +203,7 @@ def main(words: Sequence[str] | None = None) -> None:
         with chosen.out.open("a", encoding="utf-8") as file:
             file.write(json.dumps(cells[key], ensure_ascii=False) + "\n")
         say(" ".join(map(str, row_of(cells[key]))))
-    write_page(PAGE, page([cells[key] for key in CELLS if key in cells], asked))
+    write_page(chosen.page, page([cells[key] for key in CELLS if key in cells], asked))
 
 
 def page(cells: Sequence[dict[str, Any]], asked: dict[str, list[Call]]) -> str:
