@@ -403,8 +403,7 @@ def open_endpoint(name: str, settings: Settings, say: Say = lambda _: None) -> E
 
 def _extra(kind: str, settings: Settings) -> dict[str, Any]:
     """Return the fields that are sent to a kind of server beside those of the protocol."""
-    engine = ENGINES[kind]
-    return {**engine.options, **({} if settings.thinking else engine.quick)}
+    return {} if settings.thinking else dict(ENGINES[kind].quick)
 
 
 def _deadlines(settings: Settings) -> Deadlines:

@@ -216,7 +216,7 @@ def test_what_is_at_a_server_is_called_only_when_that_is_asked_for(
     monkeypatch.setenv("DISPUTATIO_RERANKER", "openai:r")
     words = ("--model", "openai:m", "--role", "judge=openai:j")
     with FakeServer(served) as fake:
-        fake.lists = {"/v1/models": {"data": [{"id": "m", "max_model_len": 4096}]}}
+        fake.lists = {"/v1/models": {"data": [{"id": "m", "max_model_len": 32768}]}}
         monkeypatch.setenv("OPENAI_BASE_URL", fake.url)
         assert doctor(capsys, *words)[0].code == 0
         assert fake.asked == []
@@ -229,10 +229,23 @@ def test_what_is_at_a_server_is_called_only_when_that_is_asked_for(
     assert tried["openai:m log-probabilities"] == ("ok", "of 5 alternatives")
     assert tried["openai:m prefix cache"] == ("ok", "9 of 11 tokens of a repeated prompt")
     assert tried["openai:m thinking"][0] == "ok"
-    assert tried["openai:m context"] == ("ok", "4,096 tokens")
+    assert tried["openai:m context"] == ("ok", "32,768 tokens")
     assert tried["openai:j listed"][0] == "missing"
     assert tried["try openai:e"] == ("ok", "embeds: vectors of 2 numbers")
     assert tried["try openai:r"] == ("ok", "reranks: the passage that answers comes first")
+
+
+@pytest.mark.long
+def test_a_context_that_is_too_small_says_how_to_widen_it(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeServer(capable(says("yes"))) as fake:
+        fake.lists = {"/api/ps": {"models": [{"name": "m:latest", "context_length": 4096}]}}
+        monkeypatch.setenv("OLLAMA_HOST", fake.url.removesuffix("/v1"))
+        _, checks = doctor(capsys, "--model", "ollama:m", "--try")
+    context = next(check for name, check in checks.items() if name.endswith("context"))
+    assert context["state"] == "missing"
+    assert "OLLAMA_CONTEXT_LENGTH=16384 ollama serve" in context["detail"]
 
 
 @pytest.mark.long

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 State = Literal["ok", "missing", "broken"]
 _MARKS = {"ok": ("✓", "green"), "missing": ("-", "yellow"), "broken": ("✗", "red")}
 _EXTRAS = ("local", "openai", "store", "scale", "inspect")
+_LEAST_CONTEXT = 8_192  # tokens: what strategies that read all passages in one call may need
 _WIDEST = 32  # characters of the names' column
 _ENOUGH = 1e9  # bytes free, below which an index or a converted model may not fit
 _ENDPOINT_SECONDS = 3.0
@@ -379,11 +380,11 @@ def _try_model(name: str, settings: Settings) -> Iterator[Check]:
     tokens = spent.prompt_tokens + spent.completion_tokens
     detail = f"answers: {spent.calls} calls, {tokens:,} tokens, {spent.seconds:.1f} s"
     yield Check(name=f"try {name}", state="ok", detail=detail)
-    for ability, had, detail in _abilities(trial):
+    for ability, had, detail in _abilities(trial, name.partition(":")[0]):
         yield Check(name=f"  {name} {ability}", state="ok" if had else "missing", detail=detail)
 
 
-def _abilities(trial: Trial) -> Iterator[tuple[str, bool, str]]:
+def _abilities(trial: Trial, kind: str) -> Iterator[tuple[str, bool, str]]:
     """Yield what a model can do: the ability, whether it has it, and the detail."""
     can = trial.capabilities
     if trial.listed is None:
@@ -403,7 +404,11 @@ def _abilities(trial: Trial) -> Iterator[tuple[str, bool, str]]:
     yield "prefix cache", trial.cached_tokens > 0, cached if trial.cached_tokens else unknown
     yield "thinking", trial.thinking != "always", _THINKING[trial.thinking]
     context = trial.context_tokens
-    yield "context", context is not None, f"{context:,} tokens" if context else "the server does not tell"
+    detail = f"{context:,} tokens" if context else "the server does not tell"
+    if context and context < _LEAST_CONTEXT:
+        how = ENGINES[kind].widened if kind in ENGINES else ""
+        detail += f": longer prompts are cut or refused{f'; start it with {how}' if how else ''}"
+    yield "context", context is not None and context >= _LEAST_CONTEXT, detail
 
 
 def _try_embedder(name: str, settings: Settings) -> Iterator[Check]:

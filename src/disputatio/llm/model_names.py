@@ -14,13 +14,14 @@ from typing import Any
 class Engine:
     """A server that needs no key: where it listens, and what is sent beside a request.
 
-    `variable` names the environment variable that moves it. `quick` are fields that switch thinking off.
+    `variable` names the environment variable that moves it. `quick` are fields that switch thinking off, and
+    `widened` tells how the server is started to read more tokens at once.
     """
 
     address: str
     variable: str = ""
     quick: Mapping[str, Any] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    widened: str = ""
 
     @property
     def base_url(self) -> str:
@@ -29,15 +30,20 @@ class Engine:
 
 
 _NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
-# What may stand before the name of a model, as in ollama:qwen3.5:4b. Ollama cuts longer prompts silently.
+# What may stand before the name of a model, as in ollama:qwen3.5:4b.
 ENGINES: Mapping[str, Engine] = {
     "ollama": Engine(
         address="http://localhost:11434/v1",
         variable="OLLAMA_HOST",
         quick={"reasoning_effort": "none"},
-        options={"options": {"num_ctx": 16_384}},
+        widened="OLLAMA_CONTEXT_LENGTH=16384 ollama serve",  # a request cannot
     ),
-    "llama.cpp": Engine(address="http://localhost:8080/v1", variable="LLAMA_CPP_HOST", quick=_NO_THINKING),
+    "llama.cpp": Engine(
+        address="http://localhost:8080/v1",
+        variable="LLAMA_CPP_HOST",
+        quick=_NO_THINKING,
+        widened="llama-server --ctx-size 16384",
+    ),
     "lmstudio": Engine(address="http://localhost:1234/v1", variable="LMSTUDIO_HOST"),
     "vllm": Engine(address="http://localhost:8000/v1", variable="VLLM_HOST", quick=_NO_THINKING),
     "ovms": Engine(address="http://localhost:8000/v3", variable="OVMS_HOST", quick=_NO_THINKING),
