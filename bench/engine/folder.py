@@ -9,7 +9,6 @@ are held to it by ONEDNN_MAX_CPU_ISA. The core-seconds are of all processes: sea
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -24,6 +23,7 @@ from typing import Any
 from bench import RESULTS
 from bench.lib.asking import table
 from bench.lib.files import write_page
+from bench.lib.options import parser_of
 from disputatio.llm.cores import processor
 
 PAGE = RESULTS / "engine" / "folder.md"
@@ -44,9 +44,7 @@ def asked(folder: Path, variables: dict[str, str], sample: int, minutes: float) 
 
 def main(words: Sequence[str] | None = None) -> None:
     """Measure, and write the page."""
-    options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    options = parser_of(__doc__)
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--sample", type=int, default=6)
     options.add_argument("--minutes", type=float, default=3.0)
