@@ -130,6 +130,30 @@ def test_an_index_of_an_earlier_version_is_refused_in_one_line() -> None:
         open_index(place)
 
 
+def test_an_index_that_another_makes_between_two_looks_is_ours() -> None:
+    place = address()
+    parsed = tables.address_of(place)
+    assert parsed is not None
+
+    class Meanwhile:
+        """A connection, before whose first statement ends the other writer makes the index."""
+
+        def __init__(self, connection: psycopg.Connection[Any]) -> None:
+            self.connection = connection
+
+        def execute(self, *statement: Any) -> Any:
+            try:
+                return self.connection.execute(*statement)
+            except (psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedTable):
+                open_index(place).add([Passage(text="A bridge.", source="a")])
+                raise
+
+    with tables.connect(parsed) as connection:
+        settings = tables.settings_of(parsed, Meanwhile(connection))
+    assert settings is not None
+    assert settings["version"] == tables.FORMAT
+
+
 def test_what_an_interrupted_first_ingest_left_is_searched_and_finished_by_compact() -> None:
     place = address()
     index = open_index(place)

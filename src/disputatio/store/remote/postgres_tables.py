@@ -132,10 +132,14 @@ def settings_of(address: PostgresAddress, connection: Any) -> dict[str, Any] | N
         except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
             settings = None
         if settings is None:
-            used = "SELECT 1 FROM pg_tables WHERE schemaname = %s"
-            if connection.execute(used, (address.schema,)).fetchone():
-                raise StoreError(f"{address.shown}: the schema holds tables of another program")
-            return None
+            used = "SELECT bool_or(tablename = 'disputatio_index') FROM pg_tables WHERE schemaname = %s"
+            (is_ours,) = connection.execute(used, (address.schema,)).fetchone()
+            if is_ours is None:
+                return None
+            if is_ours:  # another writer has made it meanwhile
+                settings = connection.execute(columns).fetchone()
+        if settings is None:
+            raise StoreError(f"{address.shown}: the schema holds tables of another program")
     version, embedder, dimension, language = settings
     if version > FORMAT:
         raise StoreError(
