@@ -130,6 +130,23 @@ def test_the_contradictions_of_one_document_are_listed(tmp_path: Path) -> None:
     assert own["contradictions"][0]["id"] == every[0]["id"]
 
 
+def test_a_copy_of_what_is_contradicted_is_contradicted_too(tmp_path: Path) -> None:
+    service, papers = ferry(tmp_path), tmp_path / "papers"
+    assert service.index is not None
+    for source, name, year in (("a", "first", 1887), ("b", "second", 1901), ("c", "third", 1901)):
+        (papers / source).mkdir(parents=True)
+        text = f"The Orrin ferry first crossed to the old island in {year}.\n\nIt is the {name} to say so.\n"
+        (papers / source / f"{name}.md").write_text(text, encoding="utf-8")
+    service.index.ingest(papers)
+    with served(service) as server:
+        rows = {row["file"]: row["id"] for row in server.client.get("/api/documents").json()["documents"]}
+        totals = {
+            name: server.client.get("/api/conflicts", params={"document": rows[f"{name}.md"]}).json()["total"]
+            for name in ("first", "second", "third")
+        }
+    assert totals == {"first": 1, "second": 1, "third": 1}
+
+
 def test_a_file_that_is_no_baseline_is_a_fault_and_stays_as_it_is(tmp_path: Path) -> None:
     baseline = tmp_path / "quay.accepted.json"
     baseline.write_text("[]", encoding="utf-8")

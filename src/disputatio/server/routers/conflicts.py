@@ -87,7 +87,11 @@ def router(service: Service) -> APIRouter:
 
         def read() -> Response:
             found, decided = _decided(checks.of(opened, severity), decisions)
-            chosen = [each for each in found.contradictions if document in (None, *_documents(each))]
+            chosen = found.contradictions
+            if document is not None:
+                stored = opened.document(document)
+                place = stored.path if stored and not stored.row else ""
+                chosen = tuple(each for each in chosen if _concerns(each, document, place))
             listed = chosen[offset : offset + limit]
             figures = {
                 name: getattr(found, name) for name in ConflictsShape.model_fields if hasattr(found, name)
@@ -186,8 +190,9 @@ def _decided(found: Check, decisions: Decisions) -> tuple[Check, dict[str, dict[
     return replace(found, contradictions=marked), decided
 
 
-def _documents(each: Contradiction) -> tuple[str, ...]:
-    return each.first.document, each.second.document
+def _concerns(each: Contradiction, document: str, place: str) -> bool:
+    """Return whether a document states a side, or what a side says in the same words at its `place`."""
+    return any(document == side.document or place in side.also for side in (each.first, each.second))
 
 
 class Checks:
