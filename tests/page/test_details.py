@@ -73,6 +73,18 @@ def test_on_a_small_desk_the_documents_fit_and_no_name_is_broken_by_letters(
         assert name["width"] > 90, "the name is broken by letters"
 
 
+def test_the_frame_is_painted_before_the_script_has_come(context: BrowserContext, server: Served) -> None:
+    page = context.new_page()
+    page.route("**/*.js", lambda route: route.abort())
+    page.goto(server.url)
+    expect(page.locator(".top .wordmark")).to_have_text("Disputatio")
+    before = page.locator(".top").bounding_box()
+    page.unroute("**/*.js")
+    page.reload()
+    page.wait_for_selector("#question")
+    assert page.locator(".top").bounding_box() == before, "the frame moves when the script has come"
+
+
 def test_a_question_to_compare_is_seen_whole_on_a_phone(tab: Visit, page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     tab.go("compare")
