@@ -48,6 +48,7 @@ def test_on_a_phone_a_row_is_a_card_and_empty_columns_are_left_out(tab: Visit, p
     name = row.get_by_role("link", name="keepers.example").bounding_box()
     assert name is not None
     assert name["height"] < 30, "the name is broken into lines"
+    expect(row.locator("td[data-label=Owner]")).to_be_hidden()
     expect(page.locator("main")).not_to_contain_text("0 / 0")
     expect(page.locator("main")).not_to_contain_text("reliability not known")
     expect(page.locator("main")).not_to_contain_text("No source copies another")

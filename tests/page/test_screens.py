@@ -104,6 +104,8 @@ def test_the_sources_that_agree_are_drawn_and_listed_once_there_are_enough_quest
         "5 of 5"
     )
     expect(rows.filter(has_text="buzz.example").filter(has_text="museum.example")).to_contain_text("0 of 5")
+    listed = page.get_by_role("region", name="Who agrees")
+    assert listed.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
     assert flaws(tab, "sources") == []
 
 

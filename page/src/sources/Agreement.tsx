@@ -21,8 +21,7 @@ const shareOf = (pair: Pair): number => pair.agreed / pair.shared;
 const COLUMNS: readonly Column<Pair>[] = [
   { id: "first", name: t.sources.columns.name, by: (pair) => pair.first, cell: (pair) => <Doc text={pair.first} most={60} /> },
   { id: "second", name: t.sources.agree.second, by: (pair) => pair.second, cell: (pair) => <Doc text={pair.second} most={60} /> },
-  { id: "share", name: t.sources.agree.share, by: shareOf, number: true, cell: (pair) => t.percent(shareOf(pair)) },
-  { id: "shared", name: t.sources.agree.shared, by: (pair) => pair.shared, number: true, cell: (pair) => t.sources.agree.of(pair.agreed, pair.shared) },
+  { id: "share", name: t.sources.agree.share, by: shareOf, number: true, cell: (pair) => t.sources.agree.of(pair.agreed, pair.shared) },
 ];
 
 export function Agreement() {
@@ -33,7 +32,7 @@ export function Agreement() {
     <section className="section">
       <h2 className="section-title">{t.sources.agree.title}</h2>
       <p className="hint">{t.sources.agree.hint(agreement.data.questions)}</p>
-      <div className="two">
+      <div className="two agreement">
         <Circle pairs={pairs} />
         <Table label={t.sources.agree.title} columns={COLUMNS} rows={pairs} idOf={(pair) => `${pair.first}\n${pair.second}`} first="share" />
       </div>

@@ -323,7 +323,7 @@ export const de: Texts = {
       hint: (k) => `Wie oft zwei Quellen dieselbe Antwort geben: ${questions(k)} aus Schätzungen und bewahrten Antworten. Paare mit weniger als fünf gemeinsamen fehlen.`,
       graph: "Linien verbinden Quellen, die übereinstimmen oder sich unterscheiden; die Tabelle daneben sagt dasselbe",
       often: "in zwei von drei Fällen oder öfter dieselbe Antwort", seldom: "in zwei von drei Fällen oder öfter eine andere",
-      second: "Und", share: "Dieselbe Antwort", shared: "Fragen",
+      second: "Und", share: "Dieselbe Antwort",
       of: (agreed, shared) => `${n(agreed)} von ${n(shared)}`,
     },
     ownedBy: "ein Eigentümer,",

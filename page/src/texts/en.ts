@@ -325,7 +325,7 @@ export const en = {
       hint: (k: number) => `How often two sources give the same answer: ${count(k, "question")} of calibrations and kept answers. Pairs with fewer than five in common are left out.`,
       graph: "Lines join sources that agree or differ; the table beside it says the same",
       often: "the same answer two times in three, or more often", seldom: "another answer two times in three, or more often",
-      second: "And", share: "Same answer", shared: "Questions",
+      second: "And", share: "Same answer",
       of: (agreed: number, shared: number) => `${n(agreed)} of ${n(shared)}`,
     },
     ownedBy: "one owner,",
