@@ -46,7 +46,7 @@ from disputatio.types import Message, Prompt, Sampling
 
 PAGE = RESULTS / "engine" / "llama.md"
 PEERS = Path(".venv-peers/bin/python")
-OURS, LLAMA, AVX2 = "OpenVINO", "llama.cpp", "OpenVINO, AVX2 alone"
+OURS, LLAMA, AVX2 = "OpenVINO", "llama.cpp", "OpenVINO, AVX2 with VNNI"
 # The engine, its threads (0: as it chooses), and its busy neighbours; what matters most comes first.
 CELLS = [
     *((engine, 1, busy) for busy in (0, 1) for engine in (OURS, LLAMA)),
@@ -91,7 +91,12 @@ def model_file() -> Path:
 @contextmanager
 def ours(threads: int) -> Iterator[tuple[LLM, int]]:
     """Start our engine with so many threads (0: as it chooses); the model, and the number of its process."""
-    start = f"import sys\nfrom disputatio.llm import embedded as e\ne.threads_now = lambda *_: {threads}\ne.main(*sys.argv[1:])"
+    f32 = "ONEDNN_MAX_CPU_ISA" in os.environ  # in bf16 it fails where its kernels are held to less
+    start = (
+        "import sys; from disputatio.llm import embedded as e; before = e.settings_of; "
+        f"e.threads_now = lambda *_: {threads}; more = {{'INFERENCE_PRECISION_HINT': 'f32'}} if {f32} else {{}}; "
+        "e.settings_of = lambda threads: {**before(threads), **more}; e.main(*sys.argv[1:])"
+    )
     command = ("-P", "-c", start) if threads else local._COMMAND
     model = local.Local(catalogue.DEFAULT_MODEL, model_file, cache=catalogue.cache_folder())
     engines: dict[Any, local._Process] = {}
@@ -141,7 +146,7 @@ def run(model: LLM, process: int, calls: Sequence[Call], most: int = 0) -> dict[
 
 def measure(engine: str, threads: int, busy: int, asked: dict[str, list[Call]]) -> dict[str, Any]:
     """Return the figures of a cell."""
-    isa = {"ONEDNN_MAX_CPU_ISA": "AVX2"} if engine == AVX2 else {}
+    isa = {"ONEDNN_MAX_CPU_ISA": "AVX2_VNNI"} if engine == AVX2 else {}
     with neighbours(busy), mock.patch.dict(os.environ, isa):
         time.sleep(0.5)
         chosen = threads or cores.threads_now(catalogue.cache_folder())
