@@ -35,6 +35,7 @@ from bench.verdict.corpora import ramdocs
 from disputatio.cli.demo import examples
 from disputatio.config import read_settings
 from disputatio.llm import catalogue, cores, local
+from disputatio.llm.connection import Connection
 from disputatio.llm.endpoint import Endpoint
 from disputatio.llm.scripted import Call, Scripted
 from disputatio.parts import build_kit
@@ -120,7 +121,8 @@ def llama(threads: int) -> Iterator[tuple[LLM, int]]:
         assert server.stdout is not None
         try:
             address = server.stdout.readline().strip()
-            with Endpoint("m", kind="llama.cpp", base_url=f"{address}/v1", api_key="none") as endpoint:
+            line = Connection("m", base_url=f"{address}/v1", api_key="none")
+            with Endpoint(line, kind="llama.cpp") as endpoint:
                 endpoint.capabilities()
                 yield endpoint, server.pid
         finally:

@@ -386,19 +386,17 @@ def _open_model(
 
 def open_endpoint(name: str, settings: Settings, say: Say = lambda _: None) -> Endpoint:
     """Return the model of a server by its name; nothing is asked yet."""
+    from disputatio.llm.connection import Connection
     from disputatio.llm.endpoint import Endpoint
 
     kind, rest = _split(name)
-    opened = partial(Endpoint, rest, in_flight=settings.in_flight, deadlines=_deadlines(settings), say=say)
+    opened = partial(Connection, rest, in_flight=settings.in_flight, deadlines=_deadlines(settings), say=say)
     if kind not in ENGINES:
-        return opened()
-    return opened(
-        kind=kind,
-        base_url=ENGINES[kind].base_url,
-        api_key="none",  # a key of the environment is for another server
-        variable=ENGINES[kind].variable,
-        extra=_extra(kind, settings),
-    )
+        return Endpoint(opened())
+    engine = ENGINES[kind]
+    # A key of the environment is for another server.
+    own = opened(base_url=engine.base_url, api_key="none", variable=engine.variable)
+    return Endpoint(own, kind=kind, extra=_extra(kind, settings))
 
 
 def _extra(kind: str, settings: Settings) -> dict[str, Any]:

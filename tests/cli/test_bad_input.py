@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from disputatio.llm.endpoint import Endpoint
+from disputatio.llm.connection import Connection
 from tests.llm.fake_server import Asked, FakeServer, Wire, capable, chooses, chunk, fails, says
 from tests.shell import (
     PASSAGES,
@@ -228,7 +228,7 @@ def _replies(asked: Asked) -> Wire:
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     """Endpoints are tried once, with a key that must not be shown."""
-    monkeypatch.setattr("disputatio.llm.endpoint.Endpoint", partial(Endpoint, retries=0))
+    monkeypatch.setattr("disputatio.llm.connection.Connection", partial(Connection, retries=0))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("DISPUTATIO_MODEL", "openai:m")
 

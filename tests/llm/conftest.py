@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from disputatio.llm.connection import Connection
 from disputatio.llm.endpoint import Endpoint
 from tests.llm.fake_server import FakeServer, Script
 
@@ -43,7 +44,8 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
     def start(server: FakeServer | str, **options: Any) -> Endpoint:
         url = server if isinstance(server, str) else server.url
         settings: dict[str, Any] = {"api_key": "sk-test", "sleep": no_sleep, **options}
-        opened.append(Endpoint("m", base_url=url, **settings))
+        own = {name: settings.pop(name) for name in ("kind", "extra") if name in settings}
+        opened.append(Endpoint(Connection("m", base_url=url, **settings), **own))
         return opened[-1]
 
     yield start

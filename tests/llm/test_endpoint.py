@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import BatchFault, Cancelled, ConfigError, MissingDependency, Refused, ServerFault
+from disputatio.llm.connection import Connection
 from disputatio.llm.endpoint import Deadlines, Endpoint
 from disputatio.protocols import LLM, Cancel
 from disputatio.types import Sampling
@@ -31,7 +32,7 @@ from tests.llm.fake_server import (
 
 
 def test_an_endpoint_is_an_llm_whose_name_says_what_users_write() -> None:
-    endpoint = Endpoint("gpt-x", base_url="http://127.0.0.1:9/v1")
+    endpoint = Endpoint(Connection("gpt-x", base_url="http://127.0.0.1:9/v1"))
     assert isinstance(endpoint, LLM)
     assert endpoint.name == "openai:gpt-x"
 
@@ -228,13 +229,13 @@ def test_address_and_key_come_from_the_environment(serve: Serve, monkeypatch: py
     server = serve([says("yes")])
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     monkeypatch.setenv("OPENAI_API_KEY", " sk-from-env\n")
-    with Endpoint("m") as endpoint:
+    with Endpoint(Connection("m")) as endpoint:
         endpoint.complete([ask()], Sampling())
     assert server.asked[0].key == "Bearer sk-from-env"
 
 
 def test_a_server_of_ones_own_needs_no_key(serve: Serve) -> None:
-    with Endpoint("m", base_url=serve([says("yes")]).url) as endpoint:
+    with Endpoint(Connection("m", base_url=serve([says("yes")]).url)) as endpoint:
         assert endpoint.complete([ask()], Sampling())[0].text == "yes"
 
 
@@ -251,18 +252,18 @@ def test_a_server_of_ones_own_needs_no_key(serve: Serve) -> None:
 )
 def test_settings_that_cannot_work_are_refused_at_once(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        Endpoint(**{"model": "m", **settings})
+        Connection(**{"model": "m", **settings})
 
 
 def test_the_official_address_without_a_key_is_a_matter_of_settings() -> None:
     with pytest.raises(ConfigError, match="needs OPENAI_API_KEY"):
-        Endpoint("gpt-x").complete([ask()], Sampling())
+        Endpoint(Connection("gpt-x")).complete([ask()], Sampling())
 
 
 def test_a_missing_client_library_is_named_with_its_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(MissingDependency, match=r"disputatio\[openai\]"):
-        Endpoint("m", base_url="http://127.0.0.1:9/v1").complete([ask()], Sampling())
+        Endpoint(Connection("m", base_url="http://127.0.0.1:9/v1")).complete([ask()], Sampling())
 
 
 @pytest.mark.long
@@ -276,7 +277,7 @@ def test_an_endpoint_can_be_used_again_after_it_was_closed(serve: Serve, connect
 @pytest.mark.long
 def test_no_thread_is_left_behind(serve: Serve) -> None:
     server = serve([says("x")])
-    endpoint = Endpoint("left-behind", base_url=server.url)
+    endpoint = Endpoint(Connection("left-behind", base_url=server.url))
     endpoint.complete([ask()], Sampling())
     assert any("left-behind" in thread.name for thread in threading.enumerate())
     del endpoint

@@ -11,6 +11,7 @@ import pytest
 
 from disputatio.config import read_settings
 from disputatio.kit import Kit
+from disputatio.llm.connection import Connection
 from disputatio.llm.endpoint import Endpoint
 from disputatio.parts import build_kit
 from disputatio.store.in_memory import InMemory
@@ -48,7 +49,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def checkpoint(address: str) -> Iterator[Endpoint]:
-    with Endpoint("selfrag-tiny", base_url=f"{address}/v1", api_key="none") as endpoint:
+    with Endpoint(Connection("selfrag-tiny", base_url=f"{address}/v1", api_key="none")) as endpoint:
         yield endpoint
 
 

@@ -8,12 +8,10 @@ log-probabilities are counted in the reply.
 
 from __future__ import annotations
 
-import asyncio
 import json
-import random
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -55,42 +53,14 @@ Ask = Callable[[Request], "Received | LLMError"]
 class Endpoint:
     """A model behind an OpenAI-compatible server; implements `LLM`, and may be shared by threads.
 
-    The options are those of its `Connection`. Nothing is opened before the first call.
-    `close()` ends the calls' thread; so does `with`.
+    `kind` is what users write before the name, `extra` is sent beside the fields of the protocol. Nothing is
+    opened before the first call. `close()` ends the calls' thread; so does `with`.
     """
 
     def __init__(
-        self,
-        model: str,
-        *,
-        kind: str = "openai",
-        base_url: str | None = None,
-        api_key: str | None = None,
-        variable: str = "OPENAI_BASE_URL",
-        extra: Mapping[str, Any] | None = None,
-        in_flight: int = 8,
-        retries: int = 4,
-        deadlines: Deadlines | None = None,
-        rng: random.Random | None = None,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-        cool_off: float = 5.0,
-        say: Callable[[str], None] = lambda _: None,
-        patience: float = 30.0,
+        self, connection: Connection, *, kind: str = "openai", extra: Mapping[str, Any] | None = None
     ) -> None:
-        self._connection = Connection(
-            model,
-            base_url=base_url,
-            api_key=api_key,
-            variable=variable,
-            in_flight=in_flight,
-            retries=retries,
-            deadlines=deadlines,
-            rng=rng,
-            sleep=sleep,
-            cool_off=cool_off,
-            say=say,
-            patience=patience,
-        )
+        self._connection = connection
         self._at, self._deadlines = self._connection.at, self._connection.deadlines
         self._kind, self._extra = kind, dict(extra or {})
         self._dropped: set[str] = set()
