@@ -44,8 +44,9 @@ Exceptions carry data and do nothing. A fault is never an answer, an abstention 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Any, Literal, TypeAlias
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
@@ -58,6 +59,13 @@ RefusalCode: TypeAlias = Literal[
     "unconfined",
 ]  # fmt: skip
 """Why a file or a row of it was refused; `rendering.refusals` says what to do about each."""
+RefusalData: TypeAlias = Mapping[str, str | int]
+"""What a refusal names, where it is known (`REFUSAL_DATA`).
+
+`limit` and `size` are numbers of `unit` (bytes, characters, seconds, files, ...), `package` is to be
+installed, `type` is a content type or a kind of file, `status` that of HTTP.
+"""
+REFUSAL_DATA = ("limit", "size", "unit", "package", "column", "field", "suffix", "type", "status")
 
 
 class DisputatioError(Exception):
@@ -114,10 +122,15 @@ class InputError(DisputatioError):
 
 
 class IngestError(InputError):
-    """A document could not be read; `path` names it, `reason` says why, `code` is the kind of reason."""
+    """A document could not be read; `path` names it, `reason` says why, `code` is the kind of reason.
 
-    def __init__(self, path: str, reason: str, code: RefusalCode = "unreadable") -> None:
-        self.path, self.reason, self.code = path, reason, code
+    `data` holds what the reason names, for programs: see `RefusalData`.
+    """
+
+    def __init__(self, path: str, reason: str, code: RefusalCode = "unreadable", **data: str | int) -> None:
+        self.path, self.reason, self.code, self.data = path, reason, code, data
+        if code == "unknown_type" and not data:
+            self.data = {"suffix": PurePath(path).suffix.lower()[:40]}
         super().__init__(f"{path}: {reason}")
 
 

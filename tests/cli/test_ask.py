@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from disputatio.rendering.refusals import REMEDIES
 from disputatio.server.changes import ChangeLog
 from disputatio.store.folder_index import FolderIndex
+from disputatio.store.ingesting.ingest import Refusal
 from disputatio.types import Answer
 from tests.shell import PASSAGES, QUESTION, SCRIPT, Run, bind_agents, run, write_passages, write_script
 from tests.store import files
@@ -312,6 +314,28 @@ def test_what_ingest_refused_is_on_record_with_its_remedy_until_it_was_read(
     run(capsys, "ingest", "harbour/*.txt", "--index", "docs.index")
     assert [each["path"] for each in changes.refused()] == ["harbour/scan.pdf"]
     changes.close()
+
+
+def test_what_is_refused_while_a_folder_is_watched_is_on_record_too(
+    workspace: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = workspace / "harbour"
+    folder.mkdir()
+    (folder / "good.md").write_text("The gate opens at five.")
+    scan = Refusal(f"{folder}/scan.pdf", "has no text", "scan", {})
+    large = Refusal("harbour/big.txt", "is larger than 64 MB, the limit", "too_large", {"limit": 64 << 20})
+
+    def watch_once(*_: object, on_refused: Callable[..., None], **__: object) -> None:
+        on_refused([scan, large], [Path("harbour")])
+        on_refused([large], [Path("harbour")])
+
+    monkeypatch.chdir(workspace)
+    monkeypatch.setattr("disputatio.store.ingesting.watch.watch", watch_once)
+    run(capsys, "ingest", "harbour", "--index", "docs.index", "--embedder", "none", "--watch")
+    changes = ChangeLog(workspace / "docs.index.changes.sqlite")
+    [left] = changes.refused()
+    changes.close()
+    assert (left["path"], left["data"]) == ("harbour/big.txt", {"limit": 64 << 20})
 
 
 def test_columns_are_named_and_files_left_out_by_options_of_ingest(workspace: Path, capsys: Capture) -> None:

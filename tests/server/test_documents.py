@@ -157,13 +157,15 @@ def test_a_server_that_only_reads_deletes_nothing(tmp_path: Path, docs: Path) ->
 
 def test_what_was_refused_stays_on_record_until_it_was_read(tmp_path: Path) -> None:
     log = ChangeLog(tmp_path / "changes.sqlite")
-    found = [Refusal("a.pdf", "has no text", "scan"), Refusal("b.csv:7", "is no row", "bad_row")]
+    data = {"field": "text"}
+    found = [Refusal("a.pdf", "has no text", "scan", {}), Refusal("b.csv:7", "is no row", "bad_row", data)]
     log.note_refused(found, read=[], by="upload")
     log.close()
     again = ChangeLog(tmp_path / "changes.sqlite")
     again.note_refused([], read=["a.pdf", "b"], by="upload")
     [left] = again.refused()
     assert (left["path"], left["code"], left["remedy"]) == ("b.csv:7", "bad_row", REMEDIES["bad_row"])
+    assert left["data"] == data
     again.note_refused([], read=["b.csv"], by="upload")
     assert again.refused() == []
     again.note_refused(found, read=[], by="upload")

@@ -144,7 +144,7 @@ def test_bad_files_are_listed_and_good_ones_go_in(docs: Path, tmp_path: Path) ->
     index = FolderIndex.open(tmp_path / "ix")
     summary = index.ingest(docs, tmp_path / "none", progress=lambda *told: reported.append(told))
     assert summary.added == 5
-    reasons = {Path(path).name: reason for path, reason, _ in summary.refused}
+    reasons = {Path(path).name: reason for path, reason, *_ in summary.refused}
     assert reasons == {
         "none": "there is no such file or folder",
         "empty.txt": "is empty",

@@ -2085,7 +2085,8 @@ export interface components {
          * Refused
          * @description A file or a row (`path:row`) that was refused, the reason, and when; it stays until it was read.
          *
-         *     `code` is of what kind the reason is, and `remedy` what to do about that.
+         *     `code` is of what kind the reason is, and `remedy` what to do about that; `data` has what the reason names
+         *     (`limit`, `size` and `unit`, `package`, `column`, `suffix`, ...), for words of a client's own.
          */
         Refused: {
             /** At */
@@ -2100,6 +2101,10 @@ export interface components {
              * @enum {string}
              */
             code: "unreadable" | "encrypted" | "too_large" | "too_slow" | "no_text" | "scan" | "unknown_type" | "encoding" | "missing_package" | "missing_column" | "bad_row" | "unsafe" | "not_found" | "changed" | "not_fetched" | "unconfined";
+            /** Data */
+            data: {
+                [key: string]: string | number;
+            };
             /** Path */
             path: string;
             /** Reason */

@@ -26,7 +26,7 @@ from disputatio.errors import IngestError, InputError, StoreError
 if TYPE_CHECKING:
     from disputatio.config import Settings
     from disputatio.store.contract import Index
-    from disputatio.store.ingesting.ingest import IngestSummary
+    from disputatio.store.ingesting.ingest import IngestSummary, Refusal
     from disputatio.store.ingesting.options import ReadOptions
 
 
@@ -138,25 +138,25 @@ def ingest(
         )
     opened = open_index(settings.index, embedder=part, language=language, merge_gb=settings.merge_gb)
     if watch:
-        _watch(opened, files, options, settings.index, as_json=as_json)
+        _watch(opened, files, options, settings, as_json=as_json)
         return
     cluster = None if ray is None else Cluster(ray, workers, threads)
     summary = _ingest(opened, files, addresses, options, cluster)
     show_summary(summary, opened.path, as_json=as_json)
-    _record_refused(summary, paths, settings)
+    _record_refused(summary.refused, paths, settings)
     raise typer.Exit(_exit_code(summary, strict=strict))
 
 
-def _record_refused(summary: IngestSummary, paths: Sequence[str], settings: Settings) -> None:
-    """Put what was refused on record beside the index, where the page of `disputatio serve` shows it."""
+def _record_refused(every: Sequence[Refusal], paths: Sequence[str], settings: Settings) -> None:
+    """Put all that was refused of some paths on record beside the index, where the page shows it."""
     from disputatio.cli.opening import path_beside
     from disputatio.server.changes import ChangeLog
 
     file = path_beside(settings, "changes.sqlite")
-    if not summary.refused and not file.exists():
+    if not every and not file.exists():
         return
     roots = _roots(paths)
-    found = [(refusal, *_place(refusal.path, roots)) for refusal in summary.refused]
+    found = [(refusal, *_place(refusal.path, roots)) for refusal in every]
     names = {place: name for _, place, name in found}
     try:
         with contextlib.closing(ChangeLog(file)) as changes:
@@ -310,7 +310,9 @@ def _sum(summaries: list[IngestSummary]) -> IngestSummary:
     return replace(first, **both, left_out=dict(left_out))
 
 
-def _watch(opened: Index, files: list[str], options: ReadOptions, index: Path, *, as_json: bool) -> None:
+def _watch(
+    opened: Index, files: list[str], options: ReadOptions, settings: Settings, *, as_json: bool
+) -> None:
     """Ingest, then ingest changed files until stopped; print a summary of all at the end.
 
     An ingest that is under way is finished, unless it is asked to stop again.
@@ -336,12 +338,15 @@ def _watch(opened: Index, files: list[str], options: ReadOptions, index: Path, *
     def show(summary: IngestSummary) -> None:
         nonlocal whole
         whole = _sum([whole, summary])
-        show_summary(summary, index, as_json=as_json)
+        show_summary(summary, opened.path, as_json=as_json)
+
+    def record(every: Sequence[Refusal], roots: Sequence[Path]) -> None:
+        _record_refused(every, [str(root) for root in roots], settings)
 
     for number in handlers:
         signal.signal(number, request_stop)
     try:
-        watch(opened, files, options=options, on_summary=show, stop=stop)
+        watch(opened, files, options=options, on_summary=show, on_refused=record, stop=stop)
     finally:
         for number, before in handlers.items():
             signal.signal(number, before)
@@ -349,4 +354,4 @@ def _watch(opened: Index, files: list[str], options: ReadOptions, index: Path, *
         write_json({"watched": {**asdict(whole), "refused": len(whole.refused)}})
     else:
         typer.echo("stopped; in all:", err=True)
-        show_summary(replace(whole, refused=()), index, as_json=False)
+        show_summary(replace(whole, refused=()), opened.path, as_json=False)

@@ -132,7 +132,7 @@ def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
         write(f"{count(summary.described, 'document')} as people describe them\n")
     for notice in summary.notices:
         typer.echo(one_line(notice), err=True)
-    for path, reason, _ in summary.refused:
+    for path, reason, *_ in summary.refused:
         typer.echo(f"refused {one_line(path)}: {one_line(reason)}", err=True)
     for code in dict.fromkeys(refusal.code for refusal in summary.refused):
         typer.echo(f"{code.replace('_', ' ')}: {REMEDIES[code]}", err=True)

@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS changes (
 );
 CREATE TABLE IF NOT EXISTS refused (
     path TEXT PRIMARY KEY, reason TEXT NOT NULL, at TEXT NOT NULL, code TEXT NOT NULL, shown TEXT NOT NULL,
-    by TEXT NOT NULL
+    by TEXT NOT NULL, data TEXT NOT NULL
 );
 """
 _WITHIN = "substr(path, 1, length(?1) + 1) IN (?1 || '/', ?1 || ':')"  # a folder, an archive, a table
@@ -128,9 +128,12 @@ class ChangeLog:
         with self._open() as db:
             for name in read:
                 db.execute(f"DELETE FROM refused WHERE path = ?1 OR {_WITHIN}", (name,))
-            rows = [(path, reason, now, code, shown(path), by) for path, reason, code in refused]
+            rows = [
+                (path, reason, now, code, shown(path), by, json.dumps(data, ensure_ascii=False))
+                for path, reason, code, data in refused
+            ]
             db.executemany(
-                "INSERT OR REPLACE INTO refused VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO refused VALUES (?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
             db.execute(
@@ -139,14 +142,21 @@ class ChangeLog:
                 (_MOST,),
             )
 
-    def refused(self) -> list[dict[str, str]]:
+    def refused(self) -> list[dict[str, Any]]:
         """Return what was refused and not read since, the newest first, with what to do about it."""
         with self._open() as db:
             rows = db.execute(
-                f"SELECT {_NAME}, reason, code, by, at FROM refused ORDER BY at DESC, path LIMIT 1000"
+                f"SELECT {_NAME}, reason, code, by, at, data FROM refused ORDER BY at DESC, path LIMIT 1000"
             ).fetchall()
         names = ("path", "reason", "code", "by", "at")
-        return [{**dict(zip(names, row, strict=True)), "remedy": REMEDIES.get(row[2], "")} for row in rows]
+        return [
+            {
+                **dict(zip(names, row, strict=True)),
+                "remedy": REMEDIES.get(row[2], ""),
+                "data": json.loads(data),
+            }
+            for *row, data in rows
+        ]
 
     def forget_refused(self, path: str) -> None:
         """Forget that a file was refused; an empty name forgets all."""

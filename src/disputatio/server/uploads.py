@@ -204,8 +204,9 @@ class Uploads:
                     "reason": shown(reason),
                     "code": code,
                     "remedy": REMEDIES[code],
+                    "data": dict(data),
                 }
-                for path, reason, code in refused
+                for path, reason, code, data in refused
             ],
         }
 

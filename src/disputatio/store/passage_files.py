@@ -196,5 +196,12 @@ def _passage(row: Mapping[str, object] | str, where: str) -> Passage:
     passage = passage_of(row, where)
     for field, longest in LONGEST.items():
         if len(getattr(passage, field)) > longest:
-            raise IngestError(where, f"its {field} is longer than {longest:,} characters", "too_large")
+            raise IngestError(
+                where,
+                f"its {field} is longer than {longest:,} characters",
+                "too_large",
+                limit=longest,
+                unit="characters",
+                field=field,
+            )
     return passage

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from disputatio.errors import RefusalData
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting import fingerprint
 from disputatio.store.ingesting.fingerprint import look
@@ -40,7 +41,8 @@ def test_a_file_too_large_to_be_read_is_not_hashed(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(fingerprint, "_BLOCK", 0)  # a read of nothing would end the loop at once
     assert look(huge, SETTINGS) == (None, False)
     summary = FolderIndex.open(tmp_path / "index").ingest(huge)
-    assert summary.refused == (Refusal(str(huge), "is larger than 64 MB, the limit", "too_large"),)
+    data: RefusalData = {"limit": 64 << 20, "size": 2 << 30, "unit": "bytes"}
+    assert summary.refused == (Refusal(str(huge), "is larger than 64 MB, the limit", "too_large", data),)
 
 
 def test_time_and_size_prove_a_file_unchanged_only_when_it_was_at_rest(tmp_path: Path) -> None:

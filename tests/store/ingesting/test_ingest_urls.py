@@ -36,7 +36,7 @@ def test_every_row_of_an_address_is_in_and_replaced_by_the_next_fetch(served: We
     _say(served, "/a.jsonl", b'{"text": "A zebra."}\n{"text": "A giraffe."}\n{"text": 3}\n', _ROWS)
     first = ingest_urls(index, [url], get=served.get)
     assert (first.added, first.passages) == (2, 2)
-    assert first.refused == (Refusal(f"{url}:3", "'text' is not text", "bad_row"),)
+    assert first.refused == (Refusal(f"{url}:3", "'text' is not text", "bad_row", {"field": "text"}),)
     again = ingest_urls(index, [url], get=served.get)
     assert (again.added, again.unchanged, again.replaced) == (0, 2, 0)
     _say(served, "/a.jsonl", b'{"text": "A zebra."}\n{"text": "An okapi."}\n', _ROWS)
@@ -82,7 +82,9 @@ def test_an_address_that_fails_keeps_what_it_gave_before_and_does_not_stop_the_o
     assert reported == [(1, 3), (2, 3), (3, 3)]
     served.answers = {"/b": page(b"An okapi.", "text/plain")}
     done = ingest_urls(index, urls[:1], get=served.get)
-    assert done.refused == (Refusal("http://x.example/a", "answered 404 Not Found", "not_fetched"),)
+    assert done.refused == (
+        Refusal("http://x.example/a", "answered 404 Not Found", "not_fetched", {"status": 404}),
+    )
     assert len(index.documents()) == 2
 
 

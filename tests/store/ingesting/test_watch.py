@@ -193,9 +193,10 @@ def test_hidden_files_and_the_index_itself_start_nothing(folder: Path) -> None:
 def test_an_ingest_that_did_nothing_is_not_told_and_a_refusal_is_told_once(
     folder: Path, index: Recorder
 ) -> None:
-    bad = Refusal(str(folder / "bad.pdf"), "is not a readable PDF file")
+    bad = Refusal(str(folder / "bad.pdf"), "is not a readable PDF file", "unreadable", {})
     index.refused = (bad,)
-    with watching(index, folder) as summaries:
+    every: list[tuple[Refusal, ...]] = []
+    with watching(index, folder, on_refused=lambda refused, _: every.append(tuple(refused))) as summaries:
         assert summaries[0].refused == (bad,)
         (folder / "a.txt").write_text("two")
         until(lambda: len(summaries) == 2)
@@ -203,6 +204,11 @@ def test_an_ingest_that_did_nothing_is_not_told_and_a_refusal_is_told_once(
         (folder / "bad.pdf").write_text("still bad")
         until(lambda: len(summaries) == 3)
         assert summaries[2].refused == (bad,)
+        assert every == [(bad,)]
+        index.refused = ()
+        (folder / "bad.pdf").write_text("good")
+        until(lambda: len(every) == 2)
+        assert every[1] == ()
 
 
 @pytest.mark.slow

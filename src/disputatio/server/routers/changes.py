@@ -33,13 +33,15 @@ class ChangeRow(BaseModel):
 class Refused(BaseModel):
     """A file or a row (`path:row`) that was refused, the reason, and when; it stays until it was read.
 
-    `code` is of what kind the reason is, and `remedy` what to do about that.
+    `code` is of what kind the reason is, and `remedy` what to do about that; `data` has what the reason names
+    (`limit`, `size` and `unit`, `package`, `column`, `suffix`, ...), for words of a client's own.
     """
 
     path: str
     reason: str
     code: RefusalCode
     remedy: str
+    data: dict[str, str | int]
     by: RefusedBy
     at: str
 

@@ -269,7 +269,7 @@ def _uploading(service: Service) -> APIRouter:
             result = uploads.ingest(
                 index, batch, staged, source_by=source_by, shared=shared, progress=job.progress
             )
-            refused = [Refusal(each["path"], each["reason"], each["code"]) for each in result["refused"]]
+            refused = [Refusal(*(each[name] for name in Refusal._fields)) for each in result["refused"]]
             service.changes.note_refused(refused, read=result["files"], by="upload")
             detail = f"{len(result['files'])} files, {len(refused)} refused"
             service.note_change("uploaded", client=client, detail=detail)

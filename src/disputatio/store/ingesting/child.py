@@ -24,7 +24,14 @@ from typing import Any, BinaryIO
 
 from disputatio import platforms
 from disputatio.store.ingesting.confine import confine, interpreter_places
-from disputatio.store.ingesting.parsers import ParsedPart, RefusedDocument, kind_of, largest, parser
+from disputatio.store.ingesting.parsers import (
+    ParsedPart,
+    RefusedDocument,
+    kind_of,
+    largest,
+    parser,
+    refusal_part,
+)
 from disputatio.store.ingesting.rows import Unreadable
 
 _LONGEST_REQUEST = 65_536
@@ -156,7 +163,7 @@ def _answer(
     except BrokenPipeError:
         return True
     except (RefusedDocument, Unreadable) as error:
-        refusal = {"refused": str(error), "code": error.code}
+        refusal = refusal_part(error)
     except Exception as error:  # noqa: BLE001  (whatever a parser raises is the file's fault)
         refusal = {"refused": _broken(kind, error)}
         if spent := bounds.were_met():  # libraries in C have many words for it
@@ -187,7 +194,9 @@ def _parts(
     if not size:
         raise RefusedDocument("is empty", "no_text")
     if limit is not None and size > limit:
-        raise RefusedDocument(f"is larger than {limit >> 20} MB, the limit", "too_large")
+        raise RefusedDocument(
+            f"is larger than {limit >> 20} MB, the limit", "too_large", limit=limit, size=size, unit="bytes"
+        )
     try:
         yield from parser(inner, name, columns)(raw)
     except (RefusedDocument, Unreadable, MemoryError):
@@ -197,7 +206,9 @@ def _parts(
 
 
 def _too_large(task: dict[str, Any]) -> ParsedPart:
-    return {"refused": f"takes more than {task['megabytes']} MB of memory to read", "code": "too_large"}
+    most = int(task["megabytes"])
+    reason = f"takes more than {most} MB of memory to read"
+    return refusal_part(RefusedDocument(reason, "too_large", limit=most << 20, unit="bytes of memory"))
 
 
 def _broken(kind: str, error: Exception) -> str:

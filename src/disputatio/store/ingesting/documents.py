@@ -120,7 +120,7 @@ def document_of(
             continue
         if isinstance(value, bool) or value is None or not isinstance(value, str | int | float):
             if name in FIELDS and value is not None:
-                raise IngestError(where, f"{name!r} is not text", "bad_row")
+                raise IngestError(where, f"{name!r} is not text", "bad_row", field=name)
             continue
         words, removed = cleaned(_as_text(value))
         hidden += removed
@@ -152,11 +152,18 @@ def _field(name: str, value: object, words: str, where: str) -> str:
     """Return a field that has its own place; raises `IngestError` for text that is none or too long."""
     if name == "text":
         if not isinstance(value, str):
-            raise IngestError(where, "'text' is not text", "bad_row")
+            raise IngestError(where, "'text' is not text", "bad_row", field="text")
         return words
     line = " ".join(words.split())
     if len(line) > LONGEST[name]:
-        raise IngestError(where, f"its {name} is longer than {LONGEST[name]:,} characters", "too_large")
+        raise IngestError(
+            where,
+            f"its {name} is longer than {LONGEST[name]:,} characters",
+            "too_large",
+            limit=LONGEST[name],
+            unit="characters",
+            field=name,
+        )
     return line
 
 

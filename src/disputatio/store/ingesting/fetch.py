@@ -189,7 +189,9 @@ def _attributed(document: Document, fetched: Fetched, file: str) -> Document:
 def _renamed(error: IngestError, file: Path, url: str) -> IngestError:
     """Return a reader's refusal that names the URL and not the file which stood for it."""
     name = display_url(url)
-    return IngestError(error.path.replace(str(file), name), error.reason.replace(str(file), name), error.code)
+    return IngestError(
+        error.path.replace(str(file), name), error.reason.replace(str(file), name), error.code, **error.data
+    )
 
 
 def _in_utf8(fetched: Fetched) -> bytes:
@@ -286,12 +288,14 @@ def _taken(response: http.client.HTTPResponse, address: WebAddress, clock: Clock
     if response.status != HTTPStatus.OK:
         known = {status.value: status.phrase for status in HTTPStatus}
         reason = f"answered {response.status} {known.get(response.status, '')}".rstrip()
-        raise IngestError(url, reason, "not_fetched")
+        raise IngestError(url, reason, "not_fetched", status=response.status)
     content_type = response.headers.get_content_type() if "Content-Type" in response.headers else ""
     suffix = _suffix(content_type, address.target)
     if not suffix:
         kind = re.sub(r"[^\w/.+-]", "?", content_type)[:80] or "nothing"
-        raise IngestError(url, f"is of a kind that is not read (content type: {kind})", "unknown_type")
+        raise IngestError(
+            url, f"is of a kind that is not read (content type: {kind})", "unknown_type", type=kind
+        )
     packed = _listed(response, "Content-Encoding")
     if packed not in ("", "identity", "gzip", "x-gzip") or _listed(response, "Transfer-Encoding") not in (
         "",
@@ -300,7 +304,7 @@ def _taken(response: http.client.HTTPResponse, address: WebAddress, clock: Clock
         raise IngestError(url, "is packed in a way that was not asked for", "not_fetched")
     limit = clock.limits.size
     if (response.length or 0) > limit:
-        raise IngestError(url, f"is larger than {limit:,} bytes", "too_large")
+        raise IngestError(url, f"is larger than {limit:,} bytes", "too_large", limit=limit, unit="bytes")
     pieces = _bounded(_pieces(response), url, limit)
     if "gzip" in packed:  # bounded as sent and as unpacked: empty members unpack to nothing
         pieces = _bounded(_unpacked(pieces), url, limit)
@@ -334,7 +338,7 @@ def _bounded(pieces: Iterator[bytes], url: str, limit: int) -> Iterator[bytes]:
     for piece in pieces:
         taken += len(piece)
         if taken > limit:
-            raise IngestError(url, f"is larger than {limit:,} bytes", "too_large")
+            raise IngestError(url, f"is larger than {limit:,} bytes", "too_large", limit=limit, unit="bytes")
         yield piece
 
 

@@ -237,7 +237,7 @@ def check_regular(path: Path, mode: int) -> None:
     )
     if not stat.S_ISREG(mode):
         name = next((name for test, name in kinds if test(mode)), "something else")
-        raise IngestError(display_path(path), f"is {name}, not a regular file", "unknown_type")
+        raise IngestError(display_path(path), f"is {name}, not a regular file", "unknown_type", type=name)
 
 
 def reason_of(error: OSError) -> str:

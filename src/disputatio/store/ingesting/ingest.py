@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from disputatio.errors import IngestError, RefusalCode
+from disputatio.errors import IngestError, RefusalCode, RefusalData
 from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.ingesting.documents import Document, FileReading
 from disputatio.store.ingesting.files import display_path
@@ -24,11 +24,15 @@ Progress = Callable[[int, int, int], None]
 
 
 class Refusal(NamedTuple):
-    """A file or a row that was refused: `path`, or `path:row`, why, and of what kind that is."""
+    """A file or a row that was refused: `path`, or `path:row`, why, of what kind that is, what it names.
+
+    `data` is for programs that write words of their own (`errors.RefusalData`); it may be empty.
+    """
 
     path: str
     reason: str
-    code: RefusalCode = "unreadable"
+    code: RefusalCode
+    data: RefusalData
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +155,7 @@ def summary_of(counts: Counter[str], start: float, run: Run) -> IngestSummary:
         unchanged=counts["unchanged"],
         replaced=counts["replaced"],
         removed=counts["removed"],
-        refused=tuple(Refusal(error.path, error.reason, error.code) for error in run.refused),
+        refused=tuple(Refusal(error.path, error.reason, error.code, error.data) for error in run.refused),
         left_out=dict(sorted(run.left_out.items())),
         passages=counts["passages"],
         hidden=run.hidden,

@@ -183,12 +183,12 @@ def _documents(rows: Iterator[RowVectors], file: str, run: Run, end: list[Any]) 
             continue
         body = json.loads(row.body)
         if row.kind == ray_worker.REFUSED:
-            run.refused.append(IngestError(*body))
+            run.refused.append(IngestError(*body[:3], **body[3]))
             continue
         run.hidden += body[-2]
         run.left_out.update(body[-1])
         if row.kind == ray_worker.BROKEN:
-            raise IngestError(*body[:3])
+            raise IngestError(*body[:3], **body[3])
         end += body
 
 

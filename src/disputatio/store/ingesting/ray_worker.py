@@ -231,9 +231,13 @@ class IngestWorker:
         except IngestError as error:
             broken = error
         for refused in run.refused:
-            yield _note(number, REFUSED, [refused.path, refused.reason, refused.code])
+            yield _note(number, REFUSED, [refused.path, refused.reason, refused.code, refused.data])
         if broken is not None:
-            yield _note(number, BROKEN, [broken.path, broken.reason, broken.code, run.hidden, run.left_out])
+            yield _note(
+                number,
+                BROKEN,
+                [broken.path, broken.reason, broken.code, broken.data, run.hidden, run.left_out],
+            )
             return
         # Rows that were refused are to be named again, so their file is read again.
         known = (

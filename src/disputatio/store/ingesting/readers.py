@@ -45,7 +45,7 @@ from disputatio.store.ingesting.rows import (
     table_title,
     with_text,
 )
-from disputatio.store.ingesting.sandbox import MEGABYTES, SECONDS, Sandbox
+from disputatio.store.ingesting.sandbox import MEGABYTES, SECONDS, Sandbox, refused_as
 from disputatio.store.ingesting.source import STDIN, check_source_by, domain, with_source
 
 __all__ = [
@@ -135,13 +135,19 @@ def _from_file(path: Path, task: _Task) -> Iterator[Document]:
         if not size:
             raise IngestError(name, "is empty", "no_text")
         if limit is not None and size > limit:
-            raise IngestError(name, f"is larger than {limit >> 20} MB, the limit", "too_large")
+            raise _too_large(name, limit, size)
         if kind == "zip":
             yield from _from_archive(path, file, task)
         elif kind in ("text", "csv", "json", "jsonl") and size <= _SMALL:
             yield from _from_plain(kind, file, path.suffix.lower(), task)
         else:
             yield from _from_parts(task.sandbox.parse(kind, file, path.name, where=name), name, task)
+
+
+def _too_large(name: str, limit: int, size: int | None = None) -> IngestError:
+    known = {} if size is None else {"size": size}
+    reason = f"is larger than {limit >> 20} MB, the limit"
+    return IngestError(name, reason, "too_large", limit=limit, unit="bytes", **known)
 
 
 def _from_plain(kind: str, file: BinaryIO, suffix: str, task: _Task) -> Iterator[Document]:
@@ -159,13 +165,13 @@ def _from_plain(kind: str, file: BinaryIO, suffix: str, task: _Task) -> Iterator
         else:
             yield from _from_rows(rows, task.name, task.refused)
     except Unreadable as error:
-        raise IngestError(task.name, str(error), error.code) from error
+        raise IngestError(task.name, str(error), error.code, **error.data) from error
 
 
 def _text(file: BinaryIO, name: str) -> Document:
     raw = file.read(LARGEST_FILE + 1)
     if len(raw) > LARGEST_FILE:
-        raise IngestError(name, f"is larger than {LARGEST_FILE >> 20} MB, the limit", "too_large")
+        raise _too_large(name, LARGEST_FILE)
     if not raw.strip():
         raise IngestError(name, "is empty", "no_text")
     fields, hidden = plain_fields(raw)
@@ -189,7 +195,7 @@ def _from_parts(parts: Iterator[ParsedPart], name: str, task: _Task) -> Iterator
     for part in parts:
         inner = f"{name}/{display_path(part['name'])}" if part.get("name") else name
         if "refused" in part:
-            task.refused.add(IngestError(inner, part["refused"], part.get("code", "unreadable")))
+            task.refused.add(refused_as(inner, part))
         elif "left_out" in part:
             task.left_out[part["left_out"]] += part.get("count", 1)
         elif "document" in part:
@@ -217,8 +223,7 @@ def _from_archive(path: Path, file: BinaryIO, task: _Task) -> Iterator[Document]
         if reason:
             task.left_out[reason] += 1
         elif "refused" in part:
-            code = part.get("code", "unreadable")
-            task.refused.add(IngestError(f"{name}/{display_path(inner)}", part["refused"], code))
+            task.refused.add(refused_as(f"{name}/{display_path(inner)}", part))
         elif part.get("member"):
             members.append((inner, part["member"]))
     for inner, place_in in members:
@@ -251,7 +256,7 @@ def _from_stdin(file: BinaryIO, task: _Task) -> Iterator[Document]:
         else:
             yield _text(whole, STDIN)
     except Unreadable as error:
-        raise IngestError(STDIN, str(error), error.code) from error
+        raise IngestError(STDIN, str(error), error.code, **error.data) from error
 
 
 class _Rest(io.RawIOBase):

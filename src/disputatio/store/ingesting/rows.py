@@ -45,8 +45,8 @@ _csv_lock = threading.Lock()  # the longest field is a setting of the whole proc
 class Unreadable(ValueError):
     """The whole file cannot be read; its words say why, its code of what kind that is."""
 
-    def __init__(self, reason: str, code: RefusalCode = "unreadable") -> None:
-        self.code = code
+    def __init__(self, reason: str, code: RefusalCode = "unreadable", **data: str | int) -> None:
+        self.code, self.data = code, data
         super().__init__(reason)
 
 
@@ -151,7 +151,8 @@ def named_fields(header: Sequence[str], columns: Mapping[str, str]) -> list[str]
     for name, column in {"text": "text", **columns}.items():
         wanted = column.strip().lower()
         if wanted not in names:
-            raise Unreadable(f"has no column {column!r}{_choices('columns', header)}", "missing_column")
+            reason = f"has no column {column!r}{_choices('columns', header)}"
+            raise Unreadable(reason, "missing_column", column=column[:200])
         fields[names.index(wanted)] = name
     return fields
 
@@ -196,7 +197,8 @@ def check_mapped(header: Sequence[str], columns: Mapping[str, str]) -> None:
     names = [name.strip().lower() for name in header]
     for column in columns.values():
         if column.strip().lower() not in names:
-            raise Unreadable(f"has no column {column!r}{_choices('columns', header)}", "missing_column")
+            reason = f"has no column {column!r}{_choices('columns', header)}"
+            raise Unreadable(reason, "missing_column", column=column[:200])
 
 
 def _choices(kind: str, names: Iterable[str]) -> str:
@@ -408,7 +410,10 @@ def _csv_lines(file: BinaryIO) -> Iterator[str]:
     while raw := file.readline(LONGEST_ROW + 1):
         if len(raw) > LONGEST_ROW:
             raise Unreadable(
-                f"has a line longer than {LONGEST_ROW >> 20} MB, the limit of a row", "too_large"
+                f"has a line longer than {LONGEST_ROW >> 20} MB, the limit of a row",
+                "too_large",
+                limit=LONGEST_ROW,
+                unit="bytes",
             )
         if first:
             raw, first = raw.removeprefix(codecs.BOM_UTF8), False

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import math
 import os
 import selectors
 import signal
@@ -22,7 +23,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self, get_args
 
 from disputatio import platforms
-from disputatio.errors import IngestError, MissingDependency, RefusalCode
+from disputatio.errors import REFUSAL_DATA, IngestError, MissingDependency, RefusalCode
 from disputatio.store.ingesting.options import HIDDEN
 from disputatio.store.ingesting.parsers import ParsedPart, formats
 from disputatio.store.ingesting.rows import NO_COLUMNS
@@ -82,7 +83,9 @@ class Sandbox:
         for package, distribution in formats()[kind].packages.items():
             if importlib.util.find_spec(package) is None:
                 missing = MissingDependency(distribution, "arrow" if package == "pyarrow" else "store")
-                raise IngestError(where or name, f"cannot be read: {missing}", "missing_package") from missing
+                raise IngestError(
+                    where or name, f"cannot be read: {missing}", "missing_package", package=distribution
+                ) from missing
         where = where or name
         if not platforms.can_pass_files():
             reason = "is not read on Windows, where its parser could not be confined"
@@ -116,12 +119,12 @@ class Sandbox:
                     return
                 if "refused" in part and not part.get("name"):
                     finished = not self._next_is_spent(line, rest)
-                    raise IngestError(where, part["refused"], part.get("code", "unreadable"))
+                    raise refused_as(where, part)
                 yield part
         except TimeoutError as error:
-            raise IngestError(where, f"took more than {self._seconds:g} s to read", "too_slow") from error
+            raise self._too_slow(where) from error
         except (BrokenPipeError, ConnectionError, EOFError) as error:
-            raise IngestError(where, *self._last_words(kind)) from error
+            raise self._last_words(kind, where) from error
         except ValueError as error:
             raise IngestError(where, f"is not read: its parser gave no proper answer ({error})") from error
         finally:
@@ -175,19 +178,24 @@ class Sandbox:
                 data += part
         return bytes(data[:end]), bytes(data[end + 1 :])
 
-    def _last_words(self, kind: str) -> tuple[str, RefusalCode]:
-        """Return why the child ended, from the signal that ended it, and of what kind that is."""
+    def _too_slow(self, where: str) -> IngestError:
+        seconds = self._seconds
+        reason = f"took more than {seconds:g} s to read"
+        return IngestError(where, reason, "too_slow", limit=math.ceil(seconds), unit="seconds")
+
+    def _last_words(self, kind: str, where: str) -> IngestError:
+        """Return why the child ended, from the signal that ended it."""
         code = 0
         if self._child is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 code = self._child.wait(timeout=5)
         if platforms.is_out_of_time(code):
-            return f"took more than {self._seconds:g} s to read", "too_slow"
+            return self._too_slow(where)
         with contextlib.suppress(ValueError):
             if code < 0:
                 died = signal.Signals(-code).name
-                return f"is not a readable {kind.upper()} file (its parser died: {died})", "unreadable"
-        return f"is not a readable {kind.upper()} file (its parser ended, {code})", "unreadable"
+                return IngestError(where, f"is not a readable {kind.upper()} file (its parser died: {died})")
+        return IngestError(where, f"is not a readable {kind.upper()} file (its parser ended, {code})")
 
     def _stop(self) -> None:
         if self._line is not None:
@@ -197,6 +205,11 @@ class Sandbox:
             self._child.kill()
             self._child.wait()
             self._child = None
+
+
+def refused_as(where: str, part: ParsedPart) -> IngestError:
+    """Return the refusal that a part of the child is."""
+    return IngestError(where, part["refused"], part.get("code", "unreadable"), **part.get("data", {}))
 
 
 def _checked(answer: bytes) -> ParsedPart:
@@ -223,6 +236,13 @@ def _checked(answer: bytes) -> ParsedPart:
         ),
         "refused": lambda value: isinstance(value, str) and 0 < len(value) <= 1_000,
         "code": lambda value: value in CODES,
+        "data": lambda value: (
+            isinstance(value, dict)
+            and value.keys() <= set(REFUSAL_DATA)
+            and all(
+                type(each) is int or (isinstance(each, str) and len(each) <= 200) for each in value.values()
+            )
+        ),
         "ready": lambda value: value is True,
         "fences": lambda value: isinstance(value, list) and set(value) <= {"landlock", "seccomp"},
         "end": lambda value: value is True,

@@ -83,7 +83,10 @@ def with_source(document: Document, source_by: str | None = None) -> Document:
         chosen = own or document.metadata.get(name, "")
         if not chosen:
             raise IngestError(
-                place(document), f"has no field {name!r} to take its source from", "missing_column"
+                place(document),
+                f"has no field {name!r} to take its source from",
+                "missing_column",
+                column=name[:200],
             )
     chosen = chosen or document.source or domain(document.url) or document.folder or stem
     return replace(document, source=chosen)

@@ -36,15 +36,17 @@ def watch(
     debounce: float = 1.0,
     retry: float = 2.0,
     on_summary: Callable[[IngestSummary], None] = lambda _: None,
+    on_refused: Callable[[Sequence[Refusal], Sequence[Path]], None] = lambda *_: None,
     stop: threading.Event,
 ) -> None:
     """Ingest files, folders and patterns, and again whatever changes in them, until `stop` is set.
 
     A change waits until nothing has changed for `debounce` seconds, ten times that at most. While
     another process writes to the index, it is tried again every `retry` seconds. `on_summary` is called with
-    of the first ingest and of every later one that did something; a refusal is told once, and again
-    when its file has changed. Documents of a file that goes are removed; not so when a whole root
-    goes, which may be a disk that was unplugged.
+    the summary of the first ingest and of every later one that did something; a refusal is told once, and
+    again when its file has changed. `on_refused` is called at first and whenever that changes, with all that
+    is now refused of some paths, and these. Documents of a file that goes are removed; not so when a whole
+    root goes, which may be a disk that was unplugged.
 
     Raises `InputError` for a path that is not there or cannot be watched, `StoreError` as
     `Index.ingest` does, but for a busy writer.
@@ -54,7 +56,7 @@ def watch(
     roots = [_Root(Path(path), index.path, options) for path in paths]
     if not roots:
         raise InputError("name a file or a folder to watch")
-    reported: frozenset[Refusal] = frozenset()
+    reported: frozenset[tuple[str, str, str]] = frozenset()
     waiting: set[Path] = set()
     due, first = list(roots), True
     with _Watcher(roots) as watcher:
@@ -69,15 +71,17 @@ def watch(
             except IndexBusy:
                 stop.wait(retry)
                 continue
-            now = frozenset(summary.refused)
+            now = frozenset(refusal[:3] for refusal in summary.refused)
             news = [
                 refusal
                 for refusal in summary.refused
-                if refusal not in reported or _is_of(refusal[0], waiting)
+                if refusal[:3] not in reported or _is_of(refusal.path, waiting)
             ]
             others = {
-                refusal for refusal in reported if not any(root.holds(Path(refusal[0])) for root in due)
+                known for known in reported if not any(root.holds(Path(known[0]).resolve()) for root in due)
             }
+            if first or now | others != reported:
+                on_refused(summary.refused, [root.path for root in due])
             reported, summary = now | others, replace(summary, refused=tuple(news))
             if first or summary.added or summary.replaced or summary.removed or summary.refused:
                 on_summary(summary)

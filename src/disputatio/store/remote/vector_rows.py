@@ -186,7 +186,7 @@ def check_sizes(prepared: PreparedDocument, longest: int) -> None:
         ) from error
     if max(sizes) > longest:
         reason = f"a passage with its metadata has {max(sizes):,} bytes, the server keeps {longest:,}"
-        raise IngestError(place(document), reason, "too_large")
+        raise IngestError(place(document), reason, "too_large", limit=longest, size=max(sizes), unit="bytes")
 
 
 def _mark_of(prepared: PreparedDocument) -> int:

@@ -6,7 +6,8 @@ A parser takes an open file and yields parts: dictionaries that JSON can carry. 
 - `{"rows": [[number, fields], ...], "bad": [[number, reason], ...]}`, some rows of a table
 - `{"member": path of indices, "name": name}`, a file in an archive, to be asked for next
 - `{"left_out": reason, "count": number}`, parts of a file that no reader sees, as `options` names the reason
-- `{"refused": reason, "code": its kind, "name": of an inner document}`; without a name it is the file
+- `{"refused": reason, "code": its kind, "data": what it names, "name": of an inner document}`; without a name
+  it is the file
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, TypeAlias
 
 from disputatio.errors import RefusalCode
-from disputatio.store.ingesting.rows import NO_COLUMNS
+from disputatio.store.ingesting.rows import NO_COLUMNS, Unreadable
 
 ParsedPart: TypeAlias = dict[str, Any]
 Parser: TypeAlias = Callable[[BinaryIO], Iterator[ParsedPart]]
@@ -53,9 +54,21 @@ class Format:
 class RefusedDocument(Exception):
     """A document that its parser can say no more of than why it is not read."""
 
-    def __init__(self, reason: str, code: RefusalCode = "unreadable") -> None:
-        self.code = code
+    def __init__(self, reason: str, code: RefusalCode = "unreadable", **data: str | int) -> None:
+        self.code, self.data = code, data
         super().__init__(reason)
+
+
+def refusal_part(error: RefusedDocument | Unreadable) -> ParsedPart:
+    """Return a refusal as the child sends it."""
+    part: ParsedPart = {"refused": str(error), "code": error.code}
+    return {**part, "data": error.data} if error.data else part
+
+
+def too_much_text() -> RefusedDocument:
+    """Return the refusal of a document that has more text than is read."""
+    reason = f"has more than {LARGEST_TEXT:,} characters of text, the limit"
+    return RefusedDocument(reason, "too_large", limit=LARGEST_TEXT, unit="characters")
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from disputatio.errors import RefusalCode
-from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, RefusedDocument
+from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, RefusedDocument, refusal_part
 
 FORMATS = (
     Format(
@@ -46,7 +46,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
                     yield _bounded(inner, count, total)
                 continue
             count, total = count + 1, total + (0 if refusal else member.file_size)
-            part = _refused(refusal) if refusal else {"member": [place]}
+            part = refusal_part(refusal) if refusal else {"member": [place]}
             yield _bounded({**part, "name": name}, count, total)
     if not count:
         raise RefusedDocument("is an empty archive", "no_text")
@@ -55,13 +55,11 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
 def _bounded(part: ParsedPart, count: int, total: int) -> ParsedPart:
     if count > MOST_MEMBERS:
         message = f"holds more than {MOST_MEMBERS:,} files, the limit: the rest of them are not read"
-        raise RefusedDocument(message, "too_large")
+        raise RefusedDocument(message, "too_large", limit=MOST_MEMBERS, unit="files")
     if total > LARGEST_TOTAL and "member" in part:
-        return {
-            "refused": f"is past the {LARGEST_TOTAL >> 30} GB that an archive may unpack to",
-            "code": "too_large",
-            "name": part["name"],
-        }
+        reason = f"is past the {LARGEST_TOTAL >> 30} GB that an archive may unpack to"
+        past = RefusedDocument(reason, "too_large", limit=LARGEST_TOTAL, unit="bytes")
+        return {**refusal_part(past), "name": part["name"]}
     return part
 
 
@@ -75,17 +73,13 @@ def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[ParsedP
                     refusal = RefusedDocument(
                         "is an archive within an archive within an archive", "too_large"
                     )
-                part = _refused(refusal) if refusal else {"member": [place, number]}
+                part = refusal_part(refusal) if refusal else {"member": [place, number]}
                 size = 0 if refusal else inner.infolist()[number].file_size
                 yield {**part, "name": f"{name}/{inner_name}", "size": size}
     except RefusedDocument as error:
-        yield {**_refused(error), "name": name}
+        yield {**refusal_part(error), "name": name}
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:  # broken
         yield {"refused": f"is not a readable ZIP file ({error})", "name": name}
-
-
-def _refused(refusal: RefusedDocument) -> ParsedPart:
-    return {"refused": str(refusal), "code": refusal.code}
 
 
 def member(file: BinaryIO, places: Sequence[int]) -> BinaryIO:
@@ -108,7 +102,11 @@ def _archive(file: BinaryIO) -> zipfile.ZipFile:
         raise RefusedDocument(f"is not a readable ZIP file ({str(error)[:100]})") from error
     if len(archive.infolist()) > 2 * MOST_MEMBERS:
         raise RefusedDocument(
-            f"holds {len(archive.infolist()):,} files; the limit is {MOST_MEMBERS:,}", "too_large"
+            f"holds {len(archive.infolist()):,} files; the limit is {MOST_MEMBERS:,}",
+            "too_large",
+            limit=MOST_MEMBERS,
+            size=len(archive.infolist()),
+            unit="files",
         )
     return archive
 
@@ -161,7 +159,9 @@ def _refusal(info: zipfile.ZipInfo, parts: list[str]) -> RefusedDocument | None:
         return RefusedDocument("is locked by a password", "encrypted")
     if info.file_size > LARGEST_FILE:
         sizes = f"{info.file_size >> 20:,} MB; the limit is {LARGEST_FILE >> 20} MB"
-        return RefusedDocument(f"unpacks to {sizes}", "too_large")
+        return RefusedDocument(
+            f"unpacks to {sizes}", "too_large", limit=LARGEST_FILE, size=info.file_size, unit="bytes"
+        )
     if info.file_size > _SMALL and info.file_size > MOST_TIMES * info.compress_size:
         return RefusedDocument(f"unpacks to more than {MOST_TIMES} times its size, as bombs do", "unsafe")
     return None

@@ -9,7 +9,14 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, RefusedDocument
+from disputatio.store.ingesting.parsers import (
+    LARGEST_BOOK,
+    LARGEST_TEXT,
+    Format,
+    ParsedPart,
+    RefusedDocument,
+    too_much_text,
+)
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.parsers.web import visible_tree
 from disputatio.store.ingesting.parsers.word import checked_package
@@ -49,7 +56,12 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             if item is None or str(item.get("media-type") or "") not in _PAGES:
                 continue
             if number >= _MOST_CHAPTERS:
-                raise RefusedDocument(f"has more than {_MOST_CHAPTERS:,} chapters, the limit", "too_large")
+                raise RefusedDocument(
+                    f"has more than {_MOST_CHAPTERS:,} chapters, the limit",
+                    "too_large",
+                    limit=_MOST_CHAPTERS,
+                    unit="chapters",
+                )
             name = posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href") or ""))))
             if name in locked:
                 raise RefusedDocument("is locked by its seller (DRM)", "encrypted")
@@ -60,9 +72,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
                 texts.append(text)
                 size += len(text)
             if size > LARGEST_TEXT:
-                raise RefusedDocument(
-                    f"has more than {LARGEST_TEXT:,} characters of text, the limit", "too_large"
-                )
+                raise too_much_text()
     names = {"title": "title", "date": "date", "author": "creator", "publisher": "publisher"}
     about = {name: _said(package, element) for name, element in names.items()}
     yield {"document": {"text": "\n\n".join(texts), **about}, "hidden": hidden}
@@ -75,7 +85,13 @@ def _read(book: zipfile.ZipFile, name: str) -> bytes:
         raise RefusedDocument(f"is not a whole EPUB file: it lacks {name[:120]!r}") from error
     if member.file_size > _LARGEST_MEMBER:
         sizes = f"{member.file_size >> 20} MB; the limit is {_LARGEST_MEMBER >> 20} MB"
-        raise RefusedDocument(f"has a chapter of {sizes}", "too_large")
+        raise RefusedDocument(
+            f"has a chapter of {sizes}",
+            "too_large",
+            limit=_LARGEST_MEMBER,
+            size=member.file_size,
+            unit="bytes",
+        )
     return book.read(member)
 
 

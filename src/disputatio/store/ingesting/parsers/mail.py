@@ -18,6 +18,7 @@ from disputatio.store.ingesting.parsers import (
     formats,
     kind_of,
     parser,
+    refusal_part,
 )
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.parsers.web import visible_tree
@@ -125,7 +126,9 @@ def _attachment(part: EmailMessage, about: dict[str, str]) -> Iterator[ParsedPar
         if not isinstance(raw, bytes) or not _is_read(kind, name):
             return
         if len(raw) > LARGEST_FILE:
-            raise RefusedDocument(f"is larger than {LARGEST_FILE >> 20} MB", "too_large")
+            raise RefusedDocument(
+                f"is larger than {LARGEST_FILE >> 20} MB", "too_large", limit=LARGEST_FILE, unit="bytes"
+            )
         for found in parser(kind, name)(io.BytesIO(raw)):
             document = found.get("document")
             if document is not None:
@@ -137,6 +140,6 @@ def _attachment(part: EmailMessage, about: dict[str, str]) -> Iterator[ParsedPar
     except MemoryError:
         raise
     except (RefusedDocument, Unreadable) as error:
-        yield {"refused": str(error), "code": error.code, "name": name}
+        yield {**refusal_part(error), "name": name}
     except Exception as error:  # noqa: BLE001  (whatever a parser raises is this attachment's fault)
         yield {"refused": f"is not a readable {kind.upper()} file ({type(error).__name__})", "name": name}

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.parsers import LARGEST_FILE, LARGEST_TEXT, Format, ParsedPart, RefusedDocument
+from disputatio.store.ingesting.parsers import (
+    LARGEST_FILE,
+    LARGEST_TEXT,
+    Format,
+    ParsedPart,
+    RefusedDocument,
+    too_much_text,
+)
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.parsers.web import visible_tree
 from disputatio.store.ingesting.rows import decoded, front_matter
@@ -38,7 +45,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     """Yield the whole file as one document; its first heading of the first level is its title."""
     text, removed = cleaned(decoded(file.read(LARGEST_FILE)))
     if len(text) > LARGEST_TEXT:
-        raise RefusedDocument(f"has more than {LARGEST_TEXT:,} characters of text, the limit", "too_large")
+        raise too_much_text()
     fields, body = front_matter(text, certain=True)
     texts: list[str] = []
     title = ""

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, RefusedDocument
+from disputatio.store.ingesting.parsers import (
+    LARGEST_BOOK,
+    LARGEST_TEXT,
+    Format,
+    ParsedPart,
+    RefusedDocument,
+    too_much_text,
+)
 from disputatio.store.ingesting.visibility.pdf_page import SHOWING, Box, Follower
 
 if TYPE_CHECKING:
@@ -53,9 +60,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             texts.append(text)
             at += len(text) + 2
         if at > LARGEST_TEXT:
-            raise RefusedDocument(
-                f"has more than {LARGEST_TEXT:,} characters of text, the limit", "too_large"
-            )
+            raise too_much_text()
     if not texts:
         raise RefusedDocument("has no text, as a scan has none", "scan")
     text = "\n\n".join(texts)

@@ -7,7 +7,14 @@ from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.grids import single, spelled_rows
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, RefusedDocument
+from disputatio.store.ingesting.parsers import (
+    LARGEST_BOOK,
+    LARGEST_TEXT,
+    Format,
+    ParsedPart,
+    RefusedDocument,
+    too_much_text,
+)
 from disputatio.store.ingesting.parsers.web import spread
 from disputatio.store.ingesting.parsers.word import checked_package
 
@@ -48,9 +55,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             texts.append(text)
             at += len(text) + 2
         if at > LARGEST_TEXT:
-            raise RefusedDocument(
-                f"has more than {LARGEST_TEXT:,} characters of text, the limit", "too_large"
-            )
+            raise too_much_text()
     if not texts:
         raise RefusedDocument("has no text on a slide that is shown", "no_text")
     about = deck.core_properties

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.grids import spelled_rows
-from disputatio.store.ingesting.parsers import LARGEST_BOOK, LARGEST_TEXT, Format, ParsedPart, RefusedDocument
+from disputatio.store.ingesting.parsers import (
+    LARGEST_BOOK,
+    LARGEST_TEXT,
+    Format,
+    ParsedPart,
+    RefusedDocument,
+    too_much_text,
+)
 from disputatio.store.ingesting.visibility.colours import WHITE, colour_of, is_lost
 
 FORMATS = (
@@ -48,9 +55,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             texts.append(text)
             size += len(text)
         if size > LARGEST_TEXT:
-            raise RefusedDocument(
-                f"has more than {LARGEST_TEXT:,} characters of text, the limit", "too_large"
-            )
+            raise too_much_text()
     fields = {
         "text": "\n\n".join(texts),
         "title": (str(about.title or "").strip() or _headline(texts))[:1000],
@@ -84,7 +89,11 @@ def checked_package(file: BinaryIO) -> None:
         raise
     if size > LARGEST_BOOK:
         raise RefusedDocument(
-            f"unpacks to {size >> 20:,} MB; the limit is {LARGEST_BOOK >> 20} MB", "too_large"
+            f"unpacks to {size >> 20:,} MB; the limit is {LARGEST_BOOK >> 20} MB",
+            "too_large",
+            limit=LARGEST_BOOK,
+            size=size,
+            unit="bytes",
         )
     with zipfile.ZipFile(file) as package:
         if any(_declares(package, member) for member in package.infolist()):
