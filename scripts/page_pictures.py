@@ -1,8 +1,8 @@
 """Take a picture of every screen of the page: `python -m scripts.page_pictures [--only NAME]...`.
 
 A server of the command line over the example documents, with the encoder alone (`--model none`); Chromium
-without a window, at 1440, 1024 and 390 pixels, dark and light. Pictures go to `out/page/`. Chromium has to be
-on the PATH, and the page built (`make page`).
+without a window, at 1440, 1024 and 390 pixels, dark and light. Pictures go to `out/page/`, beside them a
+sheet of each width and theme. Chromium has to be on the PATH, and the page built (`make page`).
 """
 
 from __future__ import annotations
@@ -193,6 +193,27 @@ def opened(browser: Browser, width: int, theme: Theme, language: str) -> Browser
     )
 
 
+def sheet(browser: Browser, folder: Path, width: int, theme: Theme) -> None:
+    """Put the tops of all pictures of a width and a theme on one sheet, each under its name."""
+    figures = "".join(
+        f"<figure><div><img src={name}-{width}-{theme}.png></div><figcaption>{name}</figcaption></figure>"
+        for name in SCREENS
+        if (folder / f"{name}-{width}-{theme}.png").exists()
+    )
+    style = (
+        "body { display: grid; grid-template-columns: repeat(auto-fill, 18rem); gap: 1rem; margin: 1rem;"
+        " font: 14px sans-serif; background: #999 } figure { margin: 0 } img { width: 100% }"
+        " figure div { height: 22rem; overflow: hidden }"
+    )
+    written = folder / "sheet.html"
+    written.write_text(f"<!doctype html><style>{style}</style>{figures}", encoding="utf-8")
+    page = browser.new_page(viewport={"width": 1600, "height": 900})
+    page.goto(written.as_uri())
+    page.screenshot(path=folder / f"sheet-{width}-{theme}.jpg", full_page=True, quality=72)
+    page.close()
+    written.unlink()
+
+
 def main() -> None:
     """Take the pictures, and put those of each width on a sheet."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -227,6 +248,9 @@ def main() -> None:
                         page.wait_for_timeout(300)
                         page.screenshot(path=options.out / f"{name}-{width}-{theme}.png", full_page=True)
                         context.close()
+        for width in options.width or WIDTHS:
+            for theme in options.theme or THEMES:
+                sheet(browser, options.out, width, theme)
         browser.close()
 
 

@@ -49,6 +49,14 @@ def test_on_a_phone_a_row_is_a_card_and_empty_columns_are_left_out(tab: Visit, p
     assert name is not None
     assert name["height"] < 30, "the name is broken into lines"
     expect(row.locator("td[data-label=Owner]")).to_be_hidden()
+    row.get_by_role("link", name="keepers.example").click()
+    field, card = (
+        page.get_by_label("Change the owner").bounding_box(),
+        page.locator(".card").first.bounding_box(),
+    )
+    assert field is not None
+    assert card is not None
+    assert field["x"] + field["width"] < card["x"] + card["width"] - 8, "the field sticks out of its card"
     expect(page.locator("main")).not_to_contain_text("0 / 0")
     expect(page.locator("main")).not_to_contain_text("reliability not known")
     expect(page.locator("main")).not_to_contain_text("No source copies another")

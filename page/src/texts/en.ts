@@ -501,7 +501,7 @@ export const en = {
     title: "Keys",
     open: "Keys and help",
     keys: [
-      ["/", "write a question"], ["j  k", "next and last quote"], ["1 – 9", "go to a position"],
+      ["/", "write a question"], ["j  k", "next and previous quote"], ["1 – 9", "go to a position"],
       ["m", "mute the source of the quote"], ["p", "pin it"], ["Esc", "close the passage, or stop the answer"], ["?", "these keys"],
     ] as readonly (readonly [string, string])[],
     marks: "Marks",
