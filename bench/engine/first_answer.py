@@ -5,8 +5,7 @@
 
 The packages are downloaded first, and the models copied from this user's cache or downloaded. Then the clock runs: the
 environment, the install, and `disputatio demo`, which prepares the model for the engine, answers and then estimates how
-reliable the sources are. `--busy` processes that only count run beside the demo; ONEDNN_MAX_CPU_ISA=AVX2 in the
-environment holds the engine to what most laptops have.
+reliable the sources are. `--busy` processes that only count run beside the demo.
 """
 
 from __future__ import annotations
@@ -87,14 +86,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="disputatio-first-", dir="/var/tmp") as folder:
         steps = measure(wheel, Path(folder), asked.busy)
     first, demo = sum(seconds for _, seconds in steps[1:4]), sum(seconds for _, seconds in steps[2:])
-    isa = os.environ.get("ONEDNN_MAX_CPU_ISA", "")
-    kernels = f", the engine held to {isa}" if isa else ""
     rows = "\n".join(f"| {step} | {seconds:.0f} |" for step, seconds in steps)
     write_whole(
         asked.page,
         f"""# The first answer from the wheel
 
-`python -m bench.engine.first_answer --busy {asked.busy}`, {time.strftime("%Y-%m-%d")}, {processor()}, {os.cpu_count()} cores, Python {platform.python_version()}, load before it {load:.1f}; {asked.busy} busy processes beside the demo{kernels}.
+`python -m bench.engine.first_answer --busy {asked.busy}`, {time.strftime("%Y-%m-%d")}, {processor()}, {os.cpu_count()} cores, Python {platform.python_version()}, load before it {load:.1f}; {asked.busy} busy processes beside the demo.
 
 **{first:.0f} s** from making an environment to the first cited answer of `disputatio demo`, with nothing but the downloaded files: no bytecode, no model in the form of the engine, no
 kept calls. At most 180 s were wanted on a machine that does nothing else. The demo took **{demo:.0f} s**; at most 300 s were wanted, beside other work.

@@ -69,6 +69,8 @@ def main(words: Sequence[str] | None = None) -> None:
     }
     rows = []
     for name, each in answers.items():
+        if len(each) < 2:
+            continue
         first, *cores = [float(answer["core_seconds"]) for answer in each]
         rows.append(
             [
