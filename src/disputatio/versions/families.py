@@ -111,8 +111,26 @@ def stem_of(path: str, url: str = "") -> str:
 
 
 def family_names(passage: Passage) -> frozenset[str]:
-    """Return the names of the families that a passage's document may belong to: by its file, by its title."""
-    return frozenset({passage.family, family_of(passage.title)} - {""})
+    """Return the names of the families that a passage's document may belong to: by its file, by its title.
+
+    A number in a name that begins the version which the document states tells versions apart, too.
+
+    >>> sorted(family_names(Passage(text="x", family="guide 5", version="5.1")))
+    ['guide', 'guide 5']
+    """
+    names = {passage.family, family_of(passage.title)}
+    number = passage.version.partition(".")[0]
+    without = {" ".join(word for word in name.split() if word != number) for name in names}
+    return frozenset(names | {name for name in without if name not in _GENERIC} - {""}) - {""}
+
+
+def is_version(asked: str, version: str) -> bool:
+    """Return whether a version is the one that is asked for, be it by its first numbers alone.
+
+    >>> is_version("5", "5.0"), is_version("5", "5"), is_version("5", "50"), is_version("5.1", "5")
+    (True, True, False, False)
+    """
+    return f"{version}.".startswith(f"{asked}.")
 
 
 def one_publisher(first: Passage, second: Passage) -> bool:

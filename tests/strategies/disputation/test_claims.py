@@ -14,6 +14,9 @@ from disputatio.strategies.disputation.sentences import value_sentence
         ("What is the smallest load?", "40 kg", "The smallest load is 40 kg."),
         ("What were their fees in May?", "12 EUR", "Their fees in May were 12 EUR."),
         ("How much do day tickets cost?", "EUR 9", "Day tickets cost EUR 9."),
+        ("What does a sauna cost in the bath house?", "9 EUR", "A sauna costs 9 EUR in the bath house."),
+        ("How much oil does the tank hold?", "900 litres", None),
+        ("How much oil may be carried?", "900 litres", None),
         ("What is the capital?", "Oslo", None),
         ("When does it open?", "at 9", None),
     ],
@@ -30,6 +33,13 @@ def test_a_question_for_a_value_becomes_a_sentence(question: str, answer: str, s
         ("When was the quay repaired?", "4 May 2024", "", "The quay was repaired on 4 May 2024."),
         ("How many guests may a member bring?", "3", "A member may bring 3.", "A member may bring 3 guests."),
         ("How many people live in Corle?", "812", "", "812 people live in Corle."),
+        ("How much oil does it hold?", "9 litres", "It holds 9 litres.", "It holds 9 litres of oil."),
+        (
+            "How many coins does a guest of Corle pay as a deposit?",
+            "two",
+            "On arrival, two coins are paid as a deposit.",
+            None,
+        ),
         (
             "How many days of leave do tutors get?",
             "9 days",

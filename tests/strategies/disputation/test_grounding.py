@@ -163,6 +163,26 @@ def test_papers_of_an_organisation_need_not_name_it() -> None:
     assert resolved(question, minutes, leaflet)["October 2027"].verdict != "rejected"
 
 
+def test_a_section_of_rules_in_force_is_no_worse_than_an_older_version_that_names_the_house() -> None:
+    question = "From what time must it be quiet in the houses of the Venn cooperative?"
+    draft = read(
+        "23:00",
+        "House rules of the Venn cooperative, draft. It would be quiet in the houses from 23:00.",
+        source="venn",
+        title="House rules (draft)",
+    )
+    repairs = read("19:00", "2 Repairs. Repairs in houses end at 19:00.", source="venn", title="House rules")
+    rules = read("21:30", "1 Quiet. Quiet hours run from 21:30.", source="venn", title="House rules")
+    versions = [
+        replace(each, passage=replace(each.passage, family="house rules", document=each.passage.title))
+        for each in (draft, repairs, rules)
+    ]
+    is_draft = Relation(kind="draft", quote="draft")
+    versions[0] = replace(versions[0], passage=replace(versions[0].passage, relations=(is_draft,)))
+    made = resolved(question, *versions)
+    assert [made[answer].verdict for answer in ("23:00", "21:30")] == ["rejected", "unresolved"]
+
+
 def test_a_year_of_founding_is_no_equal_of_another_day_of_the_club() -> None:
     question = "When was Corrie Venn founded?"
     one = read("1921", "The rowing club Corrie Venn was founded in 1921.", source="a")

@@ -74,6 +74,8 @@ def _passage(text: str, title: str = "") -> Passage:
 
 
 _WEIGHS, _NUMBER = "What does the QL-40 weigh?", "What is the number of the Elbe depot?"
+_RENT = "When does the Corle Harbour Company pay its rent?"
+_CARRIES, _BORN = "How much does the Tern 20 carry?", "In which year was the painter Per Holm born?"
 
 
 @pytest.mark.parametrize(
@@ -93,6 +95,14 @@ _WEIGHS, _NUMBER = "What does the QL-40 weigh?", "What is the number of the Elbe
         (_NUMBER, "4410", _passage("The Rhine depot has the number 4410."), False),
         ("What is the number of Ada Lund?", "4410", _passage("Olaf Lund has the number 4410."), False),
         ("What is the number of Ada Lund?", "4410", _passage("Her number is 4410."), None),
+        (_WEIGHS, "3 kg", _passage("The QL-45 lamp weighs 3 kg, more than the QL-40."), False),
+        (_CARRIES, "9 kg", _passage("The larger sister of the Tern 20 carries 9 kg.", "Tern 30"), False),
+        (_CARRIES, "5 kg", _passage("The twin of the Tern 30 carries 5 kg.", "Tern 20"), True),
+        (_BORN, "1958", _passage("Olga Rist was born in 1958.", "Olga Rist (chemist)"), False),
+        (_BORN, "1958", _passage("Olga Rist was born in 1958."), False),
+        (_BORN, "1958", _passage("Born in 1958, he paints.", "About the painter"), None),
+        (_BORN, "1958", _passage("Per Holm was born in 1958.", "Olga Rist (chemist)"), None),
+        (_RENT, "May", _passage("The rent is due in May.", "House Rules"), None),
         ("what does the 5 kg bag cost?", "9 EUR", _passage("Bag: 5 kg; Price: 9 EUR."), None),
     ],
 )  # fmt: skip

@@ -20,6 +20,7 @@ from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.resolve import ResolvedSide, conflict_of, resolve
 from disputatio.strategies.disputation.sides import weigh
 from disputatio.types import Answer, Extraction, Passage, Position, Reply
+from disputatio.versions.families import family_names
 
 QUESTION = "What is the mooring fee at Corle?"
 V1 = "Mooring fees, version 1\n\nThe mooring fee at Corle is 12 crowns a night for every boat."
@@ -247,6 +248,21 @@ def test_what_changed_is_quoted_from_both_versions(document: str) -> None:
     for citation in (citation for claim in answer.claims for citation in claim.citations):
         assert texts[citation.passage][citation.start : citation.end] == citation.quote
     assert answer.conflict.kind == "outdated"
+
+
+def test_a_change_of_one_thing_is_told_without_the_others() -> None:
+    answer = asked("What changed for cats between version 1 and 2 of the ferry rules?", [OLD, NEW])
+    assert answer.answers == ("New: Cats pay half.",)
+
+
+def test_the_number_in_a_name_is_that_of_a_version_that_the_document_states() -> None:
+    old = replace(OLD, title="Ferry handbook 1", family="ferry handbook 1", version="1.3")
+    new = replace(NEW, title="Ferry handbook 2", family="ferry handbook 2", version="2.0")
+    asked_for = "What changed in the ferry handbook between version 1 and version 2?"
+    assert "A ticket for the ferry costs 4 euros (before: 3)" in asked(asked_for, [old, new]).answers
+    assert asked("What does a ticket for the ferry cost?", [old, new]).answers == ("4 euros",)
+    other = replace(new, title="Ferry 2", family="ferry 2", version="")
+    assert family_names(other) == {"ferry 2"}
 
 
 def test_versions_of_another_document_or_publisher_are_not_compared() -> None:

@@ -11,6 +11,7 @@ from disputatio.strategies.disputation.sides import unfit, weigh
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no, yes_or_no
 from disputatio.types import Passage, Reply
 
+CLOSED = "Will the baths of Tannel be closed?"
 SOLD = "Will the Tannel brewery be sold to Orvik?"
 
 
@@ -52,6 +53,10 @@ SOLD = "Will the Tannel brewery be sold to Orvik?"
         ),
         ("Must badges be renewed?", "", "Badges are renewed no later than in May.", "May", "yes"),
         (SOLD, "", "The brewery of Tannel has a new roof.", "", ""),
+        (CLOSED, "", "The council says that the baths of Tannel stay open.", "stay open", "no"),
+        (CLOSED, "", "The baths of Tannel will close in May.", "close", "yes"),
+        ("Is Telnet still supported by Orvik Mail?", "Orvik Mail", "Telnet was removed.", "removed", "no"),
+        ("Is Telnet still supported by Orvik Mail?", "Orvik Mail", "The mail is kept in folders.", "", ""),
     ],
 )
 def test_a_sentence_says_yes_or_no(question: str, title: str, text: str, copied: str, expected: str) -> None:

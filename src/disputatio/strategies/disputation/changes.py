@@ -15,12 +15,13 @@ from disputatio.causes import Cause
 from disputatio.kit import Kit
 from disputatio.reliability.similarity import content_similarity, content_stems
 from disputatio.reliability.succession import are_versions, best_claim, in_force, succession
+from disputatio.strategies.disputation.grounding import stems_of_names
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.text import bare_words, is_heading, one_line, sentences, stem
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
 from disputatio.versions.asked import asked_of, asks_for_changes, versions_asked
 from disputatio.versions.dates import is_later, known_day
-from disputatio.versions.families import family_names, one_publisher
+from disputatio.versions.families import family_names, is_version, one_publisher
 from disputatio.versions.phrases import STEMS
 
 FOUND = 50  # passages of the two versions that are compared at most
@@ -77,7 +78,7 @@ def answer_changes(question: str, kit: Kit) -> Answer | None:
     passages = {passage.id: passage for passage in (*hits, *more)}
     before = [passage for passage in passages.values() if _same_document(passage, old)]
     after = [passage for passage in passages.values() if _same_document(passage, new)]
-    changes = find_changes(before, after)[:MOST]
+    changes = _about(question, names, find_changes(before, after))[:MOST]
     return Answer(
         question=question,
         answers=tuple(dict.fromkeys(_worded(change) for change in changes)),
@@ -106,9 +107,7 @@ def _versions_compared(question: str, passages: Sequence[Passage]) -> tuple[Pass
         for old in documents:
             if old is new or not (one_publisher(old, new) and are_versions(old, new)):
                 continue
-            if numbers and not {old.version, new.version} & set(numbers):
-                continue
-            if len(numbers) > 1 and {old.version, new.version} != set(numbers[:2]):
+            if numbers and not _has_versions(numbers, old, new):
                 continue
             words = {stem(word) for name in family_names(new) | family_names(old) for word in name.split()}
             if succession(new, old) is None or (stems and words and not words & stems):
@@ -119,6 +118,24 @@ def _versions_compared(question: str, passages: Sequence[Passage]) -> tuple[Pass
             if best is None or score > best[0]:
                 best = score, old, new
     return None if best is None else best[1:]
+
+
+def _has_versions(numbers: Sequence[str], old: Passage, new: Passage) -> bool:
+    """Return whether two documents have the versions of these numbers; of one, where only one is named."""
+    named = [any(is_version(number, each.version) for each in (old, new)) for number in numbers[:2]]
+    both = all(any(is_version(number, each.version) for number in numbers[:2]) for each in (old, new))
+    return all(named) and (both or len(numbers) == 1)
+
+
+def _about(question: str, names: str, changes: Sequence[Change]) -> Sequence[Change]:
+    """Return the changes of sentences that speak of what a question asks for, all if none does or it asks for all."""
+    topic = content_stems(question) - stems_of_names(question) - _PLAIN - content_stems(names)
+    about = [
+        change
+        for change in changes
+        if any(each and topic & content_stems(each.text) for each in (change.old, change.new))
+    ]
+    return about or changes
 
 
 def _same_document(passage: Passage, other: Passage) -> bool:
@@ -285,6 +302,6 @@ def _later_versions(question: str, readings: Sequence[PassageReading]) -> set[st
         }
     if asked.version:
         family = {passage.id for passage in answering if passage.id in older or passage.id in newer}
-        named = {passage.id for passage in answering if passage.version == asked.version}
+        named = {passage.id for passage in answering if is_version(asked.version, passage.version)}
         return family - named if named & family else set()
     return {passage.id for passage in answering if passage.id in older and passage.id not in newer}

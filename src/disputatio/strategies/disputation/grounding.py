@@ -75,7 +75,7 @@ def says_more(question: str, named: Collection[str], rival: Collection[str]) -> 
     """
     unsaid = OF_KINDS | of_organisations(question)
     mine, other = set(named) - unsaid, set(rival) - unsaid
-    names = _stems_of_names(question) - unsaid
+    names = stems_of_names(question) - unsaid
     if has_the_name(question, named, rival):
         return True
     if not other < mine:
@@ -92,13 +92,13 @@ def has_the_name(question: str, named: Collection[str], rival: Collection[str]) 
     """
     unsaid = OF_KINDS | of_organisations(question)
     mine, other = set(named) - unsaid, set(rival) - unsaid
-    names = _stems_of_names(question) - unsaid
+    names = stems_of_names(question) - unsaid
     if len(names & mine) >= CLEARLY and not names & other and len(mine) > len(other):
         return True
     return _is_told_apart(question, mine - other, other)
 
 
-def _stems_of_names(question: str) -> frozenset[str]:
+def stems_of_names(question: str) -> frozenset[str]:
     """Return the stems of the names in a question, and of its figures: what others cannot say in other words."""
     words = question.split()[1:]
     named = [word for word in words if word[:1].isupper() or any(map(str.isdigit, word))]
@@ -142,11 +142,14 @@ def is_of_nothing_asked(question: str, reading: PassageReading) -> bool:
     )
     if not question.isascii() or not stems or (reading.answered is not None and reading.answered > SURE):
         return False
-    asked = stems - _stems_of_names(question)
-    if not stems & stems_named(question, [reading]) or (len(asked) == 1 and not asked & whole):
+    if not stems & stems_named(question, [reading]):
         return True
+    if is_yes_or_no(reading.answer):
+        return False  # a sentence that denies something says it in words of its own
+    asked = stems - stems_of_names(question)
     is_doubtful = reading.answered is not None and reading.answered < DOUBTFUL
-    return is_doubtful and not is_yes_or_no(reading.answer) and len(stems - whole) >= CLEARLY
+    unsaid = stems - of_organisations(question) - whole
+    return (len(asked) == 1 and not asked & whole) or (is_doubtful and len(unsaid) >= CLEARLY)
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -15,7 +15,11 @@ from disputatio.values import canonical, is_yes_or_no, same_answer
 
 LONGEST = 300  # characters of a question that is turned
 _WHAT = re.compile(r"what (?P<aux>is|are|was|were) (?P<rest>(?:the|its|their|our) .+)", re.IGNORECASE)
-_HOW_MUCH = re.compile(r"how much (?P<aux>does|do) (?P<rest>.+) (?P<verb>cost|weigh|pay|earn)", re.IGNORECASE)
+_HOW_MUCH = re.compile(
+    r"(?:how much|what) (?P<aux>does|do) (?P<rest>.+?) (?P<verb>cost|weigh|pay|earn)"
+    r"(?P<after>(?: (?:a|an|at|by|for|from|in|on|per|to|when|with|without) .+)?)",
+    re.IGNORECASE,
+)
 _HOW_MANY = re.compile(r"how (?:many|much) (?P<what>.+)", re.IGNORECASE)
 _WHEN = re.compile(
     r"(?:when|at what time|on what (?:day|date)|in what year) (?P<aux>\w+) (?P<rest>.+)", re.IGNORECASE
@@ -33,6 +37,10 @@ _MODAL = frozenset(
 _BARE = frozenset(
     {"cost", "have", "last", "need", "take", "weigh"}
 )  # verbs that need no other word after them
+_NO_VERBS = frozenset(
+    {"a", "an", "and", "as", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"}
+)
+_SAID_BY_UNITS = frozenset({"money", "time"})
 _FOR = frozenset({"last", "take"})  # verbs of a duration without "for"
 _IRREGULAR = {"have": "has", "do": "does", "go": "goes"}
 _LEADS = re.compile(
@@ -79,7 +87,9 @@ def _what(asked: str, value: str, _: str) -> str | None:
 def _how_much(asked: str, value: str, _: str) -> str | None:
     if (match := _HOW_MUCH.fullmatch(asked)) is None:
         return None
-    return f"{match['rest']} {_inflected(match['verb'], match['aux'].lower())} {value}"
+    return (
+        f"{match['rest']} {_inflected(match['verb'].lower(), match['aux'].lower())} {value}{match['after']}"
+    )
 
 
 def _how_many(asked: str, value: str, quote: str) -> str | None:
@@ -92,7 +102,7 @@ def _how_many(asked: str, value: str, quote: str) -> str | None:
     if words[0].casefold() in _DO | _MODAL:
         return _placed(words[1:], words[0].casefold(), value, quote)
     at = next((n for n, word in enumerate(words) if word.casefold() in _DO | _BE | _MODAL), 0)
-    number = _counted(value, words[:at] or words[:1])
+    number = _counted(value, words[:at] or words[:1], is_mass=asked[:8].casefold() == "how much")
     if not at:  # "How many people live here": the noun is the subject
         is_plain = number == value or not any(map(str.isalpha, value))
         return f"{number} {' '.join(words[1:])}" if len(words) > 1 and is_plain else None
@@ -198,8 +208,11 @@ def _verb_at(rest: Sequence[str], aux: str, quote: str) -> int | None:
         at
         for at in range(first, len(rest))
         for word in [rest[at].casefold()]
-        if any(form in quote_words for form in _forms(word, aux))
-        or (aux in _DO and ("not", word) in pairwise(quote_words))
+        if word not in _NO_VERBS
+        and (
+            any(form in quote_words for form in _forms(word, aux))
+            or (aux in _DO and ("not", word) in pairwise(quote_words))
+        )
     ]
     if aux not in _DO:  # a word after the auxiliary: "may park"
         places = [at for at in places if _follows(quote_words, aux, rest[at].casefold())][:1]
@@ -260,12 +273,16 @@ def _split_at_predicate(rest: Sequence[str], aux: str, quote: str) -> tuple[str,
     return None
 
 
-def _counted(value: str, noun: Sequence[str]) -> str:
-    """Return a number with what is counted, which it may name itself.
+def _counted(value: str, noun: Sequence[str], *, is_mass: bool = False) -> str:
+    """Return a number with what is counted, which it may name itself, or a measure of something.
 
     >>> _counted("30 days", ["days", "of", "leave"]), _counted("36", ["beds"]), _counted("36 beds", ["beds"])
     ('30 days of leave', '36 beds', '36 beds')
+    >>> _counted("8 GB", ["memory"], is_mass=True), _counted("90 euros", ["money"], is_mass=True)
+    ('8 GB of memory', '90 euros')
     """
+    if is_mass and any(map(str.isalpha, value)):
+        return value if noun[0].casefold() in _SAID_BY_UNITS else " ".join([value, "of", *noun])
     named = [word.casefold()[:4] for word in re.findall(r"[^\W\d_]+", value)]
     at = next((n + 1 for n, word in enumerate(noun) if word.casefold()[:4] in named), 0)
     return " ".join([value, *noun[at:]])

@@ -48,7 +48,7 @@ from disputatio.text import bare_words, gives_orders, stem
 from disputatio.types import Passage
 from disputatio.values import canonical, contradicts, groups, is_yes_or_no, matches
 from disputatio.versions.dates import is_later, iso_day, stated_date
-from disputatio.versions.families import UNVERIFIED
+from disputatio.versions.families import UNVERIFIED, family_names
 
 Feature = Literal[
     "votes",
@@ -311,12 +311,25 @@ def _grounded(question: str, sides: Sequence[Side]) -> list[Side]:
             and _is_ground_of(question, other, side)
             and (other.accounts >= side.accounts or len(side.named) <= HARDLY * len(content_stems(question)))
             and not any(claim.newer.id in mine for claim in other.superseded.values())
+            and not _are_versions(other, side)
             for other in fit
         )
         falls = falls or all(is_of_nothing_asked(question, reading) for reading in side.readings)
         features: dict[Feature, float] = {**side.features, **({"ground": 0.0} if falls else {})}
         grounded.append(replace(side, features=features, log_odds=log_odds(features)))
     return grounded
+
+
+def _are_versions(first: Side, second: Side) -> bool:
+    """Return whether all passages of two sides are of documents that are versions of one.
+
+    One of these names its organisation in every passage, another one in its first.
+    """
+    return all(
+        mine.document != theirs.document and family_names(mine) & family_names(theirs)
+        for mine in first.passages
+        for theirs in second.passages
+    )
 
 
 def _is_ground_of(question: str, side: Side, rival: Side) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from disputatio.strategies.disputation.kinds import of_organisations
 from disputatio.strategies.disputation.rows import is_about_another, is_row
 from disputatio.text import sentences, stem
 from disputatio.types import Passage
@@ -84,11 +85,20 @@ _MENTIONED = tuple(
         (r"\bpart-?time(?:rs?)?\b|teilzeit|兼职", r"part-?time"),
     )
 )
+# What follows, to the end of the mark, is what something else is compared with.
+_RELATED = re.compile(
+    r"\b(?:sister|brother|sibling|twin|successor|predecessor|than|unlike|compared|replac\w{1,5}|instead|alternative"
+    r"|companion|schwester|bruder|nachfolger\w{0,2}|vorgänger\w{0,2}|(?<=er\s)als|s[œo]eur|successeur|prédécesseur)\b"
+    r"(?:\s(?:of|to|for|with|von|zu|de|du))?(?:\s(?:the|its|our|der|des|die|das|la|le))?"
+    r"\s[^\W\d_][\w’'-]{0,30}(?:\s\d{1,5}[A-Za-z]{0,2}|(?<=\d)|(?=\W))",
+    re.IGNORECASE,
+)
 _FOLDED = re.compile(r"[\W_]+")
 _GERMAN = re.compile(
     r"\b(?:der|die|das|ist|wie|wer|wann|wo|welche[rs]?|und|für|im|den|dem|des|ein|eine)\b", re.IGNORECASE
 )
-_LOWER_WORDS = 3  # words in small letters from which capitals are taken for names
+_BEGINNING = 200  # characters of a passage in which it names what it is about
+_LOWER_WORDS = 2  # words in small letters from which capitals are taken for names
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +174,11 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _verdict(asked: Thing, text: str) -> bool | None:
-    """Return whether a text marks the asked thing; None where it marks nothing of the kind."""
-    marks = {thing.mark for thing in things_of(text) if thing.of == asked.of}
+    """Return whether a text marks the asked thing; None where it marks nothing of the kind.
+
+    What another thing is compared with is not what the text is about: "the larger sister of the Auk 40".
+    """
+    marks = {thing.mark for thing in things_of(_RELATED.sub(" ", text)) if thing.of == asked.of}
     return None if not marks else asked.mark in marks
 
 
@@ -219,14 +232,29 @@ def _tells_year(question: str, answer: str, passage: Passage) -> bool | None:
 
 
 def _tells_name(question: str, passage: Passage) -> bool | None:
-    """Return False where a passage names another than the question: of the same noun or family name, or in a row
-    of a table; None elsewhere.
+    """Return False where a passage names another than the question: of the same noun or family name, in a row
+    of a table, or as what the whole passage is about; None elsewhere.
     """
     names = _names(question)
     if not names:
         return None
-    whole = " ".join((passage.title, passage.text, passage.source, passage.url, *passage.metadata.values()))
-    folded = _FOLDED.sub("", whole).casefold()
+    told = (
+        passage.title,
+        passage.text,
+        passage.source,
+        passage.owner,
+        passage.url,
+        *passage.metadata.values(),
+    )
+    folded = _FOLDED.sub("", " ".join(told)).casefold()
+    organisations = of_organisations(question)
+    if _names_another(passage) and any(
+        all(word[0].isupper() and stem(_folded(word)) not in folded for word in name)
+        and not organisations & set(map(stem, map(_folded, name)))
+        for name in names
+        if len(name) > 1
+    ):
+        return False
     if any(stem(_folded(word)) in folded for name in names for word in name[:1]):
         return None
     if is_row(passage.text):
@@ -234,6 +262,13 @@ def _tells_name(question: str, passage: Passage) -> bool | None:
         return None if any(stem(word) in folded for word in every) else False
     text = f"{passage.title}. {passage.text}"
     return False if any(_has_rival(name, text) for name in names) else None
+
+
+def _names_another(passage: Passage) -> bool:
+    """Return whether a passage begins with a name of several words, or its title does and the text has it, too."""
+    beginning = passage.text[:_BEGINNING].lstrip()
+    match = _NAME.match(passage.title or beginning)
+    return match is not None and " " in match[0] and match[0] in beginning
 
 
 def _tells_attribute(question: str, passage: Passage) -> bool | None:
@@ -266,7 +301,7 @@ def _names(question: str) -> frozenset[tuple[str, ...]]:
     [('Ada', 'Lund'), ('Elbe', 'warehouse')]
     """
     words = question.split()
-    lower = sum(word.isalpha() and word.islower() for word in words)
+    lower = sum(word.strip("?,.").isalpha() and word.islower() for word in words)
     if lower < _LOWER_WORDS or len(_GERMAN.findall(question)) > 1:
         return frozenset()
     found = []

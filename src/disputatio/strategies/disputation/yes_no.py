@@ -27,7 +27,7 @@ _GERMAN = re.compile(
 )
 _NEGATION = re.compile(
     r"\b(?:not|no(?!\s(?:later|more|less|fewer|sooner)\sthan)|never|neither|nor|none|nobody|cannot|false|wrong|untrue|incorrect|unfounded|invented"
-    r"|den(?:y|ies|ied)|abolished|discontinued|cancelled|canceled)\b|n[’']t\b",
+    r"|den(?:y|ies|ied)|mistaken|removed|abolished|discontinued|cancelled|canceled)\b|n[’']t\b",
     re.IGNORECASE,
 )
 _FORBIDS = re.compile(
@@ -36,10 +36,23 @@ _FORBIDS = re.compile(
 _LIFTS = re.compile(r"\b(?:withdrawn|withdraws|lifted|repealed|revoked|ended)\b", re.IGNORECASE)
 _TAKEN_BACK = re.compile(
     r"\s*(?:this|that|it|they|both|the (?:report|rumou?r|news|claim|story)s?)\b.{0,80}"
-    r"\b(?:false|wrong|untrue|incorrect|unfounded|invented|not (?:true|so|correct))\b",
+    r"\b(?:false|wrong|untrue|incorrect|mistaken|unfounded|invented|not (?:true|so|correct))\b",
     re.IGNORECASE | re.DOTALL,
 )
 _CORRECTS = re.compile(r"\W*(?:correction|corrected|denial|we were wrong)\b", re.IGNORECASE)
+# Of two words of a row, the one denies what the other says.
+_OPPOSED = tuple(
+    (re.compile(rf"\b(?:{one})\b", re.IGNORECASE), re.compile(rf"\b(?:{other})\b", re.IGNORECASE))
+    for one, other in (
+        (r"open(?:s|ed|ing)?", r"clos(?:es?|ed|ing|ure)|shut"),
+        (
+            r"keeps?|kept|remains?|remained|stays?|stayed|continues?|continued",
+            r"ends?|ended|stops?|stopped|leaves?|left",
+        ),
+        (r"mandatory|compulsory|required|obligatory", r"optional|voluntary"),
+        (r"free|gratis", r"charged|paid"),
+    )
+)
 _REPORTED = re.compile(r"\b(?:we|had)\s(?:reported|wrote|written|said)\b", re.IGNORECASE)
 
 
@@ -69,7 +82,9 @@ def yes_or_no(question: str, passage: Passage, answer: str, *, answers: bool = T
         for line in passage.text[first:last].split("\n")
     ]
     head = _stems(f"{passage.title} {passage.metadata.get('heading', '')}")
-    own = [len(wanted & _stems(text)) for text in texts]
+    # What the title says already, every sentence below is about: one that answers says more of the question.
+    more = wanted - head or wanted
+    own = [len(wanted & _stems(text)) if more & _stems(text) else 0 for text in texts]
     fit = [
         number
         for number, text in enumerate(texts)
@@ -95,7 +110,17 @@ def _is_affirmed(question: str, sentence: str) -> bool:
     is_lifted, forbids = bool(_LIFTS.search(sentence)), bool(_FORBIDS.search(sentence))
     denied = bool(_NEGATION.search(sentence)) != bool(_NEGATION.search(question))
     denied ^= forbids != bool(_FORBIDS.search(question))
+    denied ^= _is_opposite(question, sentence)
     return not (denied ^ is_lifted)
+
+
+def _is_opposite(question: str, sentence: str) -> bool:
+    """Return whether a sentence has a word that denies one of the question, and not that word itself."""
+    return any(
+        asked.search(question) and denies.search(sentence) and not asked.search(sentence)
+        for pair in _OPPOSED
+        for asked, denies in (pair, pair[::-1])
+    )
 
 
 def _stems(text: str) -> frozenset[str]:
