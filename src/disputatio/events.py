@@ -63,7 +63,8 @@ class Started(Event):
 class Found(Event):
     """A search has come back with the ids and the sources of passages, the best first.
 
-    `elsewhere` is true for a search outside the index or passages of the question.
+    One that finds the same passages again for the same query is not told. `elsewhere` is true for a search
+    outside the index or passages of the question.
     """
 
     kind: ClassVar[str] = "found"

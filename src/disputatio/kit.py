@@ -382,7 +382,10 @@ class Kit:
         return list(passages.values())
 
     def _note_search(self, search: PastSearch, passages: Sequence[Passage]) -> None:
+        is_repeated = any(_is_same(search, earlier) for earlier in self.trace.searches)
         self.trace.keep_search(search, passages)
+        if is_repeated:
+            return
         self.emit(
             Found(
                 query=search.query,
@@ -393,6 +396,12 @@ class Kit:
         )
         if passages and self.trace.is_followed and self.trace.evidence is None:
             self.emit(Evidence(query=search.query, by="words", excerpts=_excerpts(search.query, passages)))
+
+
+def _is_same(search: PastSearch, other: PastSearch) -> bool:
+    """Return whether two searches asked for the same and found the same passages."""
+    asked = search.query == other.query and search.elsewhere == other.elsewhere
+    return asked and {hit.passage for hit in search.hits} == {hit.passage for hit in other.hits}
 
 
 def _excerpts(query: str, passages: Sequence[Passage]) -> tuple[Excerpt, ...]:

@@ -44,6 +44,11 @@ def kinds(stream: Iterator[d.Event]) -> list[str]:
     return [event.kind for event in stream]
 
 
+def test_passages_that_a_strategy_looks_up_twice_are_told_once(model: Scripted) -> None:
+    seen = kinds(d.stream(QUESTION, passages=PASSAGES, model=model, strategy="majority_vote"))
+    assert seen.count("found") == seen.count("evidence") == 1
+
+
 @pytest.mark.long
 def test_a_question_streams_from_its_start_to_its_cost(model: Scripted) -> None:
     seen = list(d.stream(QUESTION, passages=PASSAGES, model=model))

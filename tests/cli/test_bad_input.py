@@ -127,6 +127,12 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ),
         ("eval run x:y --strategy concat --out out --estimator ours2", "is not one of 'paper', 'ours'"),
         ("simulate --prior alpha", "'--prior': 'alpha' is not one of 'beta', 'adversary-hammer'"),
+        *(
+            (f"{command} my.index", "unexpected my.index: an index is named by an option, --index my.index")
+            for command in ("index check", "index info", "index compact", "sources", "stale", "serve")
+        ),
+        ("ask what is this", "unexpected is this: put the words in quotes"),
+        ("doctor my.index", "unexpected my.index"),
         ("index export out.jsonl --what rows", "'--what': 'rows' is not one of 'passages', 'documents'"),
     ],
 )

@@ -9,7 +9,7 @@ import errno
 import os
 import sqlite3
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
@@ -57,6 +57,7 @@ app.add_typer(index_app, name="index")
 app.add_typer(eval_app, name="eval")
 app.add_typer(model_app, name="model")
 
+_EXTRA = "Got unexpected extra argument(s) "
 _DATABASE_DISK = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 
@@ -97,8 +98,20 @@ def _report_usage_error(error: TyperException) -> int:
     path = getattr(context, "command_path", "disputatio")
     if type(error).__name__ != "NoArgsIsHelpError":
         message = error.format_message().rstrip(".").replace("Value error, ", "")  # of pydantic
+        if context is not None and message.startswith(_EXTRA):
+            message = _what_to_type(message.removeprefix(_EXTRA)[1:-1], context.command)
         complain(f"{message} (see: {path} --help)")
     return error.exit_code
+
+
+def _what_to_type(extra: str, command: Any) -> str:
+    """Return what an argument too many was probably meant for."""
+    named = {parameter.name for parameter in command.params}
+    if named & {"question", "query"}:
+        return f"unexpected {extra}: put the words in quotes; an index is named by --index"
+    if "index" in named:
+        return f"unexpected {extra}: an index is named by an option, --index {extra.split(maxsplit=1)[0]}"
+    return f"unexpected {extra}"
 
 
 def _is_of_the_disk(error: BaseException | None) -> bool:
