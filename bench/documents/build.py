@@ -2,9 +2,10 @@
 
     python -m bench.documents.build DIR [--metadata found|stated] [--part PART]
 
-The texts are in bench/documents/sources, those of the parts `aside2` and `aside3` in sources2 and sources3. A name that ends in `.docx.md`, `.pdf.md`, `.epub.md` or `.pptx.md` becomes a
-file of that format, `.xlsx.csv` and `.ods.csv` a workbook; any other file is copied. With `--metadata stated` the
-folder also has the file `disputatio.yaml`, in which its owner states dates, sources and authority.
+The texts are in bench/documents/sources, those of the part `aside2` in sources2 and so on. A name
+that ends in `.docx.md`, `.pdf.md`, `.epub.md` or `.pptx.md` becomes a file of that format, one in `.xlsx.csv` or
+`.ods.csv` a workbook; any other file is copied. With `--metadata stated` the folder also
+has the file `disputatio.yaml`, in which its owner states dates, sources and authority.
 """
 
 from __future__ import annotations
