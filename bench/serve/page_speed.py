@@ -175,7 +175,7 @@ def main() -> None:
 
 | milliseconds, {options.loads} loads from loopback, each in a new profile | median | 95 % |
 |---|--:|--:|
-| first paint with content | {statistics.median(painted):.0f} | {quantile(painted, 0.95):.0f} |
+| first paint with content, which is the frame | {statistics.median(painted):.0f} | {quantile(painted, 0.95):.0f} |
 | a question can be written, seen from outside the browser | {statistics.median(ready):.0f} | {quantile(ready, 0.95):.0f} |
 
 | while | frames a second | ms between two, median | 99 % | more than half a frame late | longest task, ms | tasks of 50 ms |
