@@ -19,6 +19,7 @@ import typer.main
 import typer.testing
 from hypothesis import settings
 
+from disputatio.llm import catalogue
 from disputatio.store.ingesting import readers
 from disputatio.store.ingesting.sandbox import Sandbox
 
@@ -91,13 +92,26 @@ def _loopback_only() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_settings_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests start without the user's settings, keys and configuration files."""
+def _no_settings_of_the_user(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """Tests start without the user's settings, keys and files, and with a cache of their own.
+
+    Models are those of the usual cache, to which only slow tests add some.
+    """
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
             if name.startswith(("DISPUTATIO_", "OPENAI_")):
                 patch.delenv(name)
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        usual, cache = catalogue.cache_folder(), tmp_path_factory.mktemp("cache")
+        may_add = any(item.get_closest_marker("slow") for item in request.session.items)
+        for name in ("models", "converted", "compiled"):
+            if may_add:
+                (usual / name).mkdir(parents=True, exist_ok=True)
+            if (usual / name).is_dir():
+                (cache / name).symlink_to(usual / name)
+        patch.setenv("DISPUTATIO_CACHE", str(cache))
         patch.setenv("NO_COLOR", "1")
         patch.setenv("COLUMNS", "120")
         yield

@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from disputatio import config, pipeline
+from disputatio.config import read_settings
 from disputatio.errors import InputError
 from disputatio.eval.running import run_log_file
 from disputatio.events import Found
 from disputatio.kit import Kit
+from disputatio.llm import catalogue
 from disputatio.llm.call_cache import CallCache
 from disputatio.llm.scripted import NoModel
+from disputatio.parts import build_kit
 from disputatio.store import passage_files
 from disputatio.trace import Trace
 
@@ -96,3 +99,15 @@ def test_a_file_of_settings_that_is_none_is_refused(
         Path("disputatio.toml").write_text("#" * (config.LARGEST_SETTINGS + 1))
     with pytest.raises(InputError, match=r"disputatio.toml: is (no regular file|larger than 256 KB)"):
         config.read_settings()
+
+
+def test_what_a_test_keeps_is_not_in_the_cache_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = catalogue.cache_folder()
+    kit = build_kit(read_settings())
+    assert kit.speeds.file == own / "speeds.json"
+    linked = {path.name for path in own.iterdir() if path.is_symlink()}
+    assert linked <= {"models", "converted", "compiled"}
+    monkeypatch.delenv("DISPUTATIO_CACHE")
+    usual = catalogue.cache_folder()
+    assert usual != own
+    assert not own.is_relative_to(usual)
