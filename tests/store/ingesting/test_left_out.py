@@ -39,6 +39,22 @@ def test_code_and_configuration_in_a_folder_are_left_out_and_counted(folder: Pat
     assert left_out == {"code": 4, "configuration": 2}
 
 
+def test_the_record_of_changes_beside_an_index_is_no_document(folder: Path) -> None:
+    (folder / "old.changes.sqlite").write_bytes(b"x")
+    (folder / "old.changes.sqlite-wal").write_bytes(b"x")
+    (folder / "other.changes.sqlite").write_bytes(b"x")
+    found, _ = _names(folder, folder)
+    assert [name for name in found if "sqlite" in name] == ["other.changes.sqlite"]
+
+
+def test_an_empty_path_is_not_the_folder_one_is_in(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    with pytest.raises(InputError, match="a path is empty"):
+        FolderIndex.open(tmp_path / "i").ingest("")
+
+
 def test_a_file_that_is_named_or_that_a_pattern_fits_is_read_whatever_it_is(folder: Path) -> None:
     assert _names(folder / "script.py", folder) == (["script.py"], Counter())
     assert _names(folder / "*.json", folder) == (["config.json"], Counter())

@@ -288,6 +288,12 @@ def test_what_is_no_copy_is_left_alone(source: FolderIndex, tmp_path: Path) -> N
         sync(source.path, "gopher://x/y")
 
 
+def test_nothing_is_made_where_there_is_no_source(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no index here"):
+        sync(tmp_path / "none", tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
 def test_two_syncs_of_one_copy_do_not_meet(source: FolderIndex, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     sync(source.path, copy)

@@ -33,6 +33,9 @@ _UNSHOWN = re.compile(
 )
 
 
+CHANGES = ".changes.sqlite"  # ends the name of the record of changes beside an index
+
+
 def display_path(path: Path | str) -> str:
     r"""Return a path as text that can be stored and printed: bytes that are not UTF-8, and controls, as \xNN.
 
@@ -172,6 +175,9 @@ class _Search:
                 path = Path(entry.path)
                 if entry.name.startswith(".") or (entry.name == SIDECAR and folder == root):
                     continue
+                beside, of_index, _ = entry.name.rpartition(CHANGES)
+                if of_index and beside in names:
+                    continue  # the record of changes beside an index among the documents
                 if entry.is_symlink() and not _stays(path, inside, base, self.passed):
                     continue
                 if not entry.is_dir():

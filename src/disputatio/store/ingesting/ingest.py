@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from disputatio.errors import IngestError, RefusalCode, RefusalData
+from disputatio.errors import IngestError, InputError, RefusalCode, RefusalData
 from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.ingesting.documents import Document, FileReading
 from disputatio.store.ingesting.files import display_path
@@ -102,6 +102,8 @@ def find_all(paths: Sequence[str | Path], run: Run, options: ReadOptions = DEFAU
     """
     files: dict[Path, str] = {}
     for root in paths:
+        if not str(root):  # which would be read as the folder that one is in
+            raise InputError("a path is empty; name a file or a folder, or . for this one")
         try:
             search = find_files(Path(root), run.refused, exclude=options.exclude, left_out=run.left_out)
             for path, folder in search:

@@ -237,6 +237,8 @@ def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Sync
         if (folder := _folder_of(place)) is not None:
             refuse_links(folder)
     here, there = place_of(source), place_of(target)
+    with _told(source, target):
+        _manifest_of(here, source)  # before anything is made at the target
     with _told(source, target), _locked(target):
         before = _manifest(there, target)
         if before is not None and not _is_there(there, MARK):
@@ -258,12 +260,17 @@ def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Sync
     raise StoreError(f"{source}: lacks a file that its manifest names: {lost.filename or lost}")
 
 
+def _manifest_of(here: CopyPlace, source: str | Path) -> Manifest:
+    """Return the manifest of a source; raises `StoreError` if it is no index."""
+    if (manifest := _manifest(here, source)) is None:
+        raise StoreError(f"{source}: there is no index here")
+    return manifest
+
+
 @contextmanager
 def _state(here: CopyPlace, source: str | Path, *, tables: bool) -> Iterator[tuple[Manifest, Path | None]]:
     """Give the manifest of the source, and its record at that commit as a file of this machine."""
-    now = _manifest(here, source)
-    if now is None:
-        raise StoreError(f"{source}: there is no index here")
+    now = _manifest_of(here, source)
     if not tables or (_is_there(here, MARK) and not _is_there(here, RECORD)):
         yield now, None
         return
