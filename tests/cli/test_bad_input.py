@@ -94,7 +94,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("ask q --index .", "is not an index"),
         ("ask q --index none.index --passages passages.jsonl", "give --index or --passages, not both"),
         ("ask q --passages none.jsonl", "none.jsonl: no such file or directory"),
-        ("ask q --passages .", ".: is a directory"),
+        ("ask q --passages .", ".: is a directory; passages are a file; for a folder: disputatio ingest ."),
         ("ask q --passages passages.jsonl --map when=x", "is mapped to one of text, title, url"),
         ("ask q --passages passages.jsonl --map text", "write it as field=column"),
         ("ask q --index none.index --text-column body", "give it as --passages FILE"),

@@ -94,6 +94,11 @@ def _opened(path: str | Path, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
     try:
         with _open_file(Path(path)) as file:
             yield file
+    except IsADirectoryError as error:
+        name = display_path(path)
+        raise InputError(
+            f"{name}: is a directory; passages are a file; for a folder: disputatio ingest {name}"
+        ) from error
     except OSError as error:
         raise InputError(f"{display_path(path)}: {reason_of(error)}") from error
 
