@@ -131,7 +131,7 @@ def test_the_keys_go_through_quotes_and_positions(tab: Visit, page: Page) -> Non
     expect(page.locator("#question")).to_be_focused()
     page.keyboard.press("Escape")
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("next and last quote")
+    expect(page.get_by_role("dialog")).to_contain_text("next and previous quote")
 
 
 def test_the_best_sentences_are_shown_before_anything_is_read(
