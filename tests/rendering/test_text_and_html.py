@@ -14,7 +14,7 @@ from disputatio.attribution.audit import reading_of
 from disputatio.causes import Cause
 from disputatio.rendering.markup import table
 from disputatio.rendering.wording import abstention_line
-from disputatio.types import Answer, Citation, Claim, Conflict, Hit, Passage, Position, Reply
+from disputatio.types import Answer, Citation, Claim, Conflict, Hit, Passage, Position, Reading, Reply
 from tests.rendering.answers import ANSWERS, FERRY, TEXT
 
 ELEMENTS = {
@@ -189,6 +189,19 @@ def test_hostile_text_is_inert_wherever_it_stands(text: str) -> None:
     ):
         assert is_inert(page), page
         assert "tex2jax_ignore mathjax_ignore" in page
+
+
+def test_what_a_failed_reply_says_is_no_markup() -> None:
+    fault = Reply(passages=("p",), fault="\x1b[31m<script>alert(1)</script> [3]")
+    read = Reading(found=1, read=1, failed=1, set_aside=0)
+    answer = Answer(
+        question="?", abstained="no_evidence", passages=(Passage(text="x"),), replies=(fault,), read=read
+    )
+    assert "of a reply: " in str(answer)
+    assert "\x1b" not in str(answer)
+    assert is_inert(answer._repr_html_())
+    assert "&lt;script&gt;" in answer._repr_html_()
+    assert "[3]" not in answer._repr_html_()
 
 
 @pytest.mark.long

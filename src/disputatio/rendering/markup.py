@@ -100,7 +100,7 @@ def _answer_parts(answer: Answer) -> Iterator[str]:
         sure = "" if answer.confidence is None else f' <span style="{_SMALL}">{answer.confidence:.0%}</span>'
         yield f'<p style="font-size:1.3em"><b>{answers}</b>{sure}</p>'
     else:
-        yield f'<p style="font-size:1.3em"><b>No answer</b>: {abstention_line(answer)}</p>'
+        yield f'<p style="font-size:1.3em"><b>No answer</b>: {_isolated(abstention_line(answer))}</p>'
     if answer.claims:
         yield "<p>" + " ".join(map(_claim, answer.claims)) + "</p>"
     elif answer.text:
