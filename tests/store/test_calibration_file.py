@@ -170,10 +170,10 @@ def test_a_question_is_one_however_it_is_written() -> None:
 def test_a_kill_at_any_moment_leaves_whole_lines(tmp_path: Path) -> None:
     writer = (
         "import sys; from pathlib import Path; from disputatio.store.calibration_file import *; "
-        "from disputatio.store.calibration_log import Check\n"
+        "from disputatio.store.calibration_log import FactQuestion\n"
         f"with open_log(Path({str(tmp_path)!r})) as journal:\n"
         "    for n in range(10**6):\n"
-        "        journal.check(Check(id=f'f{n}', text='x' * 500, kind='given'))\n"
+        "        journal.check(FactQuestion(id=f'f{n}', text='x' * 500, kind='given'))\n"
         "        print(n, flush=True)\n"
     )
     said = 0

@@ -251,7 +251,7 @@ def write_questions(candidates: Sequence[CandidateSentence], kit: Kit) -> list[F
 def is_asked(check: FactQuestion, before: Iterable[FactQuestion]) -> bool:
     """Return True if an earlier question has the same answer and half of the words.
 
-    >>> first = Check(id="a", text="When was the mill of Elsby opened?", kind="drawn", said="1801")
+    >>> first = FactQuestion(id="a", text="When was the mill of Elsby opened?", kind="drawn", said="1801")
     >>> is_asked(replace(first, id="b", text="In what year did the mill of Elsby open?"), [first])
     True
     """
