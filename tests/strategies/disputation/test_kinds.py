@@ -63,6 +63,10 @@ def test_the_kind_of_value_is_told_from_the_question(question: str, kinds: str) 
         ("Who runs the ferry?", "the Nordholm company", True),
         ("门票多少钱？", "二十五元", True),
         ("Is smoking allowed?", "in the yard", None),
+        ("Combien un membre doit-il payer par an ?", "12 euros", True),
+        ("Combien de membres a le club ?", "12 euros", False),
+        ("How wide is the beam of the lamp?", "4 degrees", None),
+        ("How wide is the quay?", "4 euros", False),
     ],
 )
 def test_a_value_of_another_kind_is_told(question: str, answer: str, told: bool | None) -> None:

@@ -50,12 +50,12 @@ _QUESTIONS = (
     _asks("mass", r"\bhow\s+(?:heavy\b|much\s+(?:[\w'’-]+\s+){1,8}weighs?\b)|\bwie\s+schwer\b|多重|重量|重多少"),
     _asks("money percent", r"\bhow\s+much\s+(?:[\w'’-]+\s+){1,8}(?:costs?|paid|pay|pays|charged?|earns?|owed?)\b"),
     _asks("money percent", r"\bwhat\s+(?:do|does|did|will|would)\s+(?:[\w'’-]+\s+){1,8}costs?\b|\bwas\s+kostet|\bcombien\s+co[uû]t|\bquel\s+(?:est\s+)?(?:le\s+)?(?:prix|tarif|co[uû]t)\b"),
-    _asks("money percent", r"\bhow\s+(?:much\s+money|expensive)\b|\bwie\s?viel\s+kostet|\bwie\s+teuer\b|多少钱|多少元|combien\s+co[uû]te"),
+    _asks("money percent", r"\bhow\s+(?:much\s+money|expensive)\b|\bwie\s?viel\s+kostet|\bwie\s+teuer\b|多少钱|多少元|combien\s+co[uû]te|\bcombien\s(?!d[e'’]).{0,80}\b(?:payer|paie|paye|vaut)\b"),
     _asks("duration", r"\bhow\s+long\s+(?:does|did|will|would)\s+it\s+take\b"),
     _asks("duration date", r"\bhow\s+long\s+(?:does|do|did|must|can|may|should|will|has|have|had)\b|\bwie\s+lange?\b|多久|多长时间|几天|多少天"),
     _asks("duration date", r"\bhow\s+long\s+(?:is|are|was|were)\b.{0,80}\b(?:valid|open|closed|available|in\s+force|kept)\b"),
     _asks("length duration", r"\bhow\s+long\b|多长"),
-    _asks("length", r"\bhow\s+(?:tall|wide|deep|thick)\b|\bwie\s+(?:breit|tief|dick)\b|多高|多宽"),
+    _asks("length", r"\bhow\s+(?:tall|wide|deep|thick)\b(?!.{0,60}\b(?:angles?|beams?|views?)\b)|\bwie\s+(?:breit|tief|dick)\b|多高|多宽"),
     _asks("length duration", r"\bhow\s+far\b|\bwie\s+weit\b|多远"),
     _asks("speed duration", r"\bhow\s+fast\b|\bwie\s+schnell\b"),
     _asks("duration date count", r"\bhow\s+old\b|\bwie\s+alt\b"),
@@ -88,7 +88,7 @@ _CALLED = re.compile(
 _SEVERAL = re.compile(
     r"\b(?:and|or|und|oder)\s+(?:who|when|where|what|how|why|wer|wann|wo|wie)\b", re.IGNORECASE
 )
-_COUNTED = re.compile(r"\bhow\s+many\b|\bwie\s?viele\b|\bcombien\b", re.IGNORECASE)
+_COUNTED = re.compile(r"\bhow\s+many\b|\bwie\s?viele\b|\bcombien\s+d(?:e\b|['’])", re.IGNORECASE)
 _FOREIGN = re.compile(
     r"^\W*(?:wer|wie|wann|wo|welche[rsmn]?|was\s+(?:ist|sind|kostet)|(?:an|in|ab|bis|auf|mit|für)\s+(?:welche[rsmn]?|wann|wie\s?viele?n?)"
     r"|combien|quand|qui\s+(?:est|dirige)|que?l(?:le)?s?\s|où|comment|qu[ée]\b|quién|cuándo|cuánt[oa]s?|dónde|cuál)\b",
