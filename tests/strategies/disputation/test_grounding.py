@@ -164,15 +164,17 @@ def test_papers_of_an_organisation_need_not_name_it() -> None:
 
 
 def test_a_section_of_rules_in_force_is_no_worse_than_an_older_version_that_names_the_house() -> None:
-    question = "From what time must it be quiet in the houses of the Venn cooperative?"
+    question = "From what time must it be quiet in the houses of old Venn?"
     draft = read(
         "23:00",
-        "House rules of the Venn cooperative, draft. It would be quiet in the houses from 23:00.",
-        source="venn",
+        "House rules of old Venn, draft. It would be quiet in the houses from 23:00.",
+        source="rules",
         title="House rules (draft)",
     )
-    repairs = read("19:00", "2 Repairs. Repairs in houses end at 19:00.", source="venn", title="House rules")
-    rules = read("21:30", "1 Quiet. Quiet hours run from 21:30.", source="venn", title="House rules")
+    repairs = read("19:00", "2 Repairs. Repairs in houses end at 19:00.", source="rules", title="House rules")
+    rules = read(
+        "21:30", "1 Quiet. It is quiet in the house from 21:30.", source="rules", title="House rules"
+    )
     versions = [
         replace(each, passage=replace(each.passage, family="house rules", document=each.passage.title))
         for each in (draft, repairs, rules)
@@ -181,6 +183,12 @@ def test_a_section_of_rules_in_force_is_no_worse_than_an_older_version_that_name
     versions[0] = replace(versions[0], passage=replace(versions[0].passage, relations=(is_draft,)))
     made = resolved(question, *versions)
     assert [made[answer].verdict for answer in ("23:00", "21:30")] == ["rejected", "unresolved"]
+
+
+def test_a_doubtful_reader_needs_no_name_of_the_organisation_whose_paper_it_is() -> None:
+    question = "Where are prams kept at the Corle Harbour Company?"
+    shed = replace(read("shed", "Prams are kept in the shed.", source="rules"), answered=0.6)
+    assert resolved(question, shed)["shed"].verdict == "accepted"
 
 
 def test_a_year_of_founding_is_no_equal_of_another_day_of_the_club() -> None:
