@@ -164,10 +164,10 @@ def test_papers_of_an_organisation_need_not_name_it() -> None:
 
 
 def test_a_section_of_rules_in_force_is_no_worse_than_an_older_version_that_names_the_house() -> None:
-    question = "From what time must it be quiet in the houses of old Venn?"
+    question = "From what time must it be quiet in the houses of Venn on the lower quay?"
     draft = read(
         "23:00",
-        "House rules of old Venn, draft. It would be quiet in the houses from 23:00.",
+        "House rules of Venn on the lower quay, draft. It would be quiet in the houses from 23:00.",
         source="rules",
         title="House rules (draft)",
     )
