@@ -14,7 +14,7 @@ from scripts.structure import Imports, circles, imported, imports_of, structure_
 SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
-ROOMS, ARROWS, PUBLIC_NAMES = 39, 269, 69  # the most there may be, as scripts/structure.py counts them
+ROOMS, ARROWS, PUBLIC_NAMES = 39, 272, 69  # the most there may be, as scripts/structure.py counts them
 MODULES, LINES_OF_SRC, LINES_OF_BENCH = 433, 89_600, 10_500
 
 GROUND = (

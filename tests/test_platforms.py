@@ -269,6 +269,27 @@ def test_a_rename_waits_for_readers_where_the_system_needs_it(
     assert (len(tries), file.read_text()) == (3, "new")
 
 
+def test_of_two_writers_of_a_file_one_is_kept_whole(tmp_path: Path) -> None:
+    file = tmp_path / "kept.json"
+    with platforms.whole_file(file) as first:
+        first.write_text("the first")
+        with platforms.whole_file(file) as second:
+            second.write_text("the second, which is longer")
+    assert file.read_text() == "the first"
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.json"]
+
+
+def test_what_an_ended_writer_left_goes_after_a_day_and_nothing_else(tmp_path: Path) -> None:
+    names = ["kept.json.0123abcd.part", "kept.json.89abcdef.part", "kept.json.bak", "kept.json.model.part"]
+    for name in names:
+        (tmp_path / name).touch()
+    for name in [names[0], *names[2:]]:
+        os.utime(tmp_path / name, (0, 0))
+    with platforms.whole_file(tmp_path / "kept.json") as part:
+        part.write_text("{}")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.json", *names[1:]]
+
+
 @pytest.mark.parametrize(
     ("given", "kept"),
     [

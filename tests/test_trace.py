@@ -265,6 +265,15 @@ def test_a_file_of_speeds_that_cannot_be_read_is_as_none(tmp_path: Path, content
     assert asked(Speeds(file))[0] is None
 
 
+def test_speeds_that_could_not_be_kept_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    Speeds(tmp_path / "speeds.json").save()
+    assert not list(tmp_path.iterdir())
+
+
 def test_replies_of_the_journal_tell_nothing_of_speed() -> None:
     speeds = Speeds()
     pace = Pace("disputation", speeds)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import hashlib
 import importlib
 import mmap
 import os
 import re
+import secrets
 import select
 import signal
 import socket
@@ -44,6 +46,8 @@ _fcntl, _msvcrt, _resource = _module("fcntl"), _module("msvcrt"), _module("resou
 _LOCKED_BYTE = 1 << 30  # Windows locks bytes; none of our locked files is as long
 _WAITING = 0.05  # seconds between two tries, where the system cannot wait
 _RENAMING = 5.0  # seconds for which readers may keep a file that is to be replaced
+_TOKEN = 4  # random bytes in the name of a file that is being written
+_LEFT = 86_400.0  # seconds without a byte, after which nobody writes it any more
 _EXCEEDED = getattr(signal, "SIGXCPU", None)
 
 
@@ -162,11 +166,12 @@ def sync_folder(folder: Path) -> None:
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a name beside a file; what is written there takes its place in one step, once it is on the disk.
 
-    An error leaves the file that was there. Raises `OSError`.
+    Every writer has a name of its own, so that two leave the file of one of them. An error leaves the file
+    that was there; what processes left that ended meanwhile goes after a day. Raises `OSError`.
     """
-    part = path.with_name(f"{path.name}.part")
+    part = path.with_name(f"{path.name}.{secrets.token_hex(_TOKEN)}.part")
+    _remove_left(path)
     try:
-        part.unlink(missing_ok=True)
         yield part
         sync_file(part)
         replace(part, path)
@@ -174,6 +179,14 @@ def whole_file(path: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def _remove_left(path: Path) -> None:
+    """Remove what writers of a file left that ended before they were done."""
+    with contextlib.suppress(OSError):
+        for left in path.parent.glob(f"{glob.escape(path.name)}.{'[0-9a-f]' * 2 * _TOKEN}.part"):
+            if time.time() - left.lstat().st_mtime > _LEFT:
+                left.unlink()
 
 
 def replace(part: Path, file: Path) -> None:

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from disputatio import platforms
 from disputatio.events import Concluded, Event, Evidence, Started
 from disputatio.text import content_id
 from disputatio.types import (
@@ -168,7 +169,6 @@ class Speeds:
         """Write all to the file, if there is one; the estimate is not worth a fault."""
         if self.file is None:
             return
-        part = self.file.with_name(f"{self.file.name}.{os.getpid()}.{threading.get_ident()}")
         kept = {
             "batches": dict(self.batches),
             "loading": dict(self.loading),
@@ -176,8 +176,8 @@ class Speeds:
         }
         with suppress(OSError):
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            part.write_text(json.dumps(kept), encoding="utf-8")
-            part.replace(self.file)
+            with platforms.whole_file(self.file) as part:
+                part.write_text(json.dumps(kept), encoding="utf-8")
 
     def note(self, model: str, batch: _Batch) -> None:
         """Keep a batch of a model."""
@@ -456,17 +456,11 @@ class Trace:
         """Write the events as JSON lines, whole or not at all; prompts and replies only with `text`."""
         records = self.records(text=text)
         lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-        part = path.with_name(path.name + ".part")
-        try:
-            part.unlink(missing_ok=True)
+        with platforms.whole_file(path) as part:
             # For the user alone: it may hold what a question and its passages say.
             handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "wb") as out:
                 out.write(lines.encode("utf-8", "backslashreplace"))  # half a character stays JSON
-            part.replace(path)
-        except OSError:
-            part.unlink(missing_ok=True)
-            raise
 
 
 def _json_value(value: object) -> object:

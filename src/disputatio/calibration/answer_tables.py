@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from disputatio.calibration.estimates import with_figures
 from disputatio.errors import InputError, StoreError, importing
+from disputatio.platforms import whole_file
 from disputatio.reliability.answers import COLUMNS, Answers, SourceFigures
 from disputatio.types import Source
 
@@ -74,13 +74,10 @@ def write_figures(figures: SourceFigures, path: Path) -> None:
     for name in ("answered", "agreed"):
         columns[name] = pa.array(getattr(figures, name))
     table = pa.table({**columns, "group": pa.array(names[figures.group], pa.string())})
-    part = path.with_name(f".{path.name}.part")
     try:
-        (pyarrow.csv.write_csv if path.suffix == ".csv" else pyarrow.parquet.write_table)(table, part)
-        part.replace(path)
+        with whole_file(path) as part:
+            (pyarrow.csv.write_csv if path.suffix == ".csv" else pyarrow.parquet.write_table)(table, part)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 

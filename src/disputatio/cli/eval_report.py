@@ -6,7 +6,6 @@ written whole or not at all.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +18,7 @@ from rich.text import Text
 from disputatio.cli.options import Json
 from disputatio.cli.screen import plain, printing, write, write_json
 from disputatio.errors import InputError
+from disputatio.platforms import whole_file
 from disputatio.text import one_line
 
 
@@ -144,14 +144,8 @@ def keep(path: Path, text: str) -> None:
 
     Raises `InputError` where it cannot be written.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with part.open("w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        with whole_file(path) as part:
+            part.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)

@@ -94,8 +94,8 @@ def test_what_cannot_be_exported_is_said_and_nothing_is_left(
         export(index, tmp_path / "no folder" / "p.jsonl")
     (tmp_path / "p.jsonl").write_text("before")
 
-    def full(*_: object) -> int:
-        (tmp_path / "p.jsonl.part").write_text("half")
+    def full(part: Path, *_: object) -> int:
+        part.write_text("half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(module, "_json_lines", full)
