@@ -198,3 +198,22 @@ def test_a_year_of_founding_is_no_equal_of_another_day_of_the_club() -> None:
     made = resolved(question, one, other)
     assert made["1921"].verdict == "accepted"
     assert made["20 March 2026"].verdict == "rejected"
+
+
+def test_a_section_need_not_name_what_the_opening_of_its_document_names() -> None:
+    question = "How many crates may boats unload on an evening at the Corle quays?"
+    opening = read("", "Corle: rules for boats at the quays, in force since 2024.", source="rules")
+    section = replace(read("12", "3 Evening. Not more than 12 crates.", source="rules"), answered=0.55)
+    texts = [
+        replace(each, passage=replace(each.passage, document="d", start=start))
+        for start, each in ((0, opening), (400, section))
+    ]
+    [side] = weigh(question, texts, {})
+    [without] = weigh(question, texts[1:], {})
+    assert (unfit(side.features), unfit(without.features)) == (None, "ground")
+
+
+def test_words_about_whoever_asks_are_in_no_text() -> None:
+    question = "How often do we get new crates at most?"
+    rule = replace(read("every 18 months", "Crates are replaced every 18 months.", source="a"), answered=0.58)
+    assert resolved(question, rule)["every 18 months"].verdict == "accepted"

@@ -7,7 +7,8 @@ passage names what is asked for, where the other names a part of it, is the answ
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.kinds import OF_KINDS, of_organisations
@@ -21,6 +22,11 @@ HARDLY = (
     1 / 3
 )  # share of a question's words up to which a passage is of something else, whatever votes it has
 DOUBTFUL = 0.62  # the probability below which a reader hardly takes a passage for an answer
+# Words of questions that no text has to have which answers them: persons that ask, needs, measures of how often.
+_UNTELLING = content_stems(
+    "i me my we us our you your they he she one any anyone anybody someone people per at up out if too through most "
+    "least need needs needed come comes came got ever every often once new happen happens possible allowed"
+)
 # A name with the noun before it, or what is said of it after: "the geologist Anna Lund", "Jon Berg of the fire brigade".
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'-]{1,30}"
 _DESCRIBED = re.compile(
@@ -130,16 +136,30 @@ def stating(reading: PassageReading) -> list[str]:
     return [line for line in lines if states(line, reading.answer)]
 
 
-def is_of_nothing_asked(question: str, reading: PassageReading) -> bool:
+def opening_words(readings: Sequence[PassageReading]) -> dict[str, str]:
+    """Return, by document, the words with which each begins, as far as that was read: it names its subject there,
+    and no section need name it again.
+    """
+    first: dict[str, PassageReading] = {}
+    for reading in readings:
+        known = first.get(reading.passage.document)
+        if reading.passage.document and (known is None or reading.passage.start < known.passage.start):
+            first[reading.passage.document] = reading
+    return {document: _beginning(reading) for document, reading in first.items() if not reading.passage.start}
+
+
+def is_of_nothing_asked(
+    question: str, reading: PassageReading, openings: Mapping[str, str] = MappingProxyType({})
+) -> bool:
     """Return whether a passage names nothing of what a question asks, be it of the thing or the property.
 
     None of the words of the question stands in it, or it names the thing and not the one property, and its reader
-    was not sure; or it lacks several of the words, and its reader hardly took it for an answer.
+    was not sure; or it and the opening of its document lack several of the words, and its reader hardly took it for an
+    answer.
     """
-    stems = content_stems(question) - OF_KINDS
-    whole = _stems(
-        f"{reading.passage.text} {_around(reading)} {reading.passage.owner} {reading.passage.source}"
-    )
+    stems = content_stems(question) - OF_KINDS - _UNTELLING
+    passage = reading.passage
+    whole = _stems(f"{passage.text} {_around(reading)} {passage.owner} {passage.source}")
     if not question.isascii() or not stems or (reading.answered is not None and reading.answered > SURE):
         return False
     if not stems & stems_named(question, [reading]):
@@ -148,7 +168,7 @@ def is_of_nothing_asked(question: str, reading: PassageReading) -> bool:
         return False  # a sentence that denies something says it in words of its own
     asked = stems - stems_of_names(question)
     is_doubtful = reading.answered is not None and reading.answered < DOUBTFUL
-    unsaid = stems - of_organisations(question) - whole
+    unsaid = stems - of_organisations(question) - whole - _stems(openings.get(passage.document, ""))
     return (len(asked) == 1 and not asked & whole) or (is_doubtful and len(unsaid) >= CLEARLY)
 
 

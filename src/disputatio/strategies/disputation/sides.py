@@ -31,6 +31,7 @@ from disputatio.strategies.disputation.grounding import (
     HARDLY,
     has_the_name,
     is_of_nothing_asked,
+    opening_words,
     says_more,
     share_named,
     stating,
@@ -293,10 +294,12 @@ def weigh(
             most_similar=most_similar,
         )
         weighed.append(replace(voted, declared=declared_part(voted, voting, reliabilities, alike)))
-    return _lifted(weighed if "ground" in without else _grounded(question, weighed))
+    if "ground" not in without:
+        weighed = _grounded(question, weighed, opening_words(readings))
+    return _lifted(weighed)
 
 
-def _grounded(question: str, sides: Sequence[Side]) -> list[Side]:
+def _grounded(question: str, sides: Sequence[Side], openings: Mapping[str, str]) -> list[Side]:
     """Return the sides, each with whether its passages name as much of the question as those of another one.
 
     A version in force falls to no older one by this; more accounts stand against what says more, unless they hardly
@@ -314,7 +317,7 @@ def _grounded(question: str, sides: Sequence[Side]) -> list[Side]:
             and not _are_versions(other, side)
             for other in fit
         )
-        falls = falls or all(is_of_nothing_asked(question, reading) for reading in side.readings)
+        falls = falls or all(is_of_nothing_asked(question, reading, openings) for reading in side.readings)
         features: dict[Feature, float] = {**side.features, **({"ground": 0.0} if falls else {})}
         grounded.append(replace(side, features=features, log_odds=log_odds(features)))
     return grounded
