@@ -34,6 +34,7 @@ class Index(contract.Index):
     def __init__(self, store: contract.Index) -> None:
         """Use `Index.open`."""
         self.store, self.path, self.paths = store, store.path, store.paths
+        self.shown, self.listing = store.shown, store.listing
 
     @classmethod
     def open(
@@ -67,7 +68,7 @@ class Index(contract.Index):
         return {**asdict(self.info()), "by_source": [asdict(source) for source in self.sources()]}
 
     def __repr__(self) -> str:
-        return f"Index({str(self.path)!r})"
+        return f"Index({self.shown!r})"
 
     def __str__(self) -> str:
         info = self.info()

@@ -36,6 +36,7 @@ from disputatio.pipeline import strategy_name
 from disputatio.protocols import Cancel
 from disputatio.serialisation import Serialisable
 from disputatio.spending import Budget, Meter, Spent, charge_to_thread
+from disputatio.store.addresses import is_served
 from disputatio.store.contract import Index
 from disputatio.store.filtered import Filtered
 from disputatio.store.in_memory import InMemory
@@ -366,7 +367,7 @@ def ask_settings(prepared: Prepared) -> dict[str, Any]:
     limits = None if limited is None else limited.limits()
     searched = None if retriever is None else type(retriever).__name__
     if isinstance(retriever, Index):
-        searched = str(retriever.path.absolute())
+        searched = retriever.shown if is_served(retriever.path) else str(retriever.path.absolute())
     elif isinstance(retriever, InMemory):
         searched = content_id("m", *(f"{p.id} {p.text}" for p in retriever.passages))
     return {

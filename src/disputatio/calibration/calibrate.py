@@ -164,7 +164,7 @@ def calibrate(
     passages = index.source_passages()
     counts = {} if passages is None else passages.counts()
     if passages is None or not any(counts.values()):
-        raise StoreError(f"{index.path}: holds no passages; put some in with: disputatio ingest PATH")
+        raise StoreError(f"{index.shown}: holds no passages; put some in with: disputatio ingest PATH")
     states = {name: state for name, state in passages.states().items() if name}
     with index.open_log() as journal:
         if anew:

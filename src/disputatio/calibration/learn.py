@@ -120,7 +120,7 @@ def _estimate_again(
     """Estimate from the whole record; stale estimates stay stale."""
     passages = index.source_passages()
     if passages is None:
-        raise StoreError(f"{index.path}: there is no index here; make one with: disputatio ingest PATH")
+        raise StoreError(f"{index.shown}: there is no index here; make one with: disputatio ingest PATH")
     states = {name: state for name, state in passages.states().items() if name and name not in without}
     record = index.records()[0]
     estimates = estimates_of(record, passages, sorted(states), owners={**record.owners, **owners}, day=day)

@@ -89,7 +89,7 @@ def check(
         opened = server_class(folder).open(folder, create=False)
         wrong = opened.check()
         if as_json:
-            write_json({"path": str(opened.path), "damaged": wrong})
+            write_json({"path": opened.shown, "damaged": wrong})
         else:
             write("\n".join(wrong or ["nothing is damaged"]) + "\n")
         raise typer.Exit(1 if wrong else 0)

@@ -142,7 +142,7 @@ def ingest(
         return
     cluster = None if ray is None else Cluster(ray, workers, threads)
     summary = _ingest(opened, files, addresses, options, cluster)
-    show_summary(summary, opened.path, as_json=as_json)
+    show_summary(summary, opened.shown, as_json=as_json)
     _record_refused(summary.refused, paths, settings)
     raise typer.Exit(_exit_code(summary, strict=strict))
 
@@ -338,7 +338,7 @@ def _watch(
     def show(summary: IngestSummary) -> None:
         nonlocal whole
         whole = _sum([whole, summary])
-        show_summary(summary, opened.path, as_json=as_json)
+        show_summary(summary, opened.shown, as_json=as_json)
 
     def record(every: Sequence[Refusal], roots: Sequence[Path]) -> None:
         _record_refused(every, [str(root) for root in roots], settings)
@@ -354,4 +354,4 @@ def _watch(
         write_json({"watched": {**asdict(whole), "refused": len(whole.refused)}})
     else:
         typer.echo("stopped; in all:", err=True)
-        show_summary(replace(whole, refused=()), opened.path, as_json=False)
+        show_summary(replace(whole, refused=()), opened.shown, as_json=False)

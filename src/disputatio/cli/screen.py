@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -108,7 +107,7 @@ _LEFT_OUT = {
 }
 
 
-def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
+def show_summary(summary: IngestSummary, index: str, *, as_json: bool) -> None:
     """Print the counts of an ingest on stdout, and the refused files on stderr."""
     if as_json:
         fields = asdict(summary)
@@ -119,7 +118,7 @@ def show_summary(summary: IngestSummary, index: Path, *, as_json: bool) -> None:
         return
     removed = f", {summary.removed} removed" if summary.removed else ""
     write(
-        f"{one_line(str(index))}: {summary.added} added, {summary.replaced} replaced{removed}, "
+        f"{one_line(index)}: {summary.added} added, {summary.replaced} replaced{removed}, "
         f"{summary.unchanged} unchanged, {len(summary.refused)} refused; "
         f"{count(summary.passages, 'new passage')} in {summary.seconds:.1f} s\n"
     )

@@ -194,7 +194,7 @@ def sources(
     from disputatio.cli.opening import open_named
     from disputatio.cli.screen import write, write_json
     from disputatio.reliability.informative import bound_of
-    from disputatio.store.addresses import require_one
+    from disputatio.store.addresses import mask_secrets, require_one
 
     opened = open_named(index)
     if remove:
@@ -222,7 +222,8 @@ def sources(
     for failed in opened.info().unsearched:
         say(f"not read: {failed.index}: {failed.reason}")
     if not estimated:
-        say(f"nothing is estimated yet; estimate with: disputatio calibrate --index {opened.paths[0]}")
+        first = mask_secrets(opened.paths[0])
+        say(f"nothing is estimated yet; estimate with: disputatio calibrate --index {first}")
     elif stale:
         say(
             f"changed since they were estimated: {_names(stale, _NAMED)}; estimate with: disputatio calibrate"
@@ -235,7 +236,7 @@ def learn_from(searched: Retriever | None, answer: Answer) -> None:
     from disputatio.store.contract import Index
 
     if isinstance(searched, Index) and learn(searched, answer, day=_today()):
-        say(f"recorded in the estimates of {searched.path}")
+        say(f"recorded in the estimates of {searched.shown}")
     else:
         say("no conflict between sources was settled: there is nothing to learn")
 

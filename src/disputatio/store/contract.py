@@ -133,9 +133,12 @@ class Index(Protocol):
     """Passages searched by keyword and by meaning (`Retriever`), and the documents that they are parts of.
 
     Any number of threads and processes may read. `path` is the folder or the address without its secrets,
-    `paths` the folders that are searched as one.
+    `paths` the folders that are searched as one. Messages have `shown`: an address that went through a path
+    has lost one of its two slashes. `listing` is how one lists the ids of its documents.
     """
 
+    shown: str
+    listing: str
     path: Path
     paths: tuple[Path, ...]
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from disputatio.types import Hit, Source, Unsearched
 
 _NAMED, _LISTED = 20, "disputatio sources"  # sources that a message names; what lists more
-_EXPORTED = "disputatio index export documents.jsonl --what documents"
 
 
 class Filtered:
@@ -129,7 +128,8 @@ def muted_ids(retriever: object, names: Collection[str]) -> list[str]:
         if ids is None:
             labels = (each for each in known if "/" not in each and each == each.removeprefix(PASSAGE))
             shown = [each for each in labels if each not in known[each]]
-            command = _EXPORTED if len(shown) > _NAMED else ""
+            listing = retriever.listing if isinstance(retriever, Index) else ""
+            command = listing if len(shown) > _NAMED else ""
             raise UnknownName("document", name.removeprefix(PASSAGE), shown, command=command)
         chosen += ids
     return chosen

@@ -60,6 +60,8 @@ class FolderIndex(Index):
     Any number of threads and processes may read; one process writes at a time.
     """
 
+    listing = "disputatio index export documents.jsonl --what documents"
+
     def __init__(
         self,
         path: Path,
@@ -68,7 +70,7 @@ class FolderIndex(Index):
         merge_memory: int = MERGE_MEMORY,
     ) -> None:
         """Use `open_index`."""
-        self.path, self.paths = path, split_paths(path)
+        self.shown, self.path, self.paths = str(path), path, split_paths(path)
         self.embedder = embedder
         self._language = language
         self._folders, self._merge_memory = Folders(self.paths), merge_memory
@@ -144,7 +146,7 @@ class FolderIndex(Index):
         self._require()
         with self.open_writer(adding=False) as writer:
             record = writer.transaction.record
-            found = targets_of([document for document, _ in checked], record.places())
+            found = targets_of([document for document, _ in checked], record.places(), listing=self.listing)
             fresh = [
                 Description(target=target, fields=fields, by=by)
                 for document, fields in checked
@@ -161,7 +163,8 @@ class FolderIndex(Index):
             if document is None:
                 known += history.descriptions
             else:
-                known += history.of(targets_of([document], record.places())[str(document)])
+                found = targets_of([document], record.places(), listing=self.listing)
+                known += history.of(found[str(document)])
         return known
 
     def take_back(self, key: int) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from disputatio.errors import ConfigError, InputError
 from disputatio.protocols import Embedder
-from disputatio.store.addresses import is_served, mask_secrets, server_class, split_paths
+from disputatio.store.addresses import is_served, server_class, split_paths
 from disputatio.store.contract import Index
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.folders import Folders
@@ -41,8 +41,7 @@ def open_index(
 def require_folder(index: Index, doing: str) -> FolderIndex:
     """Return an index as one in a folder; raises `InputError`, with what it is needed for, for another."""
     if not isinstance(index, FolderIndex):
-        shown = mask_secrets(index.path)
-        raise InputError(f"{shown}: an index on a server cannot be used to {doing}")
+        raise InputError(f"{index.shown}: an index on a server cannot be used to {doing}")
     return index
 
 
@@ -71,6 +70,5 @@ def name_for_workers(index: str | Path | RetrieverLike | None) -> Path | None:
     if not isinstance(index, Index):
         raise ConfigError("workers open an index by its folder: another retriever cannot be sent to them")
     if is_served(index.path):
-        shown = mask_secrets(index.path)
-        raise ConfigError(f"{shown}: give workers the address itself: an opened index cannot be sent")
+        raise ConfigError(f"{index.shown}: give workers the address itself: an opened index cannot be sent")
     return Path(",".join(str(folder.absolute()) for folder in index.paths))

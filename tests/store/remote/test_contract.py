@@ -16,11 +16,15 @@ from typing import Any
 
 import pytest
 
-from disputatio.errors import InputError, StoreError
+from disputatio import api
+from disputatio.errors import InputError, StoreError, UnknownName
 from disputatio.protocols import Embedder, Retriever
+from disputatio.store.addresses import mask_secrets
 from disputatio.store.contract import Index
+from disputatio.store.filtered import muted_ids
 from disputatio.store.opening import open_index
 from disputatio.types import Hit, Passage, Relation, Source
+from tests.shell import run
 from tests.store.hashing import HashEmbedder
 from tests.store.remote import served_milvus, served_postgres, served_qdrant
 
@@ -323,3 +327,34 @@ def test_several_may_write_at_the_same_time(kind: str) -> None:
     assert not faults
     assert index.info().passages == 3 * 10 + 10
     assert index.check() == []  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", SERVED)
+def test_the_command_line_prints_the_address_of_an_index_whole(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = ADDRESSES[kind]()
+    whole, cut = mask_secrets(address), str(Path(mask_secrets(address)))
+    (tmp_path / "notes.txt").write_text("The lock was widened in 1931.")
+    for command in (
+        ["ingest", tmp_path / "notes.txt", "--embedder", "none"],
+        ["index", "check", "--json"],
+        ["sources"],
+    ):
+        printed = run(capsys, *command, "--index", address)
+        assert whole in printed.out + printed.err
+        assert cut not in printed.out + printed.err
+    assert repr(api.Index.open(address, embedder="none")) == f"Index({whole!r})"
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_an_unknown_document_is_refused_with_what_lists_those_of_this_index(
+    kind: str, tmp_path: Path
+) -> None:
+    index = opened(kind, tmp_path)
+    index.add(Passage(id=f"p{row}", text=f"Mooring {row} is let.", source="harbour") for row in range(30))
+    listed = "disputatio index export" if kind == "folder" else r"Index\.list_documents\(\) in Python"
+    with pytest.raises(UnknownName, match=f"all are listed by: {listed}"):
+        index.describe("p77", owner="port")
+    with pytest.raises(UnknownName, match=f"all are listed by: {listed}"):
+        muted_ids(index, ["p77"])

@@ -128,10 +128,13 @@ class History:
         return wanted
 
 
-def targets_of(documents: Sequence[str | Path], places: Iterable[Place]) -> dict[str, list[Target]]:
+def targets_of(
+    documents: Sequence[str | Path], places: Iterable[Place], *, listing: str
+) -> dict[str, list[Target]]:
     """Return the targets that each name stands for: an id, a file with all documents in it, or a file's name.
 
-    Raises `UnknownName` for one that stands for nothing, `InputError` for a file's name that several have.
+    `listing` says how the ids of many documents are listed. Raises `UnknownName` for a name that stands for
+    nothing, `InputError` for a file's name that several have.
     """
     by_name: dict[str, dict[Target, None]] = {}
     files_of: dict[str, set[str]] = {}
@@ -152,8 +155,7 @@ def targets_of(documents: Sequence[str | Path], places: Iterable[Place]) -> dict
         keys = [name, name.removeprefix(PASSAGE), display_path(Path(name).resolve()), *files]
         chosen = next((by_name[key] for key in keys if key in by_name), None)
         if chosen is None:
-            listed = "disputatio index export documents.jsonl --what documents"
-            command = listed if len(files_of) > _NAMED else ""
+            command = listing if len(files_of) > _NAMED else ""
             raise UnknownName("document", name[:200], files_of, command=command)
         found[name] = list(chosen)
     return found

@@ -83,6 +83,7 @@ class ServedIndex(Index, ABC):
     """Passages kept by a server (`Retriever`); faults of the server are `StoreError`."""
 
     format: ClassVar[int]
+    listing = "Index.list_documents() in Python, GET /api/documents of a server"
 
     def __init__(self, shown: str, embedder: Embedder | None, language: str | None = None) -> None:
         """Use `open_index`; `shown` is the address without its secrets."""
@@ -172,7 +173,7 @@ class ServedIndex(Index, ABC):
         self._require()
 
         def add(history: History) -> list[StatementRow]:
-            found = targets_of([document for document, _ in checked], self.places())
+            found = targets_of([document for document, _ in checked], self.places(), listing=self.listing)
             fresh = (
                 Description(target=target, fields=fields, by=by)
                 for document, fields in checked
@@ -189,7 +190,7 @@ class ServedIndex(Index, ABC):
         history = History(self._statements())
         if document is None:
             return history.descriptions
-        return history.of(targets_of([document], self.places())[str(document)])
+        return history.of(targets_of([document], self.places(), listing=self.listing)[str(document)])
 
     def take_back(self, key: int) -> int:
         self._require()
