@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+import disputatio as d
 from disputatio.agents.options import Logprobs
-from disputatio.errors import NoLogprobs, UnknownName
+from disputatio.errors import MissingPart, NoLogprobs, UnknownName
 from disputatio.kit import Kit
 from disputatio.pipeline import (
     describe,
@@ -125,6 +126,18 @@ def test_what_a_strategy_declares_of_log_probabilities_is_so(name: str) -> None:
 def test_sources_that_vote_are_checked_by_log_probabilities_and_passages_are_not() -> None:
     assert asks_for_logprobs("majority_vote", "voters=sources") == (True, False)
     assert asks_for_logprobs("majority_vote", "voters=passages") == (False, False)
+
+
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"oracle"}))  # which needs more than passages
+def test_a_strategy_answers_without_a_model_or_says_that_it_needs_one(name: str) -> None:
+    def answer() -> object:
+        return d.ask(QUESTION, passages=BENIGN, strategy=name, model="none").answers
+
+    if describe(name).needs_model:
+        with pytest.raises((MissingPart, NoLogprobs)):
+            answer()
+    else:
+        assert answer()
 
 
 def test_a_strategy_of_the_user_is_described_from_its_own_file(

@@ -307,14 +307,16 @@ class Option:
 class StrategyDescription:
     """A strategy as it describes itself before it is run.
 
-    `logprobs` is whether it needs the log-probabilities of its models; `cost` has the means over measured
-    questions, one mapping for each measurement.
+    `needs_model` is whether it cannot run without a language model; `logprobs` is whether it needs the
+    log-probabilities of its models; `cost` has the means over measured questions, one mapping for each
+    measurement.
     """
 
     name: str
     summary: str
     paper: str
     options: tuple[Option, ...]
+    needs_model: bool
     logprobs: str
     cost: tuple[Mapping[str, Any], ...]
 
@@ -339,6 +341,7 @@ def describe(name: str) -> StrategyDescription:
             )
             for parameter in strategy_options(strategy).values()
         ),
+        needs_model=bool(getattr(module, "NEEDS_MODEL", True)),
         logprobs=str(needs) if isinstance(needs, Logprobs) else NO_LOGPROBS,
         cost=tuple(measured().get(name, ())),
     )

@@ -48,7 +48,7 @@ def test_a_summary_beside_a_long_name_wraps_under_itself(
     summary = "Ask every passage alone, and let the answers that agree outvote the rest."
     described_by_name = {
         name: pipeline.StrategyDescription(
-            name=name, summary=summary, paper="", options=(), logprobs="", cost=()
+            name=name, summary=summary, paper="", options=(), needs_model=True, logprobs="", cost=()
         )
         for name in names
     }
@@ -82,7 +82,8 @@ def test_json_has_default_type_and_meaning_of_every_option(capsys: Capture) -> N
     rounds = {"default": 3, "type": "int", "meaning": "maximum rounds of debate"}
     assert rows["madam_rag"]["options"]["rounds"] == rounds
     assert rows["madam_rag"]["options"]["history"]["type"] == "aggregate, peers"
-    assert rows["madam_rag"]["needs"] == {"logprobs": "not needed"}
+    assert rows["madam_rag"]["needs"] == {"model": True, "logprobs": "not needed"}
+    assert [name for name in rows if not rows[name]["needs"]["model"]] == ["disputation"]
     assert run(capsys, "strategies", "madam_rag", "--json").json == rows["madam_rag"]
 
 

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, FilePayload, Page, expect
 
 import disputatio as d
+from disputatio.llm.scripted import NoModel
 from disputatio.spending import Price, Prices
 from tests.page.town import PASSAGES, QUESTION, reader, town
 from tests.page.views import Visit, flaws, visit
@@ -72,6 +73,27 @@ def test_two_strategies_are_compared_and_the_difference_is_marked(tab: Visit, pa
     expect(page.locator(".compared").first).to_contain_text("Ingrid Vasmer only here")
     expect(page.locator(".compared").last).to_contain_text("No answer")  # its votes fail the scripted check
     assert tab.violations() == []
+
+
+def test_a_strategy_that_needs_a_model_is_not_compared_without_one(
+    context: BrowserContext, tmp_path: Path
+) -> None:
+    needs = "Needs a language model"
+    with served(town(tmp_path, model=NoModel())) as server:
+        tab = visit(context, server.url)
+        tab.go("compare")
+        page = tab.page
+        page.fill("#compared", QUESTION)
+        second = page.get_by_role("group").filter(has_text="majority_vote")
+        expect(second.locator(".hint")).to_contain_text(needs)
+        expect(page.get_by_role("button", name="Compare")).to_be_disabled()
+        second.get_by_role("button", name="majority_vote Strategy").click()
+        blocked = page.get_by_role("option", name="concat")
+        expect(blocked).to_contain_text(needs)
+        expect(blocked).to_have_attribute("aria-disabled", "true")
+        page.get_by_role("option", name="disputation").click()
+        expect(page.get_by_role("button", name="Compare")).to_be_enabled()
+        assert tab.violations() == []
 
 
 def test_sources_are_filtered_sorted_and_given_an_owner(tab: Visit, page: Page, server: Served) -> None:

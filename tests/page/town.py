@@ -9,6 +9,7 @@ from pathlib import Path
 
 from disputatio.eval.reporting.run_folders import RunFolders
 from disputatio.llm.scripted import Scripted
+from disputatio.protocols import LLM
 from disputatio.server.options import Access, Limits, StorageOptions
 from disputatio.server.service import Service
 from disputatio.types import Passage
@@ -73,7 +74,7 @@ def town(
     *,
     passages: Sequence[Passage] = PASSAGES,
     delay: float = 0.0,
-    model: Scripted | None = None,
+    model: LLM | None = None,
     writing: bool = True,
     limits: Limits | None = None,
 ) -> Service:

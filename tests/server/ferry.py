@@ -17,6 +17,7 @@ from disputatio.api.indexing import Index
 from disputatio.config import read_settings
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
+from disputatio.protocols import LLM
 from disputatio.server.app import create_app
 from disputatio.server.connections import listening, port_of, server_of
 from disputatio.server.options import Access, Limits, StorageOptions
@@ -57,7 +58,7 @@ def ferry_index(folder: Path, passages: Sequence[Passage] = PASSAGES) -> Index:
 def ferry(
     folder: Path,
     *,
-    model: Scripted | None = None,
+    model: LLM | None = None,
     limits: Limits | None = None,
     access: Access | None = None,
     keeping: StorageOptions | None = None,

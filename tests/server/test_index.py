@@ -12,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from disputatio import Index
+from disputatio.llm.scripted import NoModel
 from disputatio.server.app import create_app
 from disputatio.server.options import Access, StorageOptions
 from disputatio.types import Passage
@@ -196,6 +197,13 @@ def test_strategies_have_typed_options(server: Served) -> None:
     assert strategies["disputation"]["default"]
     options = {each["name"]: each for each in strategies["disputation"]["options"]}
     assert options["expect"]["choices"] == ["auto", "one", "several"]
+
+
+def test_strategies_have_the_models_that_they_run_with(tmp_path: Path) -> None:
+    with served(ferry(tmp_path, model=NoModel())) as server:
+        found = {each["name"]: each for each in server.client.get("/api/strategies").json()}
+    assert (found["disputation"]["needs_model"], found["disputation"]["models"]) == (False, ["none"])
+    assert (found["concat"]["needs_model"], found["concat"]["models"]) == (True, [])
 
 
 def test_a_notice_ends_with_what_it_was_about(tmp_path: Path) -> None:

@@ -2586,8 +2586,15 @@ export interface components {
             default: boolean;
             /** Logprobs */
             logprobs: string;
+            /**
+             * Models
+             * @description those of the server's models that it can run with
+             */
+            models: string[];
             /** Name */
             name: string;
+            /** Needs Model */
+            needs_model: boolean;
             /** Options */
             options: components["schemas"]["StrategyOption"][];
             /** Paper */

@@ -5,6 +5,7 @@ import { t } from "../texts";
 import type { ChoiceProps } from "../ui/Choice";
 import type { Strategy } from "../api/types";
 import { useGrowing } from "../ui/growing";
+import { strategyOptions } from "./strategies";
 
 const LazyChoice = lazy(() => import("../ui/Choice").then(({ Choice }) => ({ default: Choice })));
 
@@ -76,7 +77,7 @@ export function QuestionBar({ question, settings, offer, busy, onQuestion, onSet
         />
         <Choice
           label={t.ask.strategy} value={settings.strategy}
-          options={offer.strategies.filter(({ name }) => name !== "oracle").map(({ name, summary }) => ({ id: name, name, note: summary }))}
+          options={strategyOptions(offer.strategies.filter(({ name }) => name !== "oracle"), settings.model)}
           onChange={(strategy) => onSettings({ ...settings, strategy })}
         />
         {offer.models.length > 1 ? (

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "react";
 import { Fault, get } from "../api/client";
 import type { Answer, Strategy } from "../api/types";
 import { Asking, useProgress, type Progress } from "../ask/asking";
+import { runs, strategyOptions } from "../ask/strategies";
 import { Streaming } from "../ask/Streaming";
 import { go, href, useRoute } from "../app/route";
 import { useServer } from "../app/server";
@@ -67,7 +68,7 @@ export default function CompareScreen() {
 
   function run(): void {
     const text = question.trim();
-    if (!text) return;
+    if (!text || !variants.every(canRun)) return;
     for (const asking of askings) void asking.stop();
     const ids: string[] = [];
     const made = variants.map(({ strategy, model }, i) =>
@@ -85,6 +86,8 @@ export default function CompareScreen() {
     setVariants(variants.map((each, k) => (k === i ? { ...each, ...changes } : each)));
   }
 
+  const modelOf = ({ model }: Variant): string => model || (server.models[0] ?? "");
+  const canRun = (each: Variant): boolean => runs(strategies.data?.find(({ name }) => name === each.strategy), modelOf(each));
   const answers = progresses.map(({ answer }) => answer);
   const all = answers.every((answer): answer is Answer => answer !== null) && answers.length > 1 ? (answers as Answer[]) : null;
   return (
@@ -98,15 +101,16 @@ export default function CompareScreen() {
             onKeyDown={(event) => { if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) { event.preventDefault(); if (!busy) run(); } }} />
           {busy
             ? <button type="button" className="button strong" onClick={() => { for (const asking of askings) void asking.stop(); }}><span className="stop-glyph" aria-hidden="true" />{t.ask.stop}</button>
-            : <button type="submit" className="button strong" disabled={!question.trim()}>{t.compare.run}</button>}
+            : <button type="submit" className="button strong" disabled={!question.trim() || !variants.every(canRun)}>{t.compare.run}</button>}
         </div>
         <div className="variants">
           {variants.map((each, i) => (
             <div className="variant" key={i} role="group" aria-label={t.compare.variant(i + 1)}>
               <Choice label={t.ask.strategy} value={each.strategy} onChange={(strategy) => change(i, { strategy })}
-                options={(strategies.data ?? []).map(({ name, summary }) => ({ id: name, name, note: summary }))} />
+                options={strategyOptions(strategies.data ?? [], modelOf(each))} />
+              {!canRun(each) && <p className="hint">{t.ask.needsModel}</p>}
               {server.models.length > 1 && (
-                <Choice label={t.ask.model} value={each.model || (server.models[0] ?? "")} onChange={(model) => change(i, { model })}
+                <Choice label={t.ask.model} value={modelOf(each)} onChange={(model) => change(i, { model })}
                   options={server.models.map((id) => ({ id, name: id }))} />
               )}
               {variants.length > 2 && (

@@ -100,6 +100,7 @@ export const de: Texts = {
     noIndex: "kein Index",
     model: "Modell",
     strategy: "Verfahren",
+    needsModel: "Braucht ein Sprachmodell, und keines ist gewählt (--model none).",
     expect: "Erwartete Antworten",
     expects: { auto: "Automatisch", one: "Eine", several: "Mehrere" },
     budget: "Höchstens Aufrufe",

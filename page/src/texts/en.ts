@@ -97,6 +97,7 @@ export const en = {
     noIndex: "no index",
     model: "Model",
     strategy: "Strategy",
+    needsModel: "Needs a language model, and none is chosen (--model none).",
     expect: "Expected answers",
     expects: { auto: "Automatic", one: "One", several: "Several" },
     budget: "Call limit",

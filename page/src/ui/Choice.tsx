@@ -5,6 +5,7 @@ export interface Option {
   id: string;
   name: string;
   note?: string;
+  disabled?: boolean;
 }
 
 export interface ChoiceProps {
@@ -26,7 +27,7 @@ export function Choice({ label, value, options, onChange }: ChoiceProps) {
       <Popover className="popover">
         <ListBox className="options" items={options}>
           {(option) => (
-            <ListBoxItem id={option.id} textValue={option.name} className="option">
+            <ListBoxItem id={option.id} textValue={option.name} isDisabled={option.disabled ?? false} className="option">
               <Text slot="label">{option.name}</Text>
               {option.note && <Text slot="description" className="option-note">{option.note}</Text>}
             </ListBoxItem>

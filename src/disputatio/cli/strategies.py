@@ -53,7 +53,7 @@ def strategy_fields(described: StrategyDescription) -> dict[str, Any]:
             option.name: {"default": option.default, "type": option.type, "meaning": option.meaning}
             for option in described.options
         },
-        "needs": {"logprobs": described.logprobs},
+        "needs": {"model": described.needs_model, "logprobs": described.logprobs},
         "cost": list(described.cost),
     }
 
@@ -99,6 +99,8 @@ def _show_strategy(out: Console, strategy: StrategyDescription) -> None:
     out.print(Text(strategy.name, "bold"))
     out.print(Padding(plain(strategy.summary), _INDENT))
     out.print(Padding(plain(strategy.paper, "dim"), _INDENT))
+    needed = "needed" if strategy.needs_model else "not needed: --model none reads without one"
+    out.print(indented("language model: ", plain(needed)))
     out.print(indented("log-probabilities: ", plain(strategy.logprobs)))
     for line in [cost_line(cost) for cost in strategy.cost] or ["not measured"]:
         out.print(indented("cost: ", plain(line)))

@@ -224,9 +224,11 @@ class Strategy(BaseModel):
     summary: str
     paper: str
     options: list[StrategyOption]
+    needs_model: bool
     logprobs: str
     cost: list[dict[str, Any]]
     default: bool
+    models: list[str] = Field(description="those of the server's models that it can run with")
 
 
 class Notice(BaseModel):

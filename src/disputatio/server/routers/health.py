@@ -12,7 +12,8 @@ from fastapi import APIRouter, Response
 
 from disputatio import __version__
 from disputatio.errors import DisputatioError, InputError, MissingDependency
-from disputatio.pipeline import list_strategies
+from disputatio.kit import NO_MODEL
+from disputatio.pipeline import StrategyDescription, list_strategies
 from disputatio.server.faults import shown
 from disputatio.server.metrics import CONTENT_TYPE
 from disputatio.server.replies import json_response
@@ -35,7 +36,7 @@ def router(service: Service) -> APIRouter:
         response_model=list[Strategy],
     )
     def strategies() -> Response:
-        return json_response([_fields(each, service.settings.strategy) for each in list_strategies()])
+        return json_response([_fields(each, service) for each in list_strategies()])
 
     @routes.get(
         "/ready",
@@ -104,9 +105,11 @@ def _prices(service: Service) -> dict[str, Any] | None:
     return {"origin": shown(table.origin), "currency": table.currency, "as_of": table.as_of, "models": models}
 
 
-def _fields(description: Any, default: str) -> dict[str, Any]:
+def _fields(description: StrategyDescription, service: Service) -> dict[str, Any]:
     fields = asdict(description)
     for option in fields["options"]:
         words = option["type"].split(", ")
         option["choices"] = words if len(words) > 1 else [True, False] if option["type"] == "bool" else None
-    return {**fields, "default": description.name == default}
+    with_model = [name for name, kit in service.kits.items() if kit.roles or kit.model.name != NO_MODEL]
+    models = with_model if description.needs_model else list(service.kits)
+    return {**fields, "default": description.name == service.settings.strategy, "models": models}

@@ -65,6 +65,7 @@ from disputatio.values import same_answer
 from disputatio.versions.dates import iso_day
 from disputatio.versions.families import family_names
 
+NEEDS_MODEL = False  # without one the encoder reads
 PARTS_SYSTEM = """\
 You divide a question into what it asks for. Reply with one JSON object: "parts": a list of short questions, one for each thing \
 that is asked for, each of which can be understood alone; a single question when one thing is asked for.
