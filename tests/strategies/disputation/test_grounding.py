@@ -11,7 +11,9 @@ from disputatio.rendering.reasons import reason
 from disputatio.strategies.disputation.kinds import is_of_the_kind
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.resolve import ResolvedSide, conflict_of, is_newer, resolve
+from disputatio.strategies.disputation.rows import cell_of
 from disputatio.strategies.disputation.sides import unfit, weigh
+from disputatio.strategies.disputation.things import speaks_of_asked
 from disputatio.types import Passage, Relation, Reply
 
 TODAY = "2026-06-01"
@@ -217,3 +219,30 @@ def test_words_about_whoever_asks_are_in_no_text() -> None:
     question = "How often do we get new crates at most?"
     rule = replace(read("every 18 months", "Crates are replaced every 18 months.", source="a"), answered=0.58)
     assert resolved(question, rule)["every 18 months"].verdict == "accepted"
+
+
+def test_a_page_that_says_nothing_of_it_is_no_yes() -> None:
+    question = "Can I still export drawings from Corrie?"
+    notes = read("no", "Export of drawings was dropped. Plans remain.", source="a", title="Notes on Corrie")
+    guide = read(
+        "yes", "Corrie has paths and walls; disputes are settled by five.", source="b", title="Guide"
+    )
+    made = resolved(question, notes, guide)
+    assert made["yes"].cause.feature == "ground"
+    assert made["no"].verdict == "accepted"
+
+
+def test_how_far_back_asks_for_a_time() -> None:
+    assert is_of_the_kind("How far back do the records of the lock go?", "9 May 1934")
+
+
+def test_a_numbered_thing_is_told_from_its_other_versions() -> None:
+    passage = Passage(text="You need 16 GB.", title="Corrie 2.6: installation")
+    answers = [speaks_of_asked(f"What does Corrie {n} need?", "16 GB", passage) for n in ("4", "2", "2.6")]
+    assert answers == [False, True, True]
+
+
+def test_a_row_is_found_by_its_day_in_any_form() -> None:
+    row = "Night: 2026-03-14; Seeing (arcsec): 1.3; Frames: 341."
+    assert cell_of("How good was the seeing in the night of 14 March 2026?", row) == "1.3"
+    assert cell_of("How good was the seeing in the night of 15 March 2026?", row) == ""

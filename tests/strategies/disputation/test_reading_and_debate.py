@@ -21,7 +21,7 @@ from disputatio.strategies.disputation.reading import (
     read_passages,
 )
 from disputatio.strategies.disputation.sides import Side, sides_of
-from disputatio.types import Completion, Passage, Token, Usage
+from disputatio.types import Completion, Extraction, Passage, Token, Usage
 from tests.strategies.disputation_agents import Agents, sure, word
 
 QUESTION = "Who designed the Quillhaven lighthouse?"
@@ -75,6 +75,22 @@ def test_a_reader_sees_title_and_date_and_the_question_on_one_line() -> None:
     (prompt,) = model.prompts("reader")
     assert "Title: Quillhaven Light\nDate: 1931\nWhite." in prompt
     assert prompt.endswith("Question: Who designed the lighthouse?")
+
+
+def test_a_row_of_which_code_reads_the_cell_is_no_doubtful_passage() -> None:
+    class Doubtful:
+        name = "doubtful"
+
+        def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
+            return [Extraction(answer="", start=0, end=0, probability=0.4) for _ in passages]
+
+    row = Passage(id="r", text="Night: 2026-03-14; Seeing (arcsec): 1.3; Frames: 341.")
+    kit = Kit(model=Agents(), reader=Doubtful())
+    answered = [
+        read(f"How good was the seeing on {day} March 2026?", [row], kit, "llm", max_tokens=80)[0].answered
+        for day in (14, 15)
+    ]
+    assert answered == [0.75, 0.4]
 
 
 # --- screened -----------------------------------------------------------------------------------

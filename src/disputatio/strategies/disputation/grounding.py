@@ -164,8 +164,10 @@ def is_of_nothing_asked(
         return False
     if not stems & stems_named(question, [reading]):
         return True
-    if is_yes_or_no(reading.answer):
-        return False  # a sentence that denies something says it in words of its own
+    if is_yes_or_no(reading.answer):  # a sentence that denies something says it in words of its own
+        names = [word for word in question.split()[1:] if word.istitle()]  # "POP3" is a thing
+        things = stems - _stems(f"{passage.title} {' '.join(names)}")
+        return len(things) >= CLEARLY and not things & _stems(passage.text)
     asked = stems - stems_of_names(question)
     is_doubtful = reading.answered is not None and reading.answered < DOUBTFUL
     unsaid = stems - of_organisations(question) - whole - _stems(openings.get(passage.document, ""))

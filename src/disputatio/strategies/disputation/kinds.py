@@ -56,6 +56,7 @@ _QUESTIONS = (
     _asks("duration date", r"\bhow\s+long\s+(?:is|are|was|were)\b.{0,80}\b(?:valid|open|closed|available|in\s+force|kept)\b"),
     _asks("length duration", r"\bhow\s+long\b|多长"),
     _asks("length", r"\bhow\s+(?:tall|wide|deep|thick)\b(?!.{0,60}\b(?:angles?|beams?|views?)\b)|\bwie\s+(?:breit|tief|dick)\b|多高|多宽"),
+    _asks("date duration", r"\bhow\s+far\s+back\b"),
     _asks("length duration", r"\bhow\s+far\b|\bwie\s+weit\b|多远"),
     _asks("speed duration", r"\bhow\s+fast\b|\bwie\s+schnell\b"),
     _asks("duration date count", r"\bhow\s+old\b|\bwie\s+alt\b"),

@@ -129,7 +129,7 @@ def read(
     return [
         replace(_from_extraction(question, reading.passage, extraction, turn=turn), late=True)
         if reading.late
-        else replace(reading, answered=extraction.probability)
+        else replace(reading, answered=_probability(question, extraction, reading.passage))
         for reading, extraction in zip(readings, extractions, strict=True)
     ]
 
@@ -328,11 +328,16 @@ def extract_or_read(
     return readings
 
 
+def _probability(question: str, extraction: Extraction, passage: Passage) -> float:
+    """Return how likely a passage answers: a row does of which code reads the cell, whatever its columns are called."""
+    return max(extraction.probability, SURE) if _cell(question, passage) else extraction.probability
+
+
 def _from_extraction(question: str, passage: Passage, extraction: Extraction, *, turn: int) -> PassageReading:
     """Return an extraction as a reading; an unlikely one has no answer."""
     reply, cell = Reply(passages=(passage.id,), round=turn), _cell(question, passage)
     answer = cell or _whole(passage.text, extraction).strip()
-    probability = max(extraction.probability, SURE) if cell else extraction.probability
+    probability = _probability(question, extraction, passage)
     if _repeats(question, passage.text):
         probability = 0.0
     if probability >= ANSWERS and answer and not echoes(question, answer):

@@ -9,6 +9,7 @@ from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.kinds import asked_kinds, kinds_of_value
 from disputatio.text import bare_words, stem
 from disputatio.values import canonical
+from disputatio.versions.days import days_in
 
 _PERSONS = frozenset(
     map(stem, ("name", "person", "contact", "head", "manager", "leader", "owner", "director"))
@@ -45,7 +46,7 @@ def cell_of(question: str, text: str) -> str:
     """
     wanted, kinds = content_stems(question), asked_kinds(question)
     cells = _cells(text)
-    keys = _keys(cells, wanted)
+    keys = _keys(cells, question)
     if not keys:
         return ""
     others = [
@@ -80,16 +81,21 @@ def is_about_another(question: str, text: str) -> bool:
     cells = _cells(text)
     is_list = any(set(map(stem, bare_words(name))) & _PROPERTIES for name, _ in cells)
     wanted = content_stems(question)
-    return not is_list and not wanted <= set(map(stem, bare_words(text))) and not _keys(cells, wanted)
+    return not is_list and not wanted <= set(map(stem, bare_words(text))) and not _keys(cells, question)
 
 
 def _cells(text: str) -> list[tuple[str, str]]:
     return [_divided(cell) for cell in text.strip().removesuffix(".").split("; ")]
 
 
-def _keys(cells: Sequence[tuple[str, str]], wanted: frozenset[str]) -> set[int]:
-    """Return the places of the cells that a question names."""
-    return {at for at, (_, value) in enumerate(cells) if _is_in(value, wanted)}
+def _keys(cells: Sequence[tuple[str, str]], question: str) -> set[int]:
+    """Return the places of the cells that a question names, days in whatever form they are written."""
+    wanted, days = content_stems(question), _days_in(question)
+    return {at for at, (_, value) in enumerate(cells) if _is_in(value, wanted) or days & _days_in(value)}
+
+
+def _days_in(text: str) -> set[str]:
+    return {day.iso for day in days_in(text) if len(day.iso) == len("2026-03-14")}
 
 
 def _divided(cell: str) -> tuple[str, str]:

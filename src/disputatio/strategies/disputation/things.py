@@ -17,6 +17,7 @@ from disputatio.text import sentences, stem
 from disputatio.types import Passage
 from disputatio.values import states
 from disputatio.values.units import UNIT
+from disputatio.versions.families import is_version
 
 # Letters and digits in one word or joined by a hyphen: X200, GT-40, 3b; and what may stand after it.
 _CODE = re.compile(r"(?<![\w-])(?=[\w-]{0,12}\d)(?=[\w-]{0,12}[^\W\d_])[^\W_][\w-]{1,23}(?![\w-])")
@@ -34,7 +35,7 @@ _VERSION = re.compile(r"(?<![\w.])v\.?\s?(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})(?
 _SAME_WORD = {"release": "version", "revision": "version", "fassung": "version", "artikel": "article", "nr": "no",
               "abschnitt": "section", "kapitel": "chapter", "linie": "line", "klasse": "class", "raum": "room"}  # fmt: skip
 _NAMED_NUMBER = re.compile(
-    r"(?<!\w)(?P<of>[A-ZÄÖÜ][\w’'-]{1,30})\s(?P<number>\d{1,5}[A-Za-z]{0,2})(?![\w%€$.,:/-]?\w|\s?[%€$£])"
+    r"(?<!\w)(?P<of>[A-ZÄÖÜ][\w’'-]{1,30})\s(?P<number>\d{1,5}(?:\.\d{1,4}){0,3}[A-Za-z]{0,2})(?![\w%€$.,:/-]?\w|\s?[%€$£])"
 )
 _YEAR = re.compile(r"(?<![\w.,/-])(?:19|20)\d\d(?![\w/-]|[.,]\d)")
 _IN_YEAR = re.compile(r"\b(?:in|for|of|during|im\s+jahr|für)\s+(?:the\s+(?:financial\s+|fiscal\s+)?year\s+|fy\s?)?(?P<year>(?:19|20)\d\d)(?![\w/-])",
@@ -179,7 +180,7 @@ def _verdict(asked: Thing, text: str) -> bool | None:
     What another thing is compared with is not what the text is about: "the larger sister of the Auk 40".
     """
     marks = {thing.mark for thing in things_of(_RELATED.sub(" ", text)) if thing.of == asked.of}
-    return None if not marks else asked.mark in marks
+    return any(is_version(asked.mark, mark) for mark in marks) if marks else None
 
 
 def _head(passage: Passage) -> str:
