@@ -93,6 +93,22 @@ def test_conversations_are_offered_at_the_start_in_any_browser_and_can_be_delete
     assert server.client.get(f"/api/answers/{name}").status_code == 404
 
 
+def test_a_question_that_was_asked_again_is_listed_once_with_its_newest_answer(
+    tab: Visit,
+) -> None:
+    for question in (QUESTION, "Who owned the quarry?", QUESTION):
+        tab.go("ask")
+        tab.ask(question)
+    newest = tab.answer
+    tab.go("ask")
+    kept = tab.page.locator(".kept")
+    expect(kept).to_have_count(2)
+    expect(kept.first.get_by_role("link")).to_have_attribute("href", f"#/answer/{newest}")
+    kept.first.get_by_role("button", name="Delete this conversation").click()
+    expect(kept).to_have_count(1)
+    expect(kept).to_contain_text("Who owned the quarry?")
+
+
 @pytest.fixture
 def browser_context_of_another(context: BrowserContext) -> Iterator[BrowserContext]:
     """A second profile."""

@@ -14,13 +14,27 @@ import { Doc } from "../ui/Doc";
 import { VerdictMark } from "../ui/marks";
 import { Trouble } from "../ui/Trouble";
 
+const SHOWN = 8;
+const LOOKED_AT = 40; // conversations, of which some repeat a question
+
+/** Conversations, the newest first: a question that was asked again alone is shown with its newest answer. */
+function withoutRepeats(rows: readonly ThreadRow[]): (ThreadRow & { ids: string[] })[] {
+  const shown: (ThreadRow & { ids: string[] })[] = [];
+  for (const row of rows) {
+    const newer = row.turns === 1 && shown.find(({ question }) => question.trim() === row.question.trim());
+    if (newer) newer.ids.push(row.id);
+    else shown.push({ ...row, ids: [row.id] });
+  }
+  return shown;
+}
+
 export function Start({ onQuestion }: { onQuestion: (question: string) => void }) {
   const server = useServer();
   const client = useQueryClient();
   const [job, setJob] = useState("");
   const [fault, setFault] = useState<Fault | null>(null);
   const { job: running } = useJob(job, () => void client.invalidateQueries());
-  const threads = useQuery({ queryKey: ["threads"], queryFn: ({ signal }) => get<ThreadRow[]>("/threads?limit=8", signal), retry: false });
+  const threads = useQuery({ queryKey: ["threads"], queryFn: ({ signal }) => get<ThreadRow[]>(`/threads?limit=${LOOKED_AT}`, signal), retry: false });
   const suggested = useQuery({
     queryKey: ["suggestions"], queryFn: ({ signal }) => get<{ questions: string[]; writing: boolean }>("/suggestions", signal), retry: false,
     refetchInterval: ({ state }) => (state.data?.writing ? 3_000 : false),
@@ -38,11 +52,13 @@ export function Start({ onQuestion }: { onQuestion: (question: string) => void }
     }
   }
 
-  async function forget(id: string): Promise<void> {
-    try {
-      await send(`/threads/${encodeURIComponent(id)}`, { method: "DELETE" });
-    } catch {
-      // It is gone already.
+  async function forget(ids: readonly string[]): Promise<void> {
+    for (const id of ids) {
+      try {
+        await send(`/threads/${encodeURIComponent(id)}`, { method: "DELETE" });
+      } catch {
+        // It is gone already.
+      }
     }
     await threads.refetch();
   }
@@ -72,7 +88,7 @@ export function Start({ onQuestion }: { onQuestion: (question: string) => void }
       </section>
     );
   }
-  const asked = threads.data ?? [];
+  const asked = withoutRepeats(threads.data ?? []).slice(0, SHOWN);
   return (
     <section className="start">
       <p className="start-lead">{t.start.lead}</p>
@@ -105,11 +121,11 @@ export function Start({ onQuestion }: { onQuestion: (question: string) => void }
         <>
           <h2 className="label">{t.start.recent}</h2>
           <ul className="examples">
-            {asked.map(({ id, last, question, turns }) => (
+            {asked.map(({ id, last, question, turns, ids }) => (
               <li key={id} className="kept">
                 <a className="example" href={href("answer", last)}><Doc text={question} most={200} />
                   {turns > 1 && <span className="quiet"> {t.talk.questions(turns)}</span>}</a>
-                <button type="button" className="icon-button" aria-label={t.talk.forget(named(question).slice(0, 120))} title={t.talk.forget("")} onClick={() => void forget(id)}>
+                <button type="button" className="icon-button" aria-label={t.talk.forget(named(question).slice(0, 120))} title={t.talk.forget("")} onClick={() => void forget(ids)}>
                   <svg width="12" height="12" viewBox="0 0 14 14" aria-hidden="true"><path d="M2 2l10 10M12 2L2 12" className="stroke" /></svg>
                 </button>
               </li>
