@@ -559,7 +559,8 @@ class Statement(Serialisable):
     """A statement of a document, quoted as `text[start:end]`; `value` is what others contradict.
 
     `document` is its id in an index, `path` and `row` the place that it was read from, `section` the headings
-    above it. `also` names other documents that state the same in the same words.
+    above it. `also` names some other documents that state the same in the same words, `copies` has the ids
+    of up to a thousand.
     """
 
     quote: str
@@ -580,6 +581,7 @@ class Statement(Serialisable):
     line: int = 0
     section: str = ""
     also: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

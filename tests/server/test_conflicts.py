@@ -147,6 +147,42 @@ def test_a_copy_of_what_is_contradicted_is_contradicted_too(tmp_path: Path) -> N
     assert totals == {"first": 1, "second": 1, "third": 1}
 
 
+def test_whole_copies_of_what_is_contradicted_show_it_too(tmp_path: Path) -> None:
+    service = ferry(tmp_path)
+    assert service.index is not None
+    service.index.add(
+        Passage(
+            id=f"fare{number}",
+            text=f"The Sallow ferry costs {6 if number else 4} crowns for a handcart.",
+            title="Fares",
+            source=f"board{number}",
+        )
+        for number in range(31)
+    )
+    with served(service) as server:
+        listed = [each.id for each in service.index.documents(text=False) if each.title == "Fares"]
+        found = [server.client.get("/api/conflicts", params={"document": name}).json() for name in listed]
+    assert [each["total"] for each in found] == [1] * 31
+    [side] = (
+        each for each in map(found[0]["contradictions"][0].get, ("first", "second")) if "6" in each["value"]
+    )
+    assert {side["document"], *side["copies"]} == {*listed} - {listed[0]}
+
+
+def test_rows_that_say_the_same_show_what_they_contradict(tmp_path: Path) -> None:
+    service, table = ferry(tmp_path), tmp_path / "fares.csv"
+    assert service.index is not None
+    fares = "".join(f"{n},The Sallow ferry costs {fare} crowns.\n" for n, fare in enumerate((4, 6, 6)))
+    table.write_text(f"id,text\n{fares}", encoding="utf-8")
+    service.index.ingest(table)
+    with served(service) as server:
+        rows = [each.id for each in service.index.documents(text=False) if each.path == str(table)]
+        totals = [
+            server.client.get("/api/conflicts", params={"document": name}).json()["total"] for name in rows
+        ]
+    assert totals == [1, 1, 1]
+
+
 def test_a_file_that_is_no_baseline_is_a_fault_and_stays_as_it_is(tmp_path: Path) -> None:
     baseline = tmp_path / "quay.accepted.json"
     baseline.write_text("[]", encoding="utf-8")

@@ -2477,7 +2477,8 @@ export interface components {
          * @description A statement of a document, quoted as `text[start:end]`; `value` is what others contradict.
          *
          *     `document` is its id in an index, `path` and `row` the place that it was read from, `section` the headings
-         *     above it. `also` names other documents that state the same in the same words.
+         *     above it. `also` names other documents that state the same in the same words, a few of them; `copies` has the
+         *     ids of more.
          */
         Statement: {
             /**
@@ -2490,6 +2491,11 @@ export interface components {
              * @default
              */
             authority: string;
+            /**
+             * Copies
+             * @default []
+             */
+            copies: string[];
             /**
              * Date
              * @default

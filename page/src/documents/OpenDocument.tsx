@@ -128,7 +128,7 @@ export function OpenDocument({ id, query, writing, rows, onRemoved }: Props) {
               {data.answers.map((each) => <li key={each.id}><a href={href("answer", each.id)}><Doc text={each.question} most={160} /></a> <time className="quiet" dateTime={each.at}>{each.at.slice(0, 10)}</time></li>)}
             </ul>
           </section>
-          <Against id={id} file={row.file} />
+          <Against id={id} />
           <section>
             <h2 className="section-title">{t.documents.history}</h2>
             {data.stated.length === 0 && <p className="quiet">{t.documents.noHistory}</p>}
@@ -155,7 +155,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 }
 
 /** What stands against the document: the other side of each contradiction, as a link to its words. */
-function Against({ id, file }: { id: string; file: string }) {
+function Against({ id }: { id: string }) {
   const found = useQuery({
     queryKey: ["conflicts", "document", id],
     queryFn: ({ signal }) => get<Conflicts>(`/conflicts?severity=low&limit=50&document=${encodeURIComponent(id)}`, signal), retry: false,
@@ -168,8 +168,7 @@ function Against({ id, file }: { id: string; file: string }) {
       {found.data?.total === 0 && <p className="quiet">{t.documents.noAgainst}</p>}
       <ul className="plain-list">
         {found.data?.contradictions.map((each) => {
-          const isOwn = ({ document, also }: typeof each.first) => document === id || also.some((place) => place.endsWith(file));
-          const [own, other] = isOwn(each.first) ? [each.first, each.second] : [each.second, each.first];
+          const [own, other] = [each.first.document, ...each.first.copies].includes(id) ? [each.first, each.second] : [each.second, each.first];
           return (
             <li key={each.id} className={each.new ? undefined : "undone"}>
               {own.document === id ? <a href={placeHref(id, own.start, own.end)}><Doc text={own.value} most={80} /></a> : <Doc text={own.value} most={80} />}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,8 @@ MOST_FACTS = 4_000_000
 _CACHED = 20_000  # statements and documents that are kept while pairs are compared
 _LONGEST_BODY = 200_000  # characters of a document in which its subject is looked for
 _COMMON = 0.5  # share of the documents from which a word says nothing
+_NAMED, _COPIES = 20, 1_000  # documents of a statement that are named, and whose ids are kept
+_MOST_REPEATED = 20_000  # pairs of statements that are compared, since others of the same words contradict
 _SENTENCE = 5  # words from which a quote says by itself what it is about
 _MANY = 8  # documents that have a fact, each its own, from which only the title says of what it is
 _FEW = 8  # documents below which no word is common
@@ -63,6 +65,7 @@ class _Corpus:
     lengths: array[int] = field(default_factory=lambda: array("i"))
     groups: array[int] = field(default_factory=lambda: array("i"))
     said: array[int] = field(default_factory=lambda: array("q"))
+    quotes: array[int] = field(default_factory=lambda: array("q"))
     documents: array[int] = field(default_factory=lambda: array("i"))
     numbers: array[int] = field(default_factory=lambda: array("i"))
     alone: array[int] = field(default_factory=lambda: array("b"))
@@ -70,6 +73,11 @@ class _Corpus:
     of_documents: Counter[int] = field(default_factory=Counter)
     copies: dict[str, list[int]] = field(default_factory=dict)
     units: int = 0
+
+    def copies_of(self, number: int) -> list[Text]:
+        """Return the other texts that have the title and the words of one."""
+        text = self.texts[number]
+        return [self.texts[other] for other in self.copies[_copy_key(text)] if other != number]
 
 
 def find(
@@ -135,9 +143,9 @@ def _read(text: Text, corpus: _Corpus, group_numbers: dict[str, int]) -> None:
     corpus.texts.append(text)
     corpus.styles.append(style)
     corpus.files.append(corpus.places.setdefault(_place(text, number), number))
-    key = content_id("t", titles, passage.text)
-    corpus.copies.setdefault(key, []).append(number)
-    if len(corpus.copies[key]) > 1 or len(corpus.said) > MOST_FACTS:
+    copies = corpus.copies.setdefault(_copy_key(text), [])
+    copies.append(number)
+    if len(copies) > 1 or len(corpus.said) > MOST_FACTS:
         return
     study = is_study(passage.text)
     seen: set[int] = set()
@@ -154,10 +162,15 @@ def _read(text: Text, corpus: _Corpus, group_numbers: dict[str, int]) -> None:
             corpus.lengths.append(len(words))
             corpus.groups.append(group_numbers.setdefault(fact.group, len(group_numbers)))
             corpus.said.append(hash(fact.said))
+            corpus.quotes.append(_quote_key(text, fact))
             corpus.documents.append(number)
             corpus.numbers.append(place)
             corpus.alone.append(study and fact.kind != "polarity")
     corpus.of_documents.update(seen)
+
+
+def _copy_key(text: Text) -> str:
+    return content_id("t", titles_of(text), text.passage.text)
 
 
 def _place(text: Text, number: int) -> str:
@@ -200,13 +213,16 @@ def _common(corpus: _Corpus) -> frozenset[str]:
 
 
 # --- pairs to findings ---------------------------------------------------------------------------
+_Place: TypeAlias = tuple[int, int, int, int]  # document and number of two statements
+
+
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    first: int
-    second: int
+    place: _Place
     facts: tuple[Fact, Fact]
     finding: Finding
     family: bool
+    many: bool
 
 
 class _Kept:
@@ -267,45 +283,84 @@ def _compared(
     progress: Progress,
 ) -> list[_Pair]:
     kept = _Kept(corpus)
-    seen: set[tuple[int, int, int, int]] = set()
-    found: list[_Pair] = []
-    places: dict[tuple[int, int, int, int], int] = {}
+    places: dict[_Place, int] = {}
     for (a, b), others in zip(found_pairs[0].tolist(), found_pairs[1].tolist(), strict=True):
-        place = (corpus.documents[a], corpus.numbers[a], corpus.documents[b], corpus.numbers[b])
+        place = _in_order((corpus.documents[a], corpus.numbers[a]), (corpus.documents[b], corpus.numbers[b]))
         places[place] = max(others, places.get(place, 0))
+    found: list[_Pair] = []
     for done, place in enumerate(sorted(places)):
         if done % 1000 == 0:
             progress("comparing", done, len(places))
-        first, ours, second, theirs = place
-        if first > second:
-            first, ours, second, theirs = second, theirs, first, ours
-        if (first, ours, second, theirs) in seen:
-            continue
-        seen.add((first, ours, second, theirs))
-        titles = titles_of(corpus.texts[first]), titles_of(corpus.texts[second])
-        reports = any(map(is_report, titles))
-        family = (
-            not names[first].isdisjoint(names[second])
-            and corpus.files[first] != corpus.files[second]
-            and not reports
-            and not any(is_meeting(corpus.texts[number]) for number in (first, second))
-        )
-        many = places[place] >= _MANY
-        best: _Pair | None = None
-        our_facts, their_facts = kept.facts(first, ours), kept.facts(second, theirs)
-        bodies = partial(kept.words, first), partial(kept.words, second)
-        for fact in our_facts:
-            for other in their_facts:
-                if fact.group != other.group:
-                    continue
-                finding = compare(
-                    fact, other, family=family, reports=reports, many=many, common=common, bodies=bodies
-                )
-                if finding and (best is None or _rank(finding) > _rank(best.finding)):
-                    best = _Pair(first, second, (fact, other), finding, family)
-        if best is not None:
-            found.append(best)
+        found += _compare(place, corpus, kept, names, common, many=places[place] >= _MANY)
+    # Of statements that are repeated only a few are paired: where these contradict, all of them are compared.
+    for place, many in _repeated(corpus, found).items():
+        if place not in places:
+            found += _compare(place, corpus, kept, names, common, many=many)
     return found
+
+
+def _in_order(first: tuple[int, int], second: tuple[int, int]) -> _Place:
+    """Return the place of two statements, each a document and a number, the lower document first."""
+    return (*min(first, second), *max(first, second))
+
+
+def _compare(
+    place: _Place,
+    corpus: _Corpus,
+    kept: _Kept,
+    names: Sequence[frozenset[str]],
+    common: Collection[str],
+    *,
+    many: bool,
+) -> list[_Pair]:
+    """Return the gravest contradiction of two statements, if there is one."""
+    first, ours, second, theirs = place
+    titles = titles_of(corpus.texts[first]), titles_of(corpus.texts[second])
+    reports = any(map(is_report, titles))
+    family = (
+        not names[first].isdisjoint(names[second])
+        and corpus.files[first] != corpus.files[second]
+        and not reports
+        and not any(is_meeting(corpus.texts[number]) for number in (first, second))
+    )
+    bodies = partial(kept.words, first), partial(kept.words, second)
+    found = [
+        _Pair(place, (fact, other), finding, family, many)
+        for fact in kept.facts(first, ours)
+        for other in kept.facts(second, theirs)
+        if fact.group == other.group
+        and (
+            finding := compare(
+                fact, other, family=family, reports=reports, many=many, common=common, bodies=bodies
+            )
+        )
+    ]
+    return [max(found, key=lambda pair: _rank(pair.finding))] if found else []
+
+
+def _repeated(corpus: _Corpus, found: Sequence[_Pair]) -> dict[_Place, bool]:
+    """Return the places where other documents say a contradicted statement in the same words."""
+    quotes = np.frombuffer(corpus.quotes, np.int64) if corpus.quotes else np.empty(0, np.int64)
+    order = np.argsort(quotes, kind="stable")
+    ordered = quotes[order]
+    places: dict[_Place, bool] = {}
+    for pair in found:
+        first, ours, second, theirs = pair.place
+        sides = ((first, pair.facts[0], (second, theirs)), (second, pair.facts[1], (first, ours)))
+        for number, fact, against in sides:
+            quote = _quote_key(corpus.texts[number], fact)
+            start, end = np.searchsorted(ordered, [quote, quote + 1]) if quote else (0, 0)
+            for row in order[start : min(end, start + _COPIES)].tolist():
+                own = corpus.documents[row], corpus.numbers[row]
+                if corpus.files[own[0]] != corpus.files[against[0]] and len(places) < _MOST_REPEATED:
+                    places[_in_order(own, against)] = pair.many
+    return places
+
+
+def _quote_key(text: Text, fact: Fact) -> int:
+    """Return a number of a statement's words; 0 for one that is too short to say of what it is."""
+    words = text.passage.text[fact.start : fact.end].casefold().split()
+    return hash(" ".join(words)) >> 1 if len(words) >= _SENTENCE else 0
 
 
 def _rank(finding: Finding) -> tuple[int, float]:
@@ -320,8 +375,9 @@ def _contradiction(
     tiers: Mapping[str, float],
     accepted: Collection[str],
 ) -> Contradiction:
-    first, second = (corpus.texts[number] for number in (pair.first, pair.second))
-    ours, theirs = (_statement(text, fact) for text, fact in zip((first, second), pair.facts, strict=True))
+    first, second = (corpus.texts[number] for number in (pair.place[0], pair.place[2]))
+    ours = _statement(first, pair.facts[0], corpus.copies_of(pair.place[0]))
+    theirs = _statement(second, pair.facts[1], corpus.copies_of(pair.place[2]))
     by_date = newer(first.passage, second.passage)
     by_tier = higher(first.passage, second.passage, tiers)
     reliable = more_reliable(first.passage, second.passage, sources)
@@ -358,7 +414,7 @@ def _kind(fact: Fact) -> ContradictionKind:
     return "date" if fact.value is not None and fact.value.of in ("date", "year") else "value"
 
 
-def _statement(text: Text, fact: Fact) -> Statement:
+def _statement(text: Text, fact: Fact, copies: Sequence[Text]) -> Statement:
     passage = text.passage
     body = passage.text
     return Statement(
@@ -377,6 +433,10 @@ def _statement(text: Text, fact: Fact) -> Statement:
         date_origin=passage.date_origin,
         authority=passage.authority,
         line=body.count("\n", 0, fact.start) + 1,
+        also=_others(text.path or passage.title, (each.path or each.passage.title for each in copies))[
+            :_NAMED
+        ],
+        copies=_others(passage.document, (each.passage.document for each in copies))[:_COPIES],
     )
 
 
@@ -425,14 +485,23 @@ def _with_places(known: Contradiction, other: Contradiction) -> Contradiction:
     """Return a contradiction that names the documents of another one with the same quotes."""
     sides = {"first": known.first, "second": known.second}
     for statement in (other.first, other.second):
-        for name, side in sides.items():
-            place = statement.path or statement.title
-            if _plain(side.quote) == _plain(statement.quote) and place not in (
-                side.path or side.title,
-                *side.also,
-            ):
-                sides[name] = replace(side, also=(*side.also, place)[:20])
+        for name in ("first", "second"):
+            side = sides[name]
+            if _plain(side.quote) != _plain(statement.quote):
+                continue
+            places = (statement.path or statement.title, *statement.also)
+            documents = (statement.document, *statement.copies)
+            sides[name] = replace(
+                side,
+                also=_others(side.path or side.title, (*side.also, *places))[:_NAMED],
+                copies=_others(side.document, (*side.copies, *documents))[:_COPIES],
+            )
     return replace(known, first=sides["first"], second=sides["second"])
+
+
+def _others(own: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return names once each, without one's own and empty ones."""
+    return tuple(dict.fromkeys(name for name in names if name not in ("", own)))
 
 
 def _plain(text: str) -> str:

@@ -89,9 +89,7 @@ def router(service: Service) -> APIRouter:
             found, decided = _decided(checks.of(opened, severity), decisions)
             chosen = found.contradictions
             if document is not None:
-                stored = opened.document(document)
-                place = stored.path if stored and not stored.row else ""
-                chosen = tuple(each for each in chosen if _concerns(each, document, place))
+                chosen = tuple(each for each in chosen if _concerns(each, document))
             listed = chosen[offset : offset + limit]
             figures = {
                 name: getattr(found, name) for name in ConflictsShape.model_fields if hasattr(found, name)
@@ -190,9 +188,9 @@ def _decided(found: Check, decisions: Decisions) -> tuple[Check, dict[str, dict[
     return replace(found, contradictions=marked), decided
 
 
-def _concerns(each: Contradiction, document: str, place: str) -> bool:
-    """Return whether a document states a side, or what a side says in the same words at its `place`."""
-    return any(document == side.document or place in side.also for side in (each.first, each.second))
+def _concerns(each: Contradiction, document: str) -> bool:
+    """Return whether a document states a side, or says the same in the same words."""
+    return any(document in (side.document, *side.copies) for side in (each.first, each.second))
 
 
 class Checks:
