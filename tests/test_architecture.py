@@ -14,7 +14,7 @@ from scripts.structure import Imports, circles, imported, imports_of, structure_
 SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
-ROOMS, ARROWS, PUBLIC_NAMES = 39, 272, 69  # the most there may be, as scripts/structure.py counts them
+ROOMS, ARROWS, PUBLIC_NAMES = 39, 273, 69  # the most there may be, as scripts/structure.py counts them
 MODULES, LINES_OF_SRC, LINES_OF_BENCH = 433, 89_600, 10_500
 
 GROUND = (
@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "store": frozenset({"ground", "workers"}),
     "encoder": frozenset({"ground"}),
     "reliability": _BELOW,
-    "attribution": _BELOW | {"reliability"},
+    "attribution": _BELOW | {"contradictions", "reliability"},
     "agents": _BELOW | {"attribution", "reliability"},
     "strategies": _STRATEGY,
     "pipeline": _STRATEGY | {"strategies"},

@@ -183,6 +183,42 @@ def test_a_judge_that_cannot_detect_contradictions_is_not_asked_for_them() -> No
     assert claim.verdict == "unsupported"
 
 
+@pytest.mark.parametrize(
+    ("sentence", "claim", "verdict"),
+    [
+        ("The old quay is not open to visitors.", "The old quay is open to visitors.", "unsupported"),
+        ("The old quay is open to visitors.", "The old quay is not open to visitors.", "unsupported"),
+        ("Nets are prohibited on the east mole.", "Nets are allowed on the east mole.", "unsupported"),
+        (
+            "Ada Hollis is not the head of the archive.",
+            "Ada Hollis is the head of the archive.",
+            "unsupported",
+        ),
+        ("Not Croll but Ada Hollis drew the east mole.", "Ada Hollis drew the east mole.", "supported"),
+        ("A berth costs no more than 40 crowns.", "A berth costs 40 crowns.", "supported"),
+        ("No one but the warden may open the sluice.", "The warden may open the sluice.", "supported"),
+        ("The old quay is not open on Monday.", "The old quay is not open on Monday.", "supported"),
+    ],
+)
+def test_a_small_judge_does_not_overlook_a_negation(sentence: str, claim: str, verdict: str) -> None:
+    passage = Passage(id="q", text=f"It rained. {sentence} The sea was calm.", source="port.example")
+    claims = [Claim(text=claim, citations=(quote(passage, sentence),))]
+    [checked] = verified(claims, [passage], kit(Judge(other=0.9)))
+    assert (checked.verdict, checked.citations[0].verdict) == (verdict, verdict)
+
+
+def test_two_quotes_of_which_one_denies_a_claim_do_not_support_it_together() -> None:
+    texts = ("The old quay is not open to visitors.", "Visitors like the old quay.")
+    passages = [Passage(id=f"q{n}", text=text, source="port.example") for n, text in enumerate(texts)]
+    citations = tuple(map(quote, passages, texts))
+    together = ("to visitors. Visitors", "open")
+    judge = Judge(supports={together: 0.9, ("Visitors like", "open"): 0.2}, other=0.9)
+    [checked] = verified(
+        [Claim(text="The old quay is open to visitors.", citations=citations)], passages, kit(judge)
+    )
+    assert checked.verdict == "unsupported"
+
+
 def test_the_model_is_asked_both_questions() -> None:
     def odds(text: str) -> dict[str, float]:
         return {"Yes": 0.9, "No": 0.1} if text.startswith(DENIAL_SYSTEM) else {"Yes": 0.1, "No": 0.9}

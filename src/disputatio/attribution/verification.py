@@ -66,10 +66,20 @@ def verified(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> 
     premises = [_premise(known[citation.passage], citation) for _, citation in cited]
     pairs = [(premise, stated[at]) for premise, (at, _) in zip(premises, cited, strict=True)]
     scores = scores_of(judge.entails, pairs)
+    if kit.entailment is not None:  # small judges overlook a negation
+        denied = {n for n, (at, citation) in enumerate(cited) if _is_denied(known, citation, stated[at])}
+        scores = [0.0 if n in denied else score for n, score in enumerate(scores)]
+    else:
+        denied = set()
     best = {at: 0.0 for at, claim in enumerate(claims) if claim.citations}
     for (at, _), score in zip(cited, scores, strict=True):
         best[at] = max(best[at], score)
-    uncertain = [at for at, claim in enumerate(claims) if len(claim.citations) > 1 and best[at] < SUPPORTED]
+    of_denied = {cited[n][0] for n in denied}
+    uncertain = [
+        at
+        for at, claim in enumerate(claims)
+        if len(claim.citations) > 1 and best[at] < SUPPORTED and at not in of_denied
+    ]
     joint_pairs = [
         (
             " ".join(premise for premise, (owner, _) in zip(premises, cited, strict=True) if owner == at),
@@ -171,11 +181,27 @@ def _premise(passage: Passage, citation: Citation) -> str:
 
     What a sentence says of "it" or under which condition is often said in the one before.
     """
-    spans = sentences(passage.text)
-    of_quote = [at for at, (start, end) in enumerate(spans) if start < citation.end and end > citation.start]
+    spans, of_quote = _sentences_of(passage, citation)
     around = spans[max(0, of_quote[0] - 1) : of_quote[-1] + 1] if of_quote else []
     head = f"{passage.title}. " if passage.title else ""
     return head + " ".join(passage.text[start:end] for start, end in around)
+
+
+def _is_denied(known: Mapping[str, Passage], citation: Citation, statement: str) -> bool:
+    """Return whether the sentences of a quote say a statement but for a negation."""
+    from disputatio.contradictions.comparing import denies
+
+    passage = known[citation.passage]
+    spans, of_quote = _sentences_of(passage, citation)
+    return any(denies(passage.text[slice(*spans[at])], statement) for at in of_quote)
+
+
+def _sentences_of(passage: Passage, citation: Citation) -> tuple[Sequence[tuple[int, int]], list[int]]:
+    """Return the spans of a passage's sentences, and the numbers of those that a quote is in."""
+    spans = sentences(passage.text)
+    return spans, [
+        at for at, (start, end) in enumerate(spans) if start < citation.end and end > citation.start
+    ]
 
 
 def _is_stated(answer: str, claims: Sequence[Claim]) -> bool:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from disputatio.contradictions.measures import differ
-from disputatio.contradictions.statements import COMPOUND, Fact
+from disputatio.contradictions.statements import COMPOUND, Fact, facts_of
+from disputatio.contradictions.units import style_of, units_of
 from disputatio.contradictions.vocabulary import (
     ATTRIBUTES,
     CONTRAST_OF,
@@ -95,6 +96,27 @@ def compare(
     )
     about = tuple(word for form, word in zip(first.words, first.written, strict=True) if form in shared)[:6]
     return Finding(severity, round(likeness, 3), about, tuple(sorted(limits)))
+
+
+def denies(text: str, claim: str) -> bool:
+    """Return whether a statement of a text is a claim but for a negation.
+
+    >>> denies("The old quay is not open to visitors.", "The old quay is open to visitors.")
+    True
+    >>> denies("It was not Croll but Vasmer who designed the quay.", "Vasmer designed the quay.")
+    False
+    """
+    return any(
+        ours.group == theirs.group and compare(ours, theirs) is not None
+        for ours in _polarities(text)
+        for theirs in _polarities(claim)
+    )
+
+
+def _polarities(text: str) -> list[Fact]:
+    style = style_of(text)
+    facts = (fact for unit in units_of(text, "") for fact in facts_of(text, unit, "", *style))
+    return [fact for fact in facts if fact.kind == "polarity"]
 
 
 # --- do they exclude each other ------------------------------------------------------------------

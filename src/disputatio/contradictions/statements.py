@@ -447,13 +447,17 @@ def _scope(tokens: Sequence[Token], language: str) -> Iterator[str]:
             left -= 1
 
 
+def _word_at(tokens: Sequence[Token], number: int) -> str:
+    return tokens[number].text.casefold() if number < len(tokens) else ""
+
+
 def _negated(tokens: Sequence[Token]) -> bool:
     """Return whether a sentence denies: its negations and contraries count, two of them say it again."""
     count, bound = 0, False
     for number, token in enumerate(tokens):
         folded = token.text.casefold().replace("’", "'")
         if folded in NEGATIONS:
-            following = tokens[number + 1].text.casefold() if number + 1 < len(tokens) else ""
+            following = _word_at(tokens, number + 1)
             bound = following in (
                 "more",
                 "less",
@@ -467,7 +471,10 @@ def _negated(tokens: Sequence[Token]) -> bool:
                 "plus",
                 "nur",
                 "just",
+                "but",
+                "except",
             )
+            bound |= following == "one" and _word_at(tokens, number + 2) in ("but", "except")
             if folded in ("ne", "n") or bound or (folded == "no" and following in ("later", "doubt")):
                 continue
             count += 1
