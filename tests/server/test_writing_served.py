@@ -57,6 +57,19 @@ def test_uploads_are_found_owners_stay_and_a_calibration_is_planned(server: Serv
     assert (planned["state"], planned["plan"]["sources"]) == ("done", 4)
 
 
+def test_a_document_of_a_server_says_that_its_original_is_not_on_record(server: Served) -> None:
+    files = [("files", ("notes.txt", b"The ferry was painted red in 1902."))]
+    finished(server, server.client.post("/api/ingest", files=files).json())
+    [row] = [
+        row for row in server.client.get("/api/documents").json()["documents"] if row["file"] == "notes.txt"
+    ]
+    assert (row["passages"], row["size"]) == (1, 0)
+    assert server.client.get(f"/api/documents/{row['id']}").json()["original"] == "unrecorded"
+    refused = server.client.get(f"/api/documents/{row['id']}/original")
+    assert refused.status_code == 404
+    assert "this index keeps no hash of files" in refused.json()["error"]["message"]
+
+
 def test_a_document_is_edited_replaced_deleted_and_all_of_it_is_undone_and_on_record(server: Served) -> None:
     client = server.client
     for name, words in (

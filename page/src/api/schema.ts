@@ -1794,7 +1794,7 @@ export interface components {
              * Original
              * @enum {string}
              */
-            original: "same" | "member" | "none" | "large";
+            original: "same" | "member" | "none" | "large" | "unrecorded";
             /** Page */
             page: string;
             /** Passages */
@@ -2477,8 +2477,8 @@ export interface components {
          * @description A statement of a document, quoted as `text[start:end]`; `value` is what others contradict.
          *
          *     `document` is its id in an index, `path` and `row` the place that it was read from, `section` the headings
-         *     above it. `also` names other documents that state the same in the same words, a few of them; `copies` has the
-         *     ids of more.
+         *     above it. `also` names some other documents that state the same in the same words, `copies` has the ids
+         *     of up to a thousand.
          */
         Statement: {
             /**

@@ -115,7 +115,8 @@ export function OpenDocument({ id, query, writing, rows, onRemoved }: Props) {
               <Fact name={t.documents.supersededBy}><a href={href("documents", row.superseded_by)}><Doc text={newer ? titleOf(newer) : row.superseded_by} most={120} /></a></Fact>
             )}
             {row.authority && <Fact name={t.documents.columns.authority}>{t.documents.authorities[row.authority as keyof typeof t.documents.authorities] ?? row.authority}</Fact>}
-            <Fact name={t.documents.file}>{[row.file, row.row ? t.documents.row(row.row) : "", row.size ? t.documents.size(row.size) : ""].filter(Boolean).map((part, i) => <span key={i}>{i > 0 && ", "}<Doc text={part} most={120} /></span>)}</Fact>
+            <Fact name={t.documents.file}>{[row.file, row.row ? t.documents.row(row.row) : "", row.size ? t.documents.size(row.size) : ""].filter(Boolean).map((part, i) => <span key={i}>{i > 0 && ", "}<Doc text={part} most={120} /></span>)}
+              {data.original === "unrecorded" && <p className="hint">{t.documents.unrecorded}</p>}</Fact>
             {row.read && <Fact name={t.documents.columns.read}><time dateTime={row.read}>{row.read.slice(0, 16).replace("T", " ")}</time></Fact>}
             <Fact name={t.documents.columns.passages}>{t.n(row.passages)}</Fact>
             {row.hidden > 0 && <Fact name={t.documents.columns.hidden}>{t.n(row.hidden)}</Fact>}

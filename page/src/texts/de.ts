@@ -377,7 +377,7 @@ export const de: Texts = {
     authorities: { "": "nicht angegeben", ...authorities },
     statuses: { "": "nicht angegeben", current: "gültig", corrected: "berichtigt", concern: "mit Bedenken versehen", retracted: "zurückgezogen" },
     stands: "Was Sie hier angeben, steht über dem, was das Dokument sagt. Ein leeres Feld nimmt es zurück.",
-    facts: "Angaben", file: "Datei", history: "Was Menschen angaben", noHistory: "Niemand hat etwas dazu angegeben.",
+    facts: "Angaben", file: "Datei", unrecorded: "Dieser Index bewahrt weder Größe noch Prüfsumme noch Zeit des Lesens auf; das Original lässt sich nicht öffnen.", history: "Was Menschen angaben", noHistory: "Niemand hat etwas dazu angegeben.",
     takeBack: "Zurücknehmen", takenBack: "zurückgenommen",
     says: (field, value) => `${field}: ${value || "zurückgenommen"}`,
     by: { http: "auf der Seite", cli: "auf der Befehlszeile", python: "in Python" },

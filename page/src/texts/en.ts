@@ -381,7 +381,7 @@ export const en = {
     authorities: { "": "not stated", binding: "binding", official: "official", primary: "primary", secondary: "secondary", informal: "informal" },
     statuses: { "": "not stated", current: "current", corrected: "corrected", concern: "expression of concern", retracted: "retracted" },
     stands: "What you state here stands above what the document says. An empty field takes it back.",
-    facts: "About it", file: "File", history: "What people stated", noHistory: "Nothing was stated about it.",
+    facts: "About it", file: "File", unrecorded: "This index keeps no size, hash or time of reading, so the original cannot be opened.", history: "What people stated", noHistory: "Nothing was stated about it.",
     takeBack: "Take back", takenBack: "taken back",
     says: (field: string, value: string) => `${field}: ${value || "taken back"}`,
     by: { http: "on the page", cli: "on the command line", python: "in Python" } as Record<string, string>,

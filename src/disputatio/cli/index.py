@@ -35,12 +35,16 @@ def info(index: Indexes = None, as_json: Json = False) -> None:
     from dataclasses import asdict
 
     from disputatio.cli.screen import write, write_json
+    from disputatio.store.addresses import is_served
 
-    figures = asdict(open_named(index).info())
+    opened = open_named(index)
+    figures = asdict(opened.info())
     if as_json:
         write_json(figures)
         return
     unsearched = figures.pop("unsearched")
+    if is_served(opened.path):
+        figures |= dict.fromkeys(("segments", "dead"), "the server's affair")
     width = max(map(len, figures))
     write("".join(f"{name:<{width}}  {_shown(value)}\n" for name, value in figures.items()))
     for each in unsearched:

@@ -20,8 +20,9 @@ from disputatio.server.faults import NotFound
 from disputatio.store.contract import DocumentFacts
 from disputatio.store.ingesting.description import member_of
 from disputatio.store.ingesting.documents import Document
+from disputatio.types import PASSAGE
 
-State = Literal["same", "member", "none", "large"]
+State = Literal["same", "member", "none", "large", "unrecorded"]
 LARGEST = 64 << 20  # bytes of an original that is served
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -33,7 +34,7 @@ HEADERS = {
 def state_of(document: Document, facts: DocumentFacts) -> State:
     """Return whether there is an original to open, without looking at the disk."""
     if not facts.hash:
-        return "none"
+        return "none" if facts.file.startswith(PASSAGE) or not facts.file else "unrecorded"
     if member_of(facts.file, document.path):
         return "member"
     return "large" if facts.size > LARGEST else "same"
@@ -44,7 +45,11 @@ def original_of(document: Document, facts: DocumentFacts) -> Response:
     name = PurePath(document.path).name
     state = state_of(document, facts)
     if state != "same":
-        reasons = {"member": "it is a part of an archive", "large": f"it is larger than {LARGEST >> 20} MB"}
+        reasons = {
+            "member": "it is a part of an archive",
+            "large": f"it is larger than {LARGEST >> 20} MB",
+            "unrecorded": "this index keeps no hash of files, so one that has changed could not be told",
+        }
         raise NotFound(
             f"there is no original of {name[:80]!r} to open: {reasons.get(state, 'it has no file')}"
         )

@@ -95,7 +95,7 @@ class DocumentPage(NamedTuple):
 class DocumentFacts(NamedTuple):
     """The file that a document was read from: its size, its BLAKE2b-128, when; and the number of passages.
 
-    `file` is empty for a document that was added in memory, `hash` and `read` where it is not on record.
+    `file` is no path for a document that was added in memory, `hash` and `read` where it is not on record.
     """
 
     file: str = ""

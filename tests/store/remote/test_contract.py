@@ -207,6 +207,25 @@ def test_a_document_that_was_taken_out_comes_back_as_it_was(kind: str, tmp_path:
     assert index.ingest(rows).removed == 1
 
 
+@pytest.mark.parametrize("kind", SERVED)
+def test_a_server_tells_the_file_and_the_passages_of_a_document(kind: str, tmp_path: Path) -> None:
+    index, file = opened(kind, tmp_path), tmp_path / "lock.txt"
+    file.write_text("The lock was widened in 1931. " * 100)
+    index.ingest(file)
+    index.add([Passage(id="p1", text="The lock is narrow.", source="map")])
+    by_path = {document.path: document.id for document in index.documents(text=False)}
+    facts = index.facts(by_path.values())
+    read, added = facts[by_path[str(file)]], facts[by_path["passage:p1"]]
+    assert (read.file, read.passages, read.size, read.hash, read.read) == (
+        str(file),
+        len(index.spans(by_path[str(file)])),
+        0,
+        "",
+        "",
+    )
+    assert (added.file, added.passages) == ("passage:p1", 1)
+
+
 @pytest.mark.parametrize("kind", ENGINES)
 def test_two_files_of_one_content_keep_it_until_both_have_changed(kind: str, tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl"):
@@ -340,10 +359,12 @@ def test_the_command_line_prints_the_address_of_an_index_whole(
         ["ingest", tmp_path / "notes.txt", "--embedder", "none"],
         ["index", "check", "--json"],
         ["sources"],
+        ["index", "info"],
     ):
         printed = run(capsys, *command, "--index", address)
         assert whole in printed.out + printed.err
         assert cut not in printed.out + printed.err
+        assert ("the server's affair" in printed.out) == (command[-1] == "info")
     assert repr(api.Index.open(address, embedder="none")) == f"Index({whole!r})"
 
 

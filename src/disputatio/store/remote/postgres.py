@@ -218,6 +218,13 @@ class PostgresIndex(ServedIndex):
                 self._connection(), "WHERE d.id = ANY(%s) ORDER BY e.file", (list(documents),), text=text
             )
 
+    def _files_of(self, documents: Sequence[str]) -> Iterable[tuple[str, str, int]]:
+        return self._query(
+            "SELECT document, file, (SELECT count(*) FROM passages p WHERE p.document = e.document) "
+            "FROM entries e WHERE document = ANY(%s)",
+            (list(documents),),
+        )
+
     def places(self) -> Iterable[Place]:
         return self._query(
             "SELECT file, path, coalesce(row_number, 0), document FROM entries ORDER BY file, document"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.store.calibration_log import CalibrationLog, Outcomes, outcomes_of
 from disputatio.store.contract import (
     DEFAULT_LANGUAGE,
+    DocumentFacts,
     Index,
     IndexInfo,
     Sketches,
@@ -326,6 +327,16 @@ class ServedIndex(Index, ABC):
     @reads_rows
     def document(self, document: str) -> Document | None:
         return next((each for _, each in self._entries_of([document])), None)
+
+    @reads_rows
+    def facts(self, documents: Collection[str]) -> dict[str, DocumentFacts]:
+        """Return file and number of passages of each; a server keeps no size, hash or time of files."""
+        found = [] if self._settings() is None else self._files_of(list(documents))
+        return {name: DocumentFacts(file=file, passages=passages) for name, file, passages in found}
+
+    @abstractmethod
+    def _files_of(self, documents: Sequence[str]) -> Iterable[tuple[str, str, int]]:
+        """Yield id, file and number of passages of some documents."""
 
     @reads_rows
     def spans(self, document: str) -> list[tuple[str, int, int]]:

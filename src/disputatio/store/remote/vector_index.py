@@ -280,6 +280,10 @@ class VectorIndex(ServedIndex):
             (entry.file, replace(entry.document, text=texts.get(entry.document.id, ""))) for entry in entries
         ]
 
+    def _files_of(self, documents: Sequence[str]) -> Iterable[tuple[str, str, int]]:
+        entries = entries_with(self._engine, [fact("document", name) for name in documents])
+        return [(each.document.id, each.file, each.passages) for each in entries]
+
     @reads_rows
     def places(self) -> Iterable[Place]:
         entries = [] if self._settings() is None else self._entries()
