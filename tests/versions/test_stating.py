@@ -20,6 +20,10 @@ DATES = [
     ("Last updated on May 3, 2024. The wall is old.", "2024-05-03"),
     ("Minutes\nDate: 03.05.2024\nPresent: all", "2024-05-03"),
     ("As of 2021 the wall had nine gates.", "2021"),
+    ("Ladder rules, version 2, approved by the board of the quay on 3 May 2024\n1 Steps", "2024-05-03"),
+    ("Leiterordnung\nBeschlossen von der Versammlung am 3. Mai 2024\n1 Sprossen", "2024-05-03"),
+    ("Notes of a ladder maker, 3 May 2024\n\nSteps first.", "2024-05-03"),
+    ("Ladder: A1; Date: 2024-05-03; Steps: 9.", ""),
     ("The wall was built in 1205 and burnt on 3 May 1641.", ""),
     ("Born: 3 May 1931\nAnn Doyle was a singer.", ""),
     ("Published in 1981 by Corle Press, it sold well.", ""),
@@ -45,6 +49,8 @@ RELATIONS = [
     ("本规定取代版本1。", "replaces", "版本1"),
     ("All earlier versions are void.", "replaces", "All earlier versions are"),
     ("Version 1 is no longer valid.", "replaces", "Version 1 is"),
+    ("Die Leiterordnung vom 3. Mai 2019 tritt außer Kraft.", "replaces", "Die Leiterordnung vom 3. Mai 2019"),
+    ("It takes the place of the ladder rules of 2019.", "replaces", "the ladder rules of 2019"),
     ("This order amends section 3 of the ladder rules.", "amends", "section 3 of the ladder rules"),
     ("Diese Satzung ändert § 3 der Leiterordnung.", "amends", "§ 3 der Leiterordnung"),
     ("Correction: the wall has nine gates, not eight.", "corrects", "the wall has nine gates, not eight"),
@@ -75,6 +81,19 @@ def test_a_relation_is_read_with_its_target_and_its_words(sentence: str, kind: s
 )
 def test_what_a_text_tells_of_the_world_is_no_relation(sentence: str) -> None:
     assert read_statements(f"Ladder rules\n\n{sentence}").relations == ()
+
+
+def test_a_sentence_may_state_from_when_until_when_and_what_it_replaces() -> None:
+    text = "Ladder rules\n\nApplies from 1 May 2024 to 3 May 2025 and replaces version 1.\n\nLadders."
+    assert [(each.kind, each.target) for each in read_statements(text).relations] == [
+        ("effective", "2024-05-01"),
+        ("expires", "2025-05-03"),
+        ("replaces", "version 1"),
+    ]
+
+
+def test_the_day_of_a_press_release_is_no_version() -> None:
+    assert read_statements("x", stem="press-release-2026-05-23").version == ""
 
 
 def test_a_version_is_read_in_title_name_or_head_and_not_where_another_is_named() -> None:

@@ -22,6 +22,7 @@ _VERSION = re.compile(
     r"[ ](?:version|revision|edition|édition|fassung|ausgabe|auflage)(?![^\W_])",
     re.IGNORECASE,
 )
+_BEGINS_DAY = re.compile(r"(?<=(?:19|20)\d\d)[-_.]\d{2}(?!\d)")
 _FILE_DAY = re.compile(r"(?<!\d)([12]\d{3})[-_.]?(\d{2})[-_.]?(\d{2})(?!\d)")
 _FILE_MONTH = re.compile(r"(?<!\d)([12]\d{3})[-_.](\d{2})(?!\d)")
 _FILE_YEAR = re.compile(r"(?<![^\W_])((?:19|20)\d{2})(?![^\W_])")
@@ -66,13 +67,13 @@ def version_in(text: str) -> tuple[str, int, int]:
 
     >>> version_in("Travel policy, version 2.1"), version_in("travel-policy-v2"), version_in("2nd edition")[0]
     (('2.1', 15, 26), ('2', 14, 16), '2')
-    >>> version_in("an overview of 3 things")[0]
-    ''
+    >>> version_in("an overview of 3 things")[0], version_in("press-release-2026-05-23")[0]
+    ('', '')
     """
-    match = _VERSION.search(text)
-    if match is None:
-        return "", 0, 0
-    return next(part for part in match.groups() if part), match.start(), match.end()
+    for match in _VERSION.finditer(text):
+        if _BEGINS_DAY.match(text, match.end()) is None:  # "press-release-2026-05-23"
+            return next(part for part in match.groups() if part), match.start(), match.end()
+    return "", 0, 0
 
 
 def is_higher(first: str, second: str) -> bool:

@@ -57,6 +57,15 @@ SENTENCE_END = re.compile(
     re.IGNORECASE,
 )
 
+# Who stated the day that follows: "approved by the trustees on".
+STATED_BY = re.compile(
+    r"(?:^|[,.;] )(?:approved|adopted|issued|published|passed|agreed|beschlossen|verabschiedet|erlassen"
+    r"|genehmigt|adoptée?|approuvée?) (?:by|von|vom|durch|par) [^\d.;:]{1,60} (?:on|am|le)",
+    re.IGNORECASE,
+)
+UNTIL = re.compile(r"[ ,]{1,2}(?:to|until|till|through|bis(?: zum)?|au|jusqu['’]au|[-–—])[ ]", re.IGNORECASE)
+AND = re.compile(r"[ ,](?:and|und|et)[ ]{0,2}$", re.IGNORECASE)
+
 # --- the document itself ------------------------------------------------------------------------------
 _STATE = "(?:status|state|stand|zustand|statut|état|状态)"
 DRAFT_LINE = re.compile(
@@ -130,7 +139,14 @@ GONE = re.compile(
 )
 _REPLACES = re.compile(
     whole_words(
-        *("replaces", "supersedes", "repeals", "in place of", "ersetzt(?! durch)", "tritt an die stelle"),
+        *(
+            "replaces",
+            "supersedes",
+            "repeals",
+            "(?:in|takes?) (?:the )?place of",
+            "ersetzt(?! durch)",
+            "tritt an die stelle",
+        ),
         *("löst", "hebt", "(?:annule et )?remplace", "abroge", "se substitue à"),
     )
     + "|取代|代替|替代|废止",

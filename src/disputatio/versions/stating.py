@@ -16,6 +16,7 @@ from disputatio.versions.days import Day, day_at, days_in
 from disputatio.versions.families import day_of_name, family_of, version_in
 from disputatio.versions.phrases import (
     ACTS,
+    AND,
     BY,
     DATED,
     DRAFT,
@@ -31,8 +32,10 @@ from disputatio.versions.phrases import (
     OF_THIS,
     SENTENCE_END,
     STATE_LINE,
+    STATED_BY,
     STEMS,
     THIS,
+    UNTIL,
 )  # fmt: skip
 
 HEAD, FOOT = 3_000, 1_000  # characters of a text in which it speaks of itself
@@ -76,7 +79,7 @@ def read_statements(text: str, *, title: str = "", stem: str = "", version: str 
         relations += (relation for relation in _relations(piece, version) if relation not in relations)
     if (DRAFT.search(title) or DRAFT.search(stem)) and all(each.kind != "draft" for each in relations):
         relations.append(Relation(kind="draft", quote=title if DRAFT.search(title) else stem))
-    date, quote = _date_of(text, pieces, relations)
+    date, quote = ("", "") if _is_row(text) else _date_of(text, pieces, relations)
     origin: DateOrigin = "text" if date else ""
     if not date and (date := day_of_name(stem) or _day_of_title(title)):
         origin, quote = "name", stem if day_of_name(stem) else title
@@ -88,6 +91,12 @@ def read_statements(text: str, *, title: str = "", stem: str = "", version: str 
         family=family_of(stem),
         relations=tuple(relations[:MOST]),
     )
+
+
+def _is_row(text: str) -> bool:
+    """Return whether a text is a row of a table: the days in its columns are of what it tells."""
+    cells = text.strip().split("; ")
+    return len(cells) > 1 and "\n" not in text.strip() and all(": " in cell for cell in cells)
 
 
 def _day_of_title(title: str) -> str:
@@ -131,9 +140,12 @@ def _head_lines(text: str) -> list[str]:
 # --- relations ------------------------------------------------------------------------------------
 def _relations(piece: str, version: str) -> Iterator[Relation]:
     """Yield what a sentence of a document says of others, or of the document itself."""
-    for kind, form in (("effective", EFFECTIVE), ("expires", EXPIRES)):
-        if (day := _day_after(piece, form)) is not None:
-            yield Relation(kind=kind, target=day.iso, quote=piece)  # type: ignore[arg-type]  # two of the kinds
+    if (day := _day_after(piece, EFFECTIVE)) is not None:
+        yield Relation(kind="effective", target=day.iso, quote=piece)
+    until = UNTIL.match(piece, day.end) if day else None
+    last = day_at(piece, until.end(), 0) if until else _day_after(piece, EXPIRES)
+    if last is not None:
+        yield Relation(kind="expires", target=last.iso, quote=piece)
     if (DRAFT_LINE.match(piece) and len(piece) <= 80) or (IS_DRAFT.search(piece) and THIS.search(piece)):
         yield Relation(kind="draft", quote=piece)
     if (by := BY.search(piece)) is not None and _speaks_of_itself(piece[: by.start()], version):
@@ -159,8 +171,11 @@ def _relations(piece: str, version: str) -> Iterator[Relation]:
         return
     subject = piece[: gone.start()]
     named = version_in(subject)[0]
-    if (named and named != version) or (EARLIER.search(subject) and not THIS.match(subject.strip())):
-        yield Relation(kind="replaces", target=_target(subject), quote=piece)
+    dated = None if THIS.search(subject) else next(days_in(subject), None)
+    if (named and named != version) or dated or (EARLIER.search(subject) and not THIS.match(subject.strip())):
+        yield Relation(
+            kind="replaces", target=_target(subject[: dated.end] if dated else subject), quote=piece
+        )
     elif STATE_LINE.match(piece) or THIS.search(subject) or (named and named == version):
         yield Relation(kind="withdrawn", quote=piece)
 
@@ -171,7 +186,8 @@ def _speaks_of_itself(before: str, version: str) -> bool:
         return False
     named = version_in(before)[0]
     is_named = ITSELF.match(before) is not None or bool(named and named == version)
-    return is_named or bool(THIS.search(before) or GOES_ON.match(before))
+    goes_on = GOES_ON.match(before) or (EFFECTIVE.match(before.lstrip()) and AND.search(before))
+    return is_named or bool(THIS.search(before) or goes_on)
 
 
 def _target(words: str) -> str:
@@ -203,8 +219,8 @@ def _date_of(text: str, pieces: list[str], relations: list[Relation]) -> tuple[s
     for relation in relations:
         if relation.kind == "effective":
             return relation.target, relation.quote
-    for line in _head_lines(text):
-        if (day := _date_line(line)) is not None:
+    for number, line in enumerate(_head_lines(text)):
+        if (day := _date_line(line, is_first=not number)) is not None:
             return day.iso, line
     head = text[:AT_HEAD]
     for piece in pieces:
@@ -218,8 +234,10 @@ def _date_of(text: str, pieces: list[str], relations: list[Relation]) -> tuple[s
     return "", ""
 
 
-def _date_line(line: str) -> Day | None:
-    """Return the date of a line that is one, after a place, a version or words such as "dated"."""
+def _date_line(line: str, *, is_first: bool = False) -> Day | None:
+    """Return the date of a line that is one, after a place, a version or words such as "dated", or of a first
+    line that ends with a day after a comma.
+    """
     if not any(map(str.isdigit, line)):
         return None
     days = list(days_in(line))
@@ -231,8 +249,17 @@ def _date_line(line: str) -> Day | None:
     if len(day.iso) == 4 and not has_version:
         return None
     labelled = not before or has_version or DATED.search(before) or _place(before, line[: day.start])
+    if not after and (
+        STATED_BY.search(before) or (is_first and len(day.iso) > 7 and _ends_name(line[: day.start]))
+    ):
+        return day
     follows = not after or (not before and after[0] in ",:–—|-") or has_version
     return day if labelled and follows and len(f"{before} {after}".split()) <= 6 else None
+
+
+def _ends_name(before: str) -> bool:
+    """Return whether words before a day name a document, as in "Notes of a gardener, 14 March 2025"."""
+    return before.rstrip()[-1:] in ",(–—|" and not any(mark in before for mark in ".;!?")
 
 
 def _place(before: str, whole: str) -> bool:

@@ -16,6 +16,7 @@ import xlsxwriter
 from disputatio.errors import IngestError, InputError
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document, FileReading
+from disputatio.store.ingesting.grids import row_text
 from disputatio.store.ingesting.options import ReadOptions, read_columns
 from disputatio.store.ingesting.readers import open_reader
 from tests.store import files
@@ -182,6 +183,14 @@ def test_a_csv_without_a_header_keeps_its_values_and_a_header_alone_is_no_row(tm
     assert next(iter(_read(path).documents)).date == ""
 
 
+def test_names_of_columns_in_one_word_are_written_as_words_with_their_unit() -> None:
+    names = ["ladder_type", "unit_price_eur", "Size_gb", "checked_in", "price_per_kg", "Seeing (arcsec)"]
+    assert row_text(names, ["A1", "12.50", "212", "3", "5", "1.3"]) == (
+        "Ladder type: A1; Unit price: 12.50 EUR; Size: 212 GB; Checked in: 3; Price per kg: 5; "
+        "Seeing (arcsec): 1.3."
+    )
+
+
 def _merged_sheet(book: Any) -> None:
     sheet = book.add_worksheet("Limits")
     sheet.merge_range(0, 0, 0, 3, "Travel limits")
@@ -198,7 +207,7 @@ def test_merged_cells_stand_in_every_row_and_column_that_they_cover(tmp_path: Pa
     first, second = _read(_book(tmp_path / "trips.xlsx", _merged_sheet)).documents
     assert (first.title, first.row) == ("Travel limits", 4)
     assert first.text == "Region: North; Hotel City: 140 EUR; Hotel Country: 90 EUR; Meals: 40 EUR."
-    assert second.text == "Region: North; Hotel City: 150 EUR; Hotel Country: 95 EUR; Meals: 45.5 EUR."
+    assert second.text == "Region: North; Hotel City: 150 EUR; Hotel Country: 95 EUR; Meals: 45.50 EUR."
 
 
 def _ods(path: Path, sheets: Mapping[str, tuple[str, list[list[str]]]]) -> Path:

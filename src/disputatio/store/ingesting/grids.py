@@ -22,6 +22,10 @@ _VALUE_START = re.compile(r"[-+~<>≈(]?\s?[\d$€£¥]|https?:|\S{1,80}@\S")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _NUMBER = re.compile(r"[-+~<>≈]?\s?\d[\d.,' \u00a0\u202f]*")
 _ENDS = ".!?。！？"
+_CURRENCIES = ("EUR", "USD", "GBP", "CHF", "CNY", "JPY", "SEK", "NOK", "DKK", "PLN", "CZK")
+# Last words of a name that are no unit, and words after which none is.
+_NO_UNITS = frozenset(["in", "at", "no", "a", "b", "c", "d", "t", "s", "year", "week", "month", "day"])
+_BEFORE_UNITS = ("per", "by")
 
 
 def find_header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]] | None:
@@ -154,10 +158,37 @@ def _joined(*names: str) -> str:
 def _cell(name: str, value: str) -> str:
     if not name:
         return value
-    label, unit = _unit_of(name)
+    label, unit = _unit_of(_in_words(name))
     if unit and _NUMBER.fullmatch(value):
         return f"{_capital(label)}: {value} {unit}"
-    return f"{_capital(name.rstrip(' :'))}: {value}"
+    return f"{_capital(_in_words(name).rstrip(' :'))}: {value}"
+
+
+def _in_words(name: str) -> str:
+    """Return the name of a column as words, its unit in brackets: "unit_price_eur" is "unit price (EUR)"."""
+    if "_" not in name.strip("_ ") or " " in name.strip():
+        return name
+    *words, last = name.strip("_ ").split("_")
+    unit = "" if last in _NO_UNITS or words[-1] in _BEFORE_UNITS else _symbol(last) or _symbol(last.upper())
+    return f"{' '.join(words)} ({unit})" if unit else " ".join([*words, last])
+
+
+def _symbol(unit: str) -> str:
+    try:
+        return symbol_of(unit)
+    except KeyError:
+        return ""
+
+
+def priced(name: str, value: object) -> str:
+    """Return a value of a table as a person writes it: sums of money with two decimals, if they have any.
+
+    >>> priced("Price (EUR)", 12.5), priced("Price (EUR)", 12), priced("Weight (kg)", 12.5)
+    ('12.50', '12', '12.5')
+    """
+    unit = _unit_of(_in_words(name))[1] if isinstance(value, float) else ""
+    is_money = bool(unit) and _symbol(unit) in _CURRENCIES
+    return f"{value:.2f}" if is_money and round(float(str(value)), 2) == value else str(value)
 
 
 def _capital(name: str) -> str:
@@ -171,11 +202,7 @@ def _unit_of(name: str) -> tuple[str, str]:
     (('Weight', 'kg'), ('Price', 'EUR'), ('Rooms (all)', ''))
     """
     for label, unit in _divided(name):
-        try:
-            symbol_of(unit)
-        except KeyError:
-            continue
-        if label.strip(" ,:"):
+        if label.strip(" ,:") and _symbol(unit):
             return label.strip(" ,:"), unit
     return name, ""
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, TypeAlias
 
-from disputatio.store.ingesting.grids import HEADER_WITHIN, find_header
+from disputatio.store.ingesting.grids import HEADER_WITHIN, find_header, priced
 from disputatio.store.ingesting.options import HIDDEN
 from disputatio.store.ingesting.parsers import LARGEST_BOOK, Format, ParsedPart, Parser, RefusedDocument
 from disputatio.store.ingesting.parsers.columns import plain
@@ -151,7 +151,8 @@ def _rows(shown: Iterator[tuple[int, list[object]]], columns: Mapping[str, str],
     captions = (set(filter(None, row)) for row in texts[:above])
     title = next((caption.pop() for caption in captions if len(caption) == 1), title)
     for number, values in itertools.chain(near[above:], shown):
-        yield number, spelled_row(names, [str(value) for value in values], columns, title)
+        written = [priced(name, value) for name, value in itertools.zip_longest(names, values, fillvalue="")]
+        yield number, spelled_row(names, written, columns, title)
 
 
 def _header(rows: list[list[str]], columns: Mapping[str, str]) -> tuple[int, list[str]]:
