@@ -84,6 +84,12 @@ def test_every_succession_has_a_sentence_in_english() -> None:
 
 def reasons(positions: list[dict[str, Any]], language: str, folder: Path) -> list[str]:
     """Return the reasons of positions as the page words them in a language."""
+    said: list[str] = worded("answer.reason", [[position] for position in positions], language, folder)
+    return said
+
+
+def worded(function: str, calls: list[list[Any]], language: str, folder: Path) -> list[Any]:
+    """Return what a function of the page's texts makes of some arguments in a language."""
     bundler = PAGE / "node_modules" / ".bin" / "rolldown"
     if not bundler.exists() or shutil.which("node") is None:
         pytest.skip("the page's packages are not installed: make page")
@@ -94,14 +100,39 @@ def reasons(positions: list[dict[str, Any]], language: str, folder: Path) -> lis
     )  # fmt: skip
     script = f"import {{ {language} }} from {json.dumps(bundle.as_uri())};" + (
         "let text = ''; for await (const part of process.stdin) text += part;"
-        f"console.log(JSON.stringify(JSON.parse(text).map({language}.answer.reason)));"
+        f"console.log(JSON.stringify(JSON.parse(text).map(given => {language}.{function}(...given))));"
     )
     done = subprocess.run(
         ["node", "--input-type=module", "-e", script],
-        input=json.dumps(positions), check=True, capture_output=True, text=True,
+        input=json.dumps(calls), check=True, capture_output=True, text=True,
     )  # fmt: skip
-    said: list[str] = json.loads(done.stdout)
+    said: list[Any] = json.loads(done.stdout)
     return said
+
+
+@pytest.mark.slow
+def test_what_a_refusal_names_is_told_in_german_in_place_of_the_english_sentence(tmp_path: Path) -> None:
+    size: dict[str, str | int] = {"limit": 64 << 20, "size": 70 << 20, "unit": "bytes"}
+    calls: list[tuple[str, dict[str, str | int], str]] = [
+        ("too_large", size, "Sie ist zu groß. Die Grenze liegt bei 64 MB, hier sind es 70 MB."),
+        ("too_large", {"limit": 9000, "unit": "files"}, "Die Grenze liegt bei 9.000 Dateien."),
+        ("too_slow", {"limit": 30, "unit": "seconds"}, "Die Grenze liegt bei 30 Sekunden."),
+        ("missing_package", {"package": "pypdf"}, "Das Paket heißt pypdf."),
+        ("missing_column", {"column": "body"}, "Die Spalte heißt „body“."),
+        ("bad_row", {"field": "text"}, "Es geht um das Feld „text“."),
+        ("unknown_type", {"type": "a device"}, "Sie ist von der Art „Gerät“."),
+        ("unknown_type", {"suffix": ".xyz"}, "Ihre Endung ist .xyz."),
+        ("not_fetched", {"status": 403}, "Der Server antwortete mit dem Status 403."),
+    ]
+    said = worded("documents.refusal", [[code, data] for code, data, _ in calls], "de", tmp_path)
+    for told, (_, _, ending) in zip(said, calls, strict=True):
+        assert told["whole"]
+        assert told["text"].endswith(ending)
+    assert worded("documents.refusal", [["scan", {}]], "de", tmp_path)[0]["whole"] is False
+    assert worded("documents.refusal", [["too_large", size]], "en", tmp_path)[0] == {
+        "text": "",
+        "whole": False,
+    }
 
 
 @pytest.mark.slow

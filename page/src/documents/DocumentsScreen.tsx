@@ -84,7 +84,7 @@ function RefusedFiles({ refused, writing }: { refused: readonly components["sche
       <ul className="refused">
         {refused.slice(0, 200).map((each) => (
           <li key={each.path}><b><Doc text={each.path} most={120} /></b>
-            <div><p><Refusal code={each.code} reason={each.reason} /></p><p>{t.documents.remedies[each.code]}</p></div></li>
+            <div><p><Refusal code={each.code} reason={each.reason} data={each.data} /></p><p>{t.documents.remedies[each.code]}</p></div></li>
         ))}
       </ul>
       {writing && <p className="tools"><span className="quiet">{t.documents.refusedAgain}</span>

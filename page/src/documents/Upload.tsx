@@ -72,7 +72,7 @@ function Files({ items }: { items: readonly Item[] }) {
       {shown.map((item) => (
         <li key={item.path} data-state={item.state}>
           <Doc text={item.path} most={120} /> <span className="upload-state">{t.documents.upload.states[item.state]}</span>
-          {item.reason && <span className="quiet"><Refusal code={item.code} reason={item.reason} /></span>}
+          {item.reason && <span className="quiet"><Refusal code={item.code} reason={item.reason} data={item.data} /></span>}
         </li>
       ))}
       {items.length > shown.length && <li className="quiet">{t.documents.upload.more(items.length - shown.length)}</li>}

@@ -4,6 +4,7 @@ import { useSyncExternalStore } from "react";
 import { Fault, get, send } from "../api/client";
 import type { Job } from "../api/types";
 import { t } from "../texts";
+import type { Why } from "./Refusal";
 
 export interface Item {
   path: string;
@@ -11,8 +12,9 @@ export interface Item {
   file: File;
   state: keyof typeof t.documents.upload.states;
   reason: string;
-  /** The code of a refusal by the server; empty where none told it. */
+  /** The code of a refusal by the server, empty where none told it, and what it names. */
   code: string;
+  data: Why["data"];
 }
 
 export interface Upload {
@@ -76,7 +78,7 @@ function named(files: readonly { path: string; file: File }[]): Item[] {
   const seen = new Map<string, number>();
   for (const { path } of files) seen.set(last(path), (seen.get(last(path)) ?? 0) + 1);
   return files.map(({ path, file }) => ({
-    path, file, code: "", reason: file.size > LARGEST ? t.documents.upload.tooLarge : "",
+    path, file, code: "", data: {}, reason: file.size > LARGEST ? t.documents.upload.tooLarge : "",
     state: file.size > LARGEST ? "refused" : "waiting",
     name: (seen.get(last(path)) ?? 0) > 1 ? path.split("/").slice(-3).join(" - ") : path.split("/").at(-1) ?? path,
   }));
@@ -100,7 +102,7 @@ function next(): Item[] {
 
 function mark(items: readonly Item[], state: Item["state"], why: (item: Item) => Partial<Item> = () => ({})): void {
   const chosen = new Set(items.map((item) => item.path));
-  set({ items: now.items.map((item) => (chosen.has(item.path) && item.state !== "refused" ? { ...item, state, reason: "", code: "", ...why(item) } : item)) });
+  set({ items: now.items.map((item) => (chosen.has(item.path) && item.state !== "refused" ? { ...item, state, reason: "", code: "", data: {}, ...why(item) } : item)) });
 }
 
 async function put(batch: readonly Item[]): Promise<void> {
@@ -120,11 +122,11 @@ async function put(batch: readonly Item[]): Promise<void> {
       return;
     }
     const result = job.result as unknown as Result;
-    const reasons = new Map<string, { reason: string; code: string }>();
-    for (const { path, reason, code } of result.refused) {
+    const reasons = new Map<string, Why>();
+    for (const { path, reason, code, data } of result.refused) {
       const at = result.files.findIndex((name) => path === name || path.startsWith(`${name}:`) || path.startsWith(`${name}/`));
       const item = batch[at];
-      if (item && !reasons.has(item.path)) reasons.set(item.path, { reason, code });
+      if (item && !reasons.has(item.path)) reasons.set(item.path, { reason, code, data });
     }
     mark(batch.filter((item) => !reasons.has(item.path)), "read");
     mark(batch.filter((item) => reasons.has(item.path)), "refused", (item) => reasons.get(item.path) ?? {});
@@ -144,7 +146,7 @@ async function put(batch: readonly Item[]): Promise<void> {
 
 interface Result {
   files: string[];
-  refused: { path: string; reason: string; code: string }[];
+  refused: (Why & { path: string })[];
   added: number;
   replaced: number;
   unchanged: number;

@@ -1,7 +1,7 @@
 /** German, of the shape of English: a text that is missing here does not compile. */
 import type { Change } from "../model/whatif";
 import type { Texts } from "./index";
-import { authorities, reasonOf, refusals } from "./reasons.de";
+import { authorities, reasonOf, refusalOf } from "./reasons.de";
 
 const numbers = new Intl.NumberFormat("de");
 const percents = new Intl.NumberFormat("de", { style: "percent", maximumFractionDigits: 0 });
@@ -389,7 +389,7 @@ export const de: Texts = {
       accepted: "Widerspruch hingenommen", reopened: "Widerspruch wieder offen",
     },
     undone: "rückgängig gemacht",
-    refusals,
+    refusal: refusalOf,
     remedies: {
       unreadable: "Öffnen Sie sie im Programm, das sie erzeugt hat, speichern Sie sie neu und legen Sie sie wieder hier ab.",
       encrypted: "Speichern Sie sie ohne Kennwort und ohne anderen Schutz, und legen Sie das hier ab.",

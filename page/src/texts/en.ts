@@ -391,8 +391,8 @@ export const en = {
       deleted: "Deleted", stated: "Stated", "taken back": "Taken back", uploaded: "Uploaded", accepted: "Conflict accepted", reopened: "Conflict opened again",
     } as Record<string, string>,
     undone: "undone",
-    /** Why a file was refused, by the code of the refusal; empty where the server's own message says it in this language. */
-    refusals: {} as Record<string, string>,
+    /** Why a file was refused, and whether that is all there is to say; empty where the server's own message is in this language. */
+    refusal: (_code: string, _data: Readonly<Record<string, string | number>>) => ({ text: "", whole: false }),
     /** What to do about a refused file, by the code of the refusal. */
     remedies: {
       unreadable: "Open it in the program that made it, save it anew, and drop it here again.",

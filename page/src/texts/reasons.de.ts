@@ -154,6 +154,42 @@ export const refusals: Record<RefusalCode, string> = {
   unconfined: "Dieses System kann sie nicht abgeschirmt lesen.",
 };
 
+/** What a refusal names (`RefusalData` of Python): its limit, what there is of it, and the like. */
+export type RefusalData = Readonly<Record<string, string | number>>;
+
+const UNITS: Record<string, string> = { characters: "Zeichen", seconds: "Sekunden", files: "Dateien", chapters: "Kapitel" };
+
+const TYPES: Record<string, string> = { "a folder": "Ordner", "a named pipe": "benannte Pipe", "a socket": "Socket", "a device": "Gerät", "something else": "unbekannt" };
+
+function amount(value: string | number | undefined, unit: string): string {
+  if (typeof value !== "number") return "";
+  if (unit.startsWith("bytes")) return `${numbers.format(Math.ceil(value / 2 ** 20 * 100) / 100)} MB${unit === "bytes" ? "" : " Speicher"}`;
+  return `${numbers.format(value)} ${UNITS[unit] ?? unit}`;
+}
+
+/** What a refusal names, as sentences; empty where it names nothing. */
+function particulars(data: RefusalData): string {
+  const unit = String(data.unit ?? "");
+  const limit = amount(data.limit, unit);
+  const size = amount(data.size, unit);
+  return [
+    limit && `Die Grenze liegt bei ${limit}${size ? `, hier sind es ${size}` : ""}.`,
+    data.package && `Das Paket heißt ${data.package}.`,
+    data.column && `Die Spalte heißt „${data.column}“.`,
+    data.field && `Es geht um das Feld „${data.field}“.`,
+    data.suffix && `Ihre Endung ist ${data.suffix}.`,
+    data.type && `Sie ist von der Art „${TYPES[data.type] ?? data.type}“.`,
+    data.status && `Der Server antwortete mit dem Status ${data.status}.`,
+  ].filter(Boolean).join(" ");
+}
+
+/** Why a file was refused, and whether that is all that the server's own sentence says. */
+export function refusalOf(code: string, data: RefusalData): { text: string; whole: boolean } {
+  const named = particulars(data);
+  const kind = refusals[code as RefusalCode] ?? "";
+  return { text: [kind, named].filter(Boolean).join(" "), whole: Boolean(kind && named) };
+}
+
 const SURE: Record<string, string> = { high: "hohe Sicherheit", medium: "mittlere Sicherheit", low: "geringe Sicherheit" };
 
 /** The reason of a position. An answer of an earlier version, which has no support as data, keeps the server's sentence. */
