@@ -76,7 +76,7 @@ _UNKNOWN = {
 }
 
 
-class _Characters(dict[int, str]):
+class CharacterTable(dict[int, str]):
     """A table for `str.translate` that computes the replacement of a character on first use."""
 
     def __init__(self, becomes: Callable[[str], str]) -> None:
@@ -108,8 +108,8 @@ def _shown(char: str) -> str:
     return char if char in "\n\t" or not is_unseen(char) else ""
 
 
-_COMPARED = _Characters(_compared)
-_SHOWN = _Characters(_shown)
+_COMPARED = CharacterTable(_compared)
+_SHOWN = CharacterTable(_shown)
 
 
 def squad_normalise(text: str) -> str:

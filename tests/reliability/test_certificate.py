@@ -119,12 +119,6 @@ def test_without_voters_there_is_no_certificate() -> None:
     assert certify([], []) is None
 
 
-def test_the_passages_that_may_be_corrupted_are_passed_on() -> None:
-    certificate = certify([0, 0], [1.0, 1.0], corrupted=2)
-    assert certificate is not None
-    assert certificate.corrupted == 2
-
-
 def test_a_thousand_owners_with_as_many_answers_are_counted() -> None:
     assert certified(list(range(1000)), [1.0] * 1000) == 1
     assert certified([0] * 501 + [1] * 499, [1.0] * 1000) == 1  # 500 each, and the first voter turned

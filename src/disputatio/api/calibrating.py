@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from disputatio.api.asking import kit_with
 from disputatio.api.indexing import Index
 from disputatio.calibration import inputs
-from disputatio.calibration.calibrate import DEFAULT_QUESTIONS, CalibrationPlan, Listener
+from disputatio.calibration.calibrate import DEFAULT_QUESTIONS, CalibrationPlan, Listener, Report
 from disputatio.calibration.calibrate import calibrate as calibrate_index
 from disputatio.errors import InputError
 from disputatio.protocols import Cancel, MinimalLLM
@@ -20,28 +20,14 @@ from disputatio.rendering.plain import aligned
 from disputatio.serialisation import Serialisable
 from disputatio.store import contract as store
 from disputatio.store.calibration_log import FactQuestion
-from disputatio.types import Source
 
 _MOST = 100_000  # questions that can be drawn
 _HEAD = ("source", "owner", "reliability", "95 % interval", "answered", "group")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration(Serialisable):
-    """The result of a calibration: `sources` by name, each with its estimate, and what the estimates rest on.
-
-    Of the `questions` on record `anchors` were verified, and `cross_checked` were answered by at least two
-    owners (or are anchors with an answer). `calls` and `seconds` are what this calibration cost; `notices`
-    say what a user should know.
-    """
-
-    sources: Mapping[str, Source]
-    questions: int
-    anchors: int
-    cross_checked: int
-    calls: int
-    seconds: float
-    notices: tuple[str, ...] = ()
+class Calibration(Report, Serialisable):
+    """The result of a calibration (`Report`), which shows itself and is written as JSON."""
 
     def __str__(self) -> str:
         return "\n".join([aligned(_HEAD, self._rows()), self._summary(), *self.notices])
@@ -121,15 +107,7 @@ def calibrate(
         anew=anew,
         listener=Listener(planned=planned, progress=progress),
     )
-    return Calibration(
-        sources=report.sources,
-        questions=report.questions,
-        anchors=report.anchors,
-        cross_checked=report.cross_checked,
-        calls=report.calls,
-        seconds=report.seconds,
-        notices=report.notices,
-    )
+    return Calibration(**{each.name: getattr(report, each.name) for each in fields(report)})
 
 
 def _questions(questions: int | str | Path | Iterable[str]) -> tuple[int, list[FactQuestion]]:

@@ -79,7 +79,8 @@ class Report:
     """The result of a calibration: the estimated `sources` by name, and the counts behind them.
 
     `questions` are on record, `anchors` of them verified; `cross_checked` were answered by at least two
-    owners or are anchors with an answer. `notices` are warnings for the user.
+    owners or are anchors with an answer. `calls` and `seconds` are what this calibration cost, `notices` are
+    warnings for the user.
     """
 
     sources: Mapping[str, Source]

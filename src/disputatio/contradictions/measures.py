@@ -18,7 +18,6 @@ from disputatio.contradictions.vocabulary import (
     BOUND,
     EVERY,
     LABELS,
-    MONTH_NAMES,
     NUMBER_WORDS,
     ONE_WORDS,
     STOP,
@@ -27,7 +26,7 @@ from disputatio.contradictions.vocabulary import (
     WORKING,
 )
 from disputatio.values import canonical
-from disputatio.values.figures import Date, calendar
+from disputatio.values.figures import MONTH_NAMES, Date, calendar
 from disputatio.values.units import READINGS, UNIT, symbol_of
 
 Bound = Literal["", "min", "max", "about"]

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from disputatio.contradictions.measures import tokens_of
-from disputatio.contradictions.vocabulary import MONTH_NAMES, PRONOUNS, STOP, language_of
+from disputatio.contradictions.vocabulary import PRONOUNS, STOP, language_of
 from disputatio.text import sentences
+from disputatio.values.figures import MONTH_NAMES
 from disputatio.values.numerals import decimal_comma
 
 LEAD = "\x1e"  # stands before a sentence that the next one goes on with

@@ -30,7 +30,7 @@ def _any_of(name: str, form: str = r"\b(?:{})\b") -> str:
     return form.format("|".join(_LISTS["patterns"][name]))
 
 
-STOP, GENERIC, EVERYONE = _words("stop"), _words("generic"), _words("everyone")
+STOP, GENERIC = _words("stop"), _words("generic")
 SAME = {word: line[0] for line in _lines("same") for word in line}
 CONTRAST_OF: dict[str, tuple[int, ...]] = {}
 for _number, _line in enumerate(_lines("contrasts")):
@@ -40,9 +40,6 @@ NEGATIONS, CONTRARY, POLAR = _words("negations"), _keyed("contrary"), _keyed("po
 YES, NO = _words("yes"), _words("no")
 LABELS, SCOPING, PRONOUNS = _words("labels"), _words("scoping"), _words("pronouns")
 WEEKDAYS = {name: number for line in _lines("weekdays") for number, name in enumerate(line)}
-MONTH_NAMES = {
-    name: month for line in _lines("months") for month, name in enumerate(line, start=1) if name != "_"
-}
 NUMBER_WORDS = {word: int(number) for word, number in _keyed("numbers").items()}
 _ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 for _ten in ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"):

@@ -21,7 +21,6 @@ def certify(
     weights: Sequence[float],
     names: Sequence[str] = (),
     *,
-    corrupted: int | None = None,
     unread: Sequence[float] = (),
 ) -> Certificate | None:
     """Return the certificate of one question's vote; None if no source answered.
@@ -50,9 +49,7 @@ def certify(
         power, against = [1.0] * len(voters), float(len(unread))
     fall = _smallest([choices[i] for i in voters], power, against)
     liars = tuple(names[voters[i]] for i in fall) if names else ()
-    return Certificate(
-        owners=len(fall), voters=len(voters), names=liars, corrupted=corrupted, unread=len(unread)
-    )
+    return Certificate(owners=len(fall), voters=len(voters), names=liars, unread=len(unread))
 
 
 def _smallest(choices: list[int], power: list[float], against: float = 0.0) -> tuple[int, ...]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from disputatio.text import CharacterTable
 from disputatio.values import units
 
 # --- numbers in words ---------------------------------------------------------------------------------
@@ -163,17 +164,6 @@ _WHOLE_WORD = re.compile(r"(?<![0-9])[A-Za-z]+(?![0-9'#+]|\.[A-Za-z])")
 _LARGE = {"hundred", "thousand", "million", "billion", "trillion"}
 
 
-class _Characters(dict[int, str]):
-    """A table for `str.translate`: what each character becomes, worked out when it first occurs."""
-
-    def __init__(self, becomes: Callable[[str], str]) -> None:
-        self._becomes = becomes
-
-    def __missing__(self, point: int) -> str:
-        self[point] = becomes = self._becomes(chr(point))
-        return becomes
-
-
 def _plain_character(char: str) -> str:
     if char in "™®©":
         return " "
@@ -199,8 +189,8 @@ def _kept_character(char: str) -> str:
     return "" if kind == "Cf" else f" {char} " if kind == "Sc" else " "
 
 
-_PLAIN = _Characters(_plain_character)
-_KEPT = _Characters(_kept_character)
+_PLAIN = CharacterTable(_plain_character)
+_KEPT = CharacterTable(_kept_character)
 
 
 def plain_text(text: str) -> str:

@@ -57,15 +57,14 @@ def test_exported_documents_are_ingested_as_the_same_documents(index: FolderInde
     }
 
 
-def test_parquet_holds_the_same_rows_and_vectors_when_asked(index: FolderIndex, tmp_path: Path) -> None:
+def test_parquet_holds_the_same_rows(index: FolderIndex, tmp_path: Path) -> None:
     from pyarrow import parquet
 
-    export(index, tmp_path / "p.parquet", vectors=True)
+    export(index, tmp_path / "p.parquet")
     export(index, tmp_path / "d.parquet", documents=True)
     rows: list[dict[str, Any]] = parquet.read_table(tmp_path / "p.parquet").to_pylist()
     assert len(rows) == index.info().passages
     for row in rows:
-        assert len(row.pop("vector")) == 32
         row["metadata"] = json.loads(row["metadata"])
         assert Passage(**row) == index.passage(row["id"])
     texts = {row["id"]: row["text"] for row in parquet.read_table(tmp_path / "d.parquet").to_pylist()}

@@ -13,22 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from disputatio.eval.builders.material import FACTUAL, LIES, TEXTS, Lie, Material, bears_any, stands
 from disputatio.text import sentences, squad_normalise
+from disputatio.values import figures
 
 LONG, FEW = 50, 12  # words of a text, at most and as good as too few
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+MONTHS = tuple(name.title() for name in figures.MONTHS)
 DATE = re.compile(
     rf"(?:(?:{'|'.join(MONTHS)})(?:\s+\d{{1,2}})?,?\s+)?\b(?:1\d|20)\d\d\b|\b(?:{'|'.join(MONTHS)})\s+\d{{1,2}}\b"
 )

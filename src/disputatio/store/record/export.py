@@ -24,11 +24,11 @@ PASSAGE_COLUMNS = ("id", "document", "text", *ABOUT, "start", "end")
 _NUMBERS = ("row", "start", "end")
 
 
-def export(index: FolderIndex, file: str | Path, *, documents: bool = False, vectors: bool = False) -> int:
+def export(index: FolderIndex, file: str | Path, *, documents: bool = False) -> int:
     """Write every passage, or every document with its whole text, to a file; how many rows it has.
 
     The ending of the file chooses the format: `.parquet`, or `.jsonl` whose rows `--passages` and
-    `ingest` read. With `vectors` passages have theirs. The rows are those of one commit, whatever is
+    `ingest` read. The rows are those of one commit, whatever is
     written meanwhile. Raises `InputError` for another ending, `StoreError` when there is no index or
     the file cannot be written, `MissingDependency` for `.parquet` without pyarrow.
     """
@@ -42,8 +42,7 @@ def export(index: FolderIndex, file: str | Path, *, documents: bool = False, vec
     writing = reported(file, "writing the export")
     with index.open_record() as record, writing, platforms.whole_file(file) as part:
         manifest = record.manifest()
-        dimension = manifest.dimension if vectors and not documents else 0
-        done = write(part, _documents(record) if documents else _passages(record, bool(dimension)), dimension)
+        done = write(part, _documents(record) if documents else _passages(record))
         expected = manifest.documents if documents else manifest.passages
         if done != expected:
             raise StoreError(
@@ -64,27 +63,19 @@ def _documents(record: RecordFile) -> Rows:
         yield batch
 
 
-def _passages(record: RecordFile, vectors: bool) -> Rows:
-    for passages, numbers in record.passages(_BATCH):
-        rows = []
-        for at, passage in enumerate(passages):
-            fields = asdict(passage)
-            row = {name: fields[name] for name in PASSAGE_COLUMNS}
-            if vectors and numbers is not None:
-                row["vector"] = numbers[at].tolist()
-            rows.append(row)
-        yield rows
+def _passages(record: RecordFile) -> Rows:
+    for passages, _ in record.passages(_BATCH):
+        every = map(asdict, passages)
+        yield [{name: fields[name] for name in PASSAGE_COLUMNS} for fields in every]
 
 
-def _parquet(part: Path, batches: Rows, dimension: int) -> int:
+def _parquet(part: Path, batches: Rows) -> int:
     with importing("pyarrow", "arrow"):
         import pyarrow as pa
         from pyarrow import parquet
 
     def schema(names: list[str]) -> pa.Schema:
-        kinds: dict[str, Any] = {"vector": pa.list_(pa.float32(), dimension)} if dimension else {}
-        kinds |= dict.fromkeys(_NUMBERS, pa.int64())
-        return pa.schema([(name, kinds.get(name, pa.string())) for name in names])
+        return pa.schema([(name, pa.int64() if name in _NUMBERS else pa.string()) for name in names])
 
     done, writer = 0, None
     try:
@@ -104,7 +95,7 @@ def _parquet(part: Path, batches: Rows, dimension: int) -> int:
     return done
 
 
-def _json_lines(part: Path, batches: Rows, _dimension: int) -> int:
+def _json_lines(part: Path, batches: Rows) -> int:
     done = 0
     with part.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as out:
         for rows in batches:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from disputatio.text import bare_words, one_line
+from disputatio.values.figures import MONTHS
 
 _YEAR = re.compile(r"\b(?:which|what)\s+year\b|\byear\s*\??$", re.IGNORECASE)
 _BEGINS = re.compile(
@@ -112,11 +113,7 @@ def _place(question: str, answer: str) -> str | None:
 
 
 # --- dates as a passage writes them: readers shorten "18 December 1868" to "1868" ---------------------
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
-_MONTH = r"(?P<month>" + "|".join(rf"{name[:3]}(?:{name[3:]}|t)?" for name in _MONTHS) + r")\.?"
+_MONTH = r"(?P<month>" + "|".join(rf"{name[:3]}(?:{name[3:]}|t)?" for name in MONTHS) + r")\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR_DIGITS = r"(?P<year>[12]\d{3})"
 # The longest notation first: what it takes is not read again as a shorter one.
@@ -215,5 +212,5 @@ def _month(word: str) -> int:
     return (
         int(word)
         if word.isdigit()
-        else 1 + next(number for number, name in enumerate(_MONTHS) if name.startswith(word[:3].casefold()))
+        else 1 + next(number for number, name in enumerate(MONTHS) if name.startswith(word[:3].casefold()))
     )
