@@ -23,7 +23,14 @@ PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _LINE_END = re.compile(r"\n\s*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÞЀ-Я぀-ヿ一-鿿])")
+# No sentence ends between a day and its month: "am 4. Mai 2026".
+NOT_IN_DATE = (
+    r"(?:(?<!\b\d\.)(?<!\b\d\d\.)|(?!\s{1,3}(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September"
+    r"|Oktober|November|Dezember)\b))"
+)
+_SENTENCE_END = re.compile(
+    rf"(?<=[.!?。！？]){NOT_IN_DATE}[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÞЀ-Я぀-ヿ一-鿿])"
+)
 # What servers take for the marks of turns, tools and thoughts, also in the text of a user: by their form,
 # since each model has its own, and by name where the form is that of any tag.
 _TEMPLATE_TOKENS = re.compile(

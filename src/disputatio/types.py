@@ -148,12 +148,17 @@ class Passage(Serialisable):
     end: int = 0
     metadata: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def gives_orders(self) -> bool:
+        """True if its text, or what its document hides from people, tells its reader what to answer."""
+        return gives_orders(self.text) or "hides_orders" in self.metadata
+
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as JSON values, the page beside them where the metadata names one, and
-        `gives_orders` where the text tells its reader what to answer.
+        `gives_orders` where it tells its reader what to answer.
         """
         page = self.metadata.get("page")
-        orders = {"gives_orders": True} if gives_orders(self.text) else {}
+        orders = {"gives_orders": True} if self.gives_orders else {}
         return fields_of(self) | ({"page": page} if page is not None else {}) | orders
 
 

@@ -127,6 +127,8 @@ def show_summary(summary: IngestSummary, index: str, *, as_json: bool) -> None:
             f"{number} {_LEFT_OUT.get(name, name)}" for name, number in summary.left_out.items()
         )
         write(f"left out: {parts}\n")
+    if summary.hidden:
+        write(f"left out: {count(summary.hidden, 'character')} that no reader of the documents sees\n")
     if summary.described:
         write(f"{count(summary.described, 'document')} as people describe them\n")
     for notice in summary.notices:

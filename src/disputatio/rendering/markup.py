@@ -29,7 +29,7 @@ from disputatio.rendering.wording import (
     sureness,
     warning,
 )
-from disputatio.text import find_quote, gives_orders, is_unseen
+from disputatio.text import find_quote, is_unseen
 from disputatio.types import Answer, Claim, Hit, Passage, Position
 
 _AROUND = 160  # characters of a passage before and after its quote
@@ -162,7 +162,7 @@ def _passage(passage: Passage, span: Span | None, label: str = "") -> str:
             None, [passage.source or passage.id, passage.title, dated_line(passage), _page(passage.metadata)]
         )
     )
-    orders = f' <b style="color:#b42318">{ORDERS}</b>' if gives_orders(passage.text) else ""
+    orders = f' <b style="color:#b42318">{ORDERS}</b>' if passage.gives_orders else ""
     head = f'<div style="{_SMALL}">{label}{_isolated(where)}{orders}</div>'
     return f'<blockquote style="{_QUOTE}">{head}{_in_context(passage.text, span)}</blockquote>'
 

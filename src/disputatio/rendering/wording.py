@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import get_args
 
 from disputatio.attribution.citations import escape_marks
-from disputatio.text import gives_orders, one_line, without_headings
+from disputatio.text import one_line, without_headings
 from disputatio.types import (
     Abstention,
     Answer,
@@ -158,7 +158,7 @@ def quoted_from(citation: Citation, passages: Iterable[Passage]) -> tuple[str, s
     place = (citation.source or citation.passage) + (f", page {page}" if page else "")
     place += f", {dated}" if (dated := dated_line(passage)) else ""
     place += f", under “{heading}”" if (heading := without_headings(citation.quote)[0]) else ""
-    return escape_marks(place + (f" ({ORDERS})" if gives_orders(passage.text) else "")), passage.url
+    return escape_marks(place + (f" ({ORDERS})" if passage.gives_orders else "")), passage.url
 
 
 def dated_line(passage: Passage) -> str:

@@ -98,3 +98,16 @@ def test_chinese_sentences_end_passages() -> None:
     spans = split(text)
     assert len(spans) > 3
     assert all(text[end - 1] == "。" for _, end in spans)
+
+
+def test_a_german_date_divides_no_heading() -> None:
+    text = (
+        "Satzung\n\nBeschluss vom 4. Mai 2026 über den Zaun\n\n"
+        "Der Zaun kostet viel Geld und wird von allen bezahlt."
+        "\n\nBeschluss vom 14. Juni 2026\n\n"
+        "Die Gebühr ist im Januar von jedem zu bezahlen, der dann einen Garten hat."
+    )
+    assert [heading_of(text, start) for start, _ in split(text)] == [
+        "Satzung › Beschluss vom 4. Mai 2026 über den Zaun",
+        "Beschluss vom 14. Juni 2026",
+    ]

@@ -35,6 +35,9 @@ class Refusal(NamedTuple):
     data: RefusalData
 
 
+_MOST_NOTICES = 20
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestSummary:
     """The result of an ingest, in documents, with what was `refused`.
@@ -90,6 +93,8 @@ class Run:
                 continue
             hidden = document.metadata.get("hidden", "")
             self.hidden += int(hidden) if hidden.isascii() and hidden.isdigit() and len(hidden) < 12 else 0
+            if (order := document.metadata.get("hides_orders")) and len(self.notices) < _MOST_NOTICES:
+                self.notices.append(f"{document.path} hides an instruction to programs: “{order[:100]}”")
             prepared = prepare(sourced, file=file)
             if not file:
                 self.unfiled.add(prepared.document.id)

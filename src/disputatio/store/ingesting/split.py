@@ -13,7 +13,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from disputatio.text import PARAGRAPH, PIECE, is_heading
+from disputatio.text import NOT_IN_DATE, PARAGRAPH, PIECE, is_heading
 
 TARGET = 125
 LONGEST = 170
@@ -21,7 +21,7 @@ _WHOLE = 150
 
 _LINE = re.compile(r"\n(?=[ \t]*(?:#{1,6} |[-*+•] |\d{1,3}[.)] |\|)|[^\n]{0,200}? \| )|(?<=\n)(?=#{1,6} )")
 _SENTENCE = re.compile(
-    r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\Wa-zß-ÿ])|(?<=[。！？；])[」』”’）]*\s*(?=\S)"
+    rf"(?<=[.!?…]){NOT_IN_DATE}[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\Wa-zß-ÿ])|(?<=[。！？；])[」』”’）]*\s*(?=\S)"
 )
 _ABBREVIATION = re.compile(r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|No|Fig|Vol|etc|e\.g|i\.e|cf|al))\.$")
 _HEADING = 30.0  # the cost of a cut after a heading

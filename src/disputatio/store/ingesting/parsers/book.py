@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 from urllib.parse import unquote
 
-from disputatio.store.ingesting.hidden import cleaned
+from disputatio.store.ingesting.hidden import cleaned, ink_of, orders_in
 from disputatio.store.ingesting.parsers import (
     LARGEST_BOOK,
     LARGEST_TEXT,
@@ -51,6 +51,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         folder = posixpath.dirname(package_path)
         texts: list[str] = []
         hidden = size = 0
+        orders: dict[str, str] = {}
         for number, reference in enumerate(package.iter("{*}itemref")):
             item = items.get(str(reference.get("idref")))
             if item is None or str(item.get("media-type") or "") not in _PAGES:
@@ -67,7 +68,8 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
                 raise RefusedDocument("is locked by its seller (DRM)", "encrypted")
             tree, unseen = visible_tree(_read(book, name), "utf-8")
             text, removed = cleaned(plain_text(tree))
-            hidden += unseen + removed
+            hidden += ink_of(unseen) + removed
+            orders |= orders_in(unseen)
             if text:
                 texts.append(text)
                 size += len(text)
@@ -75,7 +77,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
                 raise too_much_text()
     names = {"title": "title", "date": "date", "author": "creator", "publisher": "publisher"}
     about = {name: _said(package, element) for name, element in names.items()}
-    yield {"document": {"text": "\n\n".join(texts), **about}, "hidden": hidden}
+    yield {"document": {"text": "\n\n".join(texts), **about, **orders}, "hidden": hidden}
 
 
 def _read(book: zipfile.ZipFile, name: str) -> bytes:

@@ -10,6 +10,7 @@ from email.parser import BytesParser
 from email.utils import parseaddr, parsedate_to_datetime
 from typing import BinaryIO
 
+from disputatio.store.ingesting.hidden import ink_of, orders_in
 from disputatio.store.ingesting.parsers import (
     LARGEST_FILE,
     Format,
@@ -56,11 +57,12 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         "source": sender[:500],
         "from": sender[:500],
         "message_id": _header(message, "message-id")[:500],
+        **orders_in(hidden),
     }
     if attached:
         fields["attachments"] = str(len(attached))
     if text.strip():
-        yield {"document": fields, "hidden": hidden}
+        yield {"document": fields, "hidden": ink_of(hidden)}
     elif not attached:
         raise RefusedDocument("has no text", "no_text")
     for part in attached[:_MOST_ATTACHMENTS]:
@@ -81,18 +83,18 @@ def _date(header: str) -> str:
         return ""
 
 
-def _text(message: EmailMessage) -> tuple[str, int, EmailMessage | None]:
-    """Return the body's text, characters removed from it, and the part that it was in."""
+def _text(message: EmailMessage) -> tuple[str, str, EmailMessage | None]:
+    """Return the body's text, what was removed from it, and the part that it was in."""
     try:
         part = message.get_body(preferencelist=("plain", "html"))
     except Exception:  # noqa: BLE001  (a broken structure has no body)
         part = None
     if not isinstance(part, EmailMessage):
-        return "", 0, None
+        return "", "", None
     raw = _content(part)
     charset = str(part.get_content_charset() or "utf-8")
     if part.get_content_subtype() != "html":
-        return _decoded(raw, charset), 0, part
+        return _decoded(raw, charset), "", part
     tree, hidden = visible_tree(_decoded(raw, charset).encode(), "utf-8")
     return plain_text(tree), hidden, part
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from disputatio.store.ingesting.hidden import cleaned
+from disputatio.store.ingesting.hidden import cleaned, ink_of, orders_in
 from disputatio.store.ingesting.parsers import (
     LARGEST_FILE,
     LARGEST_TEXT,
@@ -48,19 +48,21 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         raise too_much_text()
     fields, body = front_matter(text, certain=True)
     texts: list[str] = []
+    orders: dict[str, str] = {}
     title = ""
     for page in _rendered(body):
         if not page.strip():
             continue
         tree, hidden = visible_tree(page.encode(), "utf-8")
-        removed += hidden
+        removed += ink_of(hidden)
+        orders |= orders_in(hidden)
         texts.append(plain_text(tree))
         if not title:
             title = next((" ".join("".join(heading.itertext()).split()) for heading in tree.iter("h1")), "")
     whole = "\n\n".join(filter(None, texts))
     if not whole:
         raise RefusedDocument("has no text", "no_text")
-    yield {"document": {"text": whole, "title": title[:1000], **fields}, "hidden": removed}
+    yield {"document": {"text": whole, "title": title[:1000], **fields, **orders}, "hidden": removed}
 
 
 def _rendered(body: str) -> Iterator[str]:

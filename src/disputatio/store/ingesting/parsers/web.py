@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.grids import row_text, spelled_rows
+from disputatio.store.ingesting.hidden import ink_of, orders_in
 from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, RefusedDocument
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.rows import decoded
@@ -60,12 +61,12 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         text = whole
     fields = {name: str(getattr(page, name, None) or "") for name in ("title", "url")}
     fields["url"] = address or fields["url"]
-    yield {"document": {"text": text, **fields, "date": date}, "hidden": hidden}
+    yield {"document": {"text": text, **fields, "date": date, **orders_in(hidden)}, "hidden": ink_of(hidden)}
 
 
-def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, int]:
-    """Return the tree of a page, its hidden parts taken out and its tables written out, and how many
-    characters were hidden.
+def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, str]:
+    """Return the tree of a page, its hidden parts taken out and its tables written out, and the text that
+    was hidden.
 
     Raises `RefusedDocument` for a page that nests deeper than any page has to, has nothing in it, or has
     style sheets that are too much to apply.

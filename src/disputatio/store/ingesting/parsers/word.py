@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.grids import spelled_rows
+from disputatio.store.ingesting.hidden import orders_in
 from disputatio.store.ingesting.parsers import (
     LARGEST_BOOK,
     LARGEST_TEXT,
@@ -62,8 +63,9 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         "date": date.date().isoformat() if date else "",
         "date_origin": "file",
         "author": str(about.author or "")[:1000],
+        **orders_in("".join(shown.hidden)),
     }
-    yield {"document": fields, "hidden": shown.hidden}
+    yield {"document": fields, "hidden": sum(map(len, shown.hidden))}
 
 
 def _headline(texts: list[str]) -> str:
@@ -122,10 +124,10 @@ def _blocks(body: Any) -> Iterator[Any]:
 
 
 class _Shown:
-    """Reads the text that is shown, and counts in `hidden` the characters that are not."""
+    """Reads the text that is shown, and keeps in `hidden` what is not."""
 
     def __init__(self, styles: Any) -> None:
-        self.hidden = 0
+        self.hidden: list[str] = []
         self._vanishing: set[str] = set()
         for style in styles.iter(_W + "style"):
             marks = style.find(_W + "rPr")
@@ -172,7 +174,7 @@ class _Shown:
                     for child in element
                 )
                 if hidden or self._vanishes(element.find(_W + "rPr"), in_table=in_table):
-                    self.hidden += len(text)
+                    self.hidden.append(text)
                 else:
                     out.append(text)
             waiting.extend(child for child in reversed(element) if len(child))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from disputatio.store.ingesting.hidden import PARTED
 from disputatio.store.ingesting.visibility.boxes import hides, is_away, scale_of
 from disputatio.store.ingesting.visibility.cascade import Cascade, computed
 from disputatio.store.ingesting.visibility.colours import (
@@ -71,19 +72,19 @@ class _Style:
         )
 
 
-def remove_hidden(tree: Any) -> int:
-    """Take out of an lxml HTML tree what a person would not see; the characters of text that went.
+def remove_hidden(tree: Any) -> str:
+    """Take out of an lxml HTML tree what a person would not see; return the text that went.
 
     `aria-hidden` hides from screen readers what eyes see, so it stays. Scripts and styles are no text: the
     extraction of text leaves them out. Raises `TooMuch` for style sheets that take too long to be applied.
     """
     from lxml import etree
 
-    comments = 0
+    comments: list[str] = []
     for comment in list(tree.iter(etree.Comment)):
-        comments += _length(comment.text)
+        comments.append(comment.text or "")
         drop(comment)
-    return comments + _length("".join(_Walk(tree).removed()))
+    return PARTED.join([*comments, "".join(_Walk(tree).removed())])
 
 
 class _Walk:
@@ -290,10 +291,6 @@ def drop(element: Any) -> None:
         else:
             before.tail = (before.tail or "") + element.tail
     parent.remove(element)
-
-
-def _length(text: str | None) -> int:
-    return len(" ".join((text or "").split()))
 
 
 def _of_body(values: dict[str, str]) -> dict[str, str]:
