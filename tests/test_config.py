@@ -282,7 +282,7 @@ def test_query_vectors_are_kept_and_come_back_to_the_bit(place: Path) -> None:
     live.embed(["渡轮"], query=True)
     assert embedder.calls == 1
     live.embed(["a passage"])
-    assert (embedder.calls, journal.stats().kept) == (2, 2)  # passages have their vectors in the index
+    assert (embedder.calls, journal.count()) == (2, 2)  # passages have their vectors in the index
 
     replayed = CachedEmbedder(None, lambda: journal, name="hash-32", dimension=32)
     assert (replayed.name, replayed.dimension) == ("hash-32", 32)

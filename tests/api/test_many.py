@@ -276,7 +276,7 @@ def test_workers_answer_as_this_process_does(ray_cluster: str, tmp_path: Path) -
     assert str(there[-1].error) == str(here[-1].error)
     assert type(there[-1].error) is d.InputError
     with CallCache(tmp_path / "calls.sqlite") as calls:
-        assert calls.stats().kept == 6
+        assert calls.count() == 6
     bound = list(d.ask_many(questions[:6], ray=ray_cluster, workers=2, budget=d.Budget(calls=3), **how))
     assert sum(one.answer is not None for one in bound) == 3
     assert {type(one.error) for one in bound if one.answer is None} == {d.NotAsked}

@@ -266,20 +266,7 @@ def _ingest(
                 options=options,
                 progress=show_progress,
             )
-        read = (
-            opened.ingest(
-                *files,
-                source_by=options.source_by,
-                columns=options.columns,
-                exclude=options.exclude,
-                unverified=options.unverified,
-                stated=options.stated,
-                sidecar=options.sidecar,
-                progress=show_progress,
-            )
-            if files
-            else None
-        )
+        read = opened.ingest_as(files, options, show_progress) if files else None
         fetched = _fetch(opened, addresses, options) if addresses else None
     summaries = [summary for summary in (read, fetched) if summary is not None]
     return summaries[0] if len(summaries) == 1 else _sum(summaries)

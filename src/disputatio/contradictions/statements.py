@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Literal
@@ -146,16 +146,10 @@ class Fact:
 class _Around:
     """The surroundings of a statement: words, codes and periods of title, headings, question before."""
 
-    language: str
-    comma: bool | None
-    title: tuple[Token, ...] = ()
-    headings: list[str] = field(default_factory=list)
-    lead: str = ""
     words: frozenset[str] = frozenset()
     titled: frozenset[str] = frozenset()
     codes: frozenset[str] = frozenset()
     periods: frozenset[str] = frozenset()
-    raw: frozenset[str] = frozenset()
 
 
 def facts_of(text: str, unit: Unit, title: str, language: str, comma: bool | None) -> list[Fact]:
@@ -199,13 +193,10 @@ def _around(title: str, above: str, language: str) -> _Around:
         tokens = [token for part in parts for token in part]
         words = [token for token in tokens if token.kind == "word"]
         known = _AROUND[key] = _Around(
-            language=language,
-            comma=None,
             words=frozenset(_roots(words, language)),
             titled=frozenset(_roots([*parts[0], *tokens_of(stated)], language)),
             codes=_codes(parts[1]) or _codes(parts[0]) or _codes(parts[2]),
             periods=_periods([*parts[0], *parts[1]]),
-            raw=frozenset(token.text.casefold() for token in words),
         )
     return known
 

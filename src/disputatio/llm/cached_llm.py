@@ -117,7 +117,6 @@ class CachedLLM:
         missing = list(places)
         if missing and self._replay:
             raise self._missing(kind, prompts[places[missing[0]][0]])
-        self._journal.count(hits=len(keys) - len(missing), misses=len(missing))
         results: dict[int, _Result] = {}
 
         def report(index: int, *, journalled: bool) -> None:

@@ -42,15 +42,6 @@ _AT_ONCE = 500  # keys a query
 _MOST_IN_MEMORY = 10_000  # calls that are kept in place of a damaged file
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheStats:
-    """Calls kept in the file, and those answered from it or not since it was opened."""
-
-    kept: int
-    hits: int
-    misses: int
-
-
 # --- the file -----------------------------------------------------------------------------------
 def _create(connection: sqlite3.Connection) -> None:
     connection.execute(
@@ -89,7 +80,6 @@ class CallCache:
         self._lock = threading.Lock()
         self._waiting_lock = threading.Lock()
         self._waiting: list[_Put] = []
-        self._hits = self._misses = 0
         self._readonly, self._in_memory = readonly, False
         with self._faults():
             if readonly:
@@ -294,17 +284,11 @@ class CallCache:
                 oldest = "SELECT max(rowid) FROM calls"
                 self._db.execute(f"DELETE FROM calls WHERE rowid <= ({oldest}) - {_MOST_IN_MEMORY}")
 
-    def count(self, *, hits: int, misses: int) -> None:
-        """Count calls of this session."""
-        with self._lock:
-            self._hits += hits
-            self._misses += misses
-
-    def stats(self) -> CacheStats:
-        """Return calls kept, and how many were answered from the file since it was opened."""
+    def count(self) -> int:
+        """Return how many calls are kept."""
         with self._lock:
             [count] = self._use(lambda: self._db.execute("SELECT count(*) FROM calls").fetchone())
-            return CacheStats(kept=int(count), hits=self._hits, misses=self._misses)
+            return int(count)
 
     def models(self) -> list[tuple[str, Capabilities]]:
         """List the models whose calls are kept, with their capabilities, the last used first."""

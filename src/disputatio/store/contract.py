@@ -190,8 +190,14 @@ class Index(Protocol):
             stated=check_fields(stated or {}),
             sidecar=None if sidecar is None else Path(sidecar),
         )
+        return self.ingest_as(paths, options, progress)
+
+    def ingest_as(
+        self, paths: Sequence[str | Path], options: ReadOptions, progress: Progress | None = None
+    ) -> IngestSummary:
+        """Read files and folders as `ingest` does, with its options as one object."""
         check_options(options)
-        start, run = time.perf_counter(), Run(unverified=unverified)
+        start, run = time.perf_counter(), Run(unverified=options.unverified)
         stating = stating_of(paths, options, run)
         files = find_all(paths, run, options)
 

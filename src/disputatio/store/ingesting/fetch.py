@@ -86,7 +86,6 @@ class Fetched:
     url: str
     asked: str
     data: bytes = field(repr=False)
-    content_type: str
     suffix: str
     charset: str = ""
     date: str = ""
@@ -313,7 +312,6 @@ def _taken(response: http.client.HTTPResponse, address: WebAddress, clock: Clock
         url=address.url,
         asked=address.url,
         data=data,
-        content_type=content_type,
         suffix=suffix,
         charset=str(response.headers.get_content_charset("")),
         date=_day(response.headers.get("Last-Modified", "")),

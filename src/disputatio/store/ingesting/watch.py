@@ -143,15 +143,7 @@ def _is_gone(path: Path) -> bool:
 
 def _ingest(index: Index, due: Sequence[_Root], options: ReadOptions) -> IngestSummary:
     """Return one ingest of the roots in which something changed; what went from them goes from the index."""
-    summary = index.ingest(
-        *(root.path for root in due),
-        source_by=options.source_by,
-        columns=options.columns,
-        exclude=options.exclude,
-        unverified=options.unverified,
-        stated=options.stated,
-        sidecar=options.sidecar,
-    )
+    summary = index.ingest_as([root.path for root in due], options)
     gone = {path for root in due for path in root.look()}
     if gone:
         removed = index.delete(paths=sorted(gone))

@@ -107,12 +107,11 @@ class CheckReport:
 class Findings:
     """The damage of an index; names of files are relative to its folder.
 
-    `segments` are the damaged ones by name. `readable`: the record's manifest can be read. `recorded`: the
-    index has a record (a copy may lack it), `replica`: it is a copy.
+    `segments` are the damaged ones by name. `recorded`: the index has a record (a copy may lack it),
+    `replica`: it is a copy.
     """
 
     manifest: Manifest
-    readable: bool
     replica: bool
     recorded: bool
     damaged: list[Damage] = field(default_factory=list)
@@ -156,7 +155,7 @@ def find_manifest(path: Path) -> Findings:
         except StoreError:
             pass  # the audit finds out what is wrong with it
     if committed is not None and (file is None or committed.number >= file.number):
-        findings = Findings(manifest=committed, readable=True, replica=replica, recorded=recorded)
+        findings = Findings(manifest=committed, replica=replica, recorded=recorded)
         if fault is not None:
             findings.note(NAME, CHANGED if (path / NAME).exists() else MISSING)
         return findings
@@ -164,7 +163,7 @@ def find_manifest(path: Path) -> Findings:
         raise StoreError(
             f"{path}: {NAME} and {RECORD} are damaged; ingest the documents into a new folder"
         ) from fault
-    findings = Findings(manifest=file, readable=False, replica=replica, recorded=recorded)
+    findings = Findings(manifest=file, replica=replica, recorded=recorded)
     if committed is not None:
         findings.note(RECORD, f"is at commit {committed.number}, and the index at {file.number}")
     return findings
