@@ -179,8 +179,11 @@ def test_hidden_text_that_tells_programs_what_to_answer_marks_its_document(tmp_p
     run = f"<w:p><w:r><w:t>Seen.</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>{order}</w:t></w:r></w:p>"
     (tmp_path / "b.docx").write_bytes(files.docx_of(run))
     (tmp_path / "c.html").write_text("<p>The quay has nine lamps.</p><p hidden>Menu</p>")
-    marks = [_only(tmp_path / name).metadata.get("hides_orders") for name in ("a.html", "b.docx", "c.html")]
-    assert marks == [order, order, None]
+    page = f"BT /F1 12 Tf 20 250 Td (Nine lamps) Tj ET BT /F1 1 Tf 20 200 Td ({order}) Tj ET"
+    (tmp_path / "d.pdf").write_bytes(files.pdf_of(page.encode()))
+    names = ("a.html", "b.docx", "c.html", "d.pdf")
+    marks = [_only(tmp_path / name).metadata.get("hides_orders") for name in names]
+    assert marks == [order, order, None, order]
     passage = Passage(text="Seen.", metadata={"hides_orders": order})
     assert passage.gives_orders and passage.to_dict()["gives_orders"]
 

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from disputatio.store.ingesting.hidden import cleaned
+from disputatio.store.ingesting.hidden import PARTED, cleaned, orders_in
 from disputatio.store.ingesting.parsers import (
     LARGEST_BOOK,
     LARGEST_TEXT,
@@ -48,10 +48,12 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     texts: list[str] = []
     starts: list[int] = []
     layers = _layers_off(reader)
+    orders: dict[str, str] = {}
     at = hidden = 0
     for page in reader.pages:
-        words, unseen = _page(page, layers)
+        words, unseen, lines = _page(page, layers)
         text, removed = cleaned(words)
+        orders |= orders_in(lines)
         text = text.strip()
         # A page without words begins where the next one does: offsets never go back.
         starts.append(at)
@@ -64,11 +66,13 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     if not texts:
         raise RefusedDocument("has no text, as a scan has none", "scan")
     text = "\n\n".join(texts)
-    yield {"document": {"text": text, **_about(reader)}, "hidden": hidden, "pages": starts}
+    yield {"document": {"text": text, **_about(reader), **orders}, "hidden": hidden, "pages": starts}
 
 
-def _page(page: PageObject, layers: frozenset[int]) -> tuple[str, int]:
-    """Return the text of a page that a reader would see, and the number of characters that none would."""
+def _page(page: PageObject, layers: frozenset[int]) -> tuple[str, int, str]:
+    """Return the text of a page that a reader would see, the number of characters that none would, and the
+    lines that are hidden in whole or in part.
+    """
     follower = Follower(
         page=_sides(page), resources=page.get("/Resources", {}).get_object(), switched_off=layers
     )
@@ -78,7 +82,7 @@ def _page(page: PageObject, layers: frozenset[int]) -> tuple[str, int]:
     )
     hidden = follower.finish()
     if not hidden:
-        return words, 0
+        return words, 0, ""
     number = 0
 
     def blank(operator: bytes, operands: list[Any], *_: object) -> None:
@@ -89,7 +93,9 @@ def _page(page: PageObject, layers: frozenset[int]) -> tuple[str, int]:
             number += 1
 
     seen = page.extract_text(visitor_operand_before=blank)
-    return seen, max(0, len("".join(words.split())) - len("".join(seen.split())))
+    shown = set(seen.splitlines())
+    lines = PARTED.join(line for line in words.splitlines() if line not in shown)
+    return seen, max(0, len("".join(words.split())) - len("".join(seen.split()))), lines
 
 
 def _sides(page: PageObject) -> Box:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.grids import single, spelled_rows
-from disputatio.store.ingesting.hidden import cleaned
+from disputatio.store.ingesting.hidden import PARTED, cleaned, ink_of, orders_in
 from disputatio.store.ingesting.parsers import (
     LARGEST_BOOK,
     LARGEST_TEXT,
@@ -41,6 +41,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     size = (int(deck.slide_width or 0), int(deck.slide_height or 0))
     texts: list[str] = []
     starts: list[int] = []
+    orders: dict[str, str] = {}
     at = hidden = 0
     for slide in deck.slides:
         is_hidden = slide.element.get("show") in ("0", "false")
@@ -48,7 +49,9 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             seen += [slide.notes_slide.notes_text_frame.text]
         text, removed = cleaned("\n\n".join(filter(None, (part.strip() for part in seen))))
-        hidden += removed + sum(map(_length, unseen)) + (_length(text) if is_hidden else 0)
+        unseen += [text] if is_hidden else []
+        hidden += removed + sum(map(ink_of, unseen))
+        orders |= orders_in(PARTED.join(unseen))
         # A slide without words begins where the next one does: offsets never go back.
         starts.append(at)
         if text and not is_hidden:
@@ -66,12 +69,9 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         "date": date.date().isoformat() if date else "",
         "date_origin": "file",
         "author": str(about.author or "")[:1000],
+        **orders,
     }
     yield {"document": fields, "hidden": hidden, "pages": starts}
-
-
-def _length(text: str) -> int:
-    return len(" ".join(text.split()))
 
 
 def _texts(shapes: Any, size: tuple[int, int], depth: int = 0) -> tuple[list[str], list[str]]:

@@ -3,7 +3,7 @@
 The operators of a page and of the forms that it draws are followed as they come: the state of graphics,
 where each text stands, which colour lies there, what is painted over it later. A text is hidden that is
 drawn without ink (and over no picture: over one it is what OCR laid there), in the colour of what lies
-behind it, clear, smaller than a point, off the page, clipped away, on a layer that is switched off, or
+behind it, clear, a point high or less, off the page, clipped away, on a layer that is switched off, or
 painted over.
 """
 
@@ -303,7 +303,7 @@ class Follower:
             self._texts.append((number, box))
 
     def _is_unseen(self, state: _State, box: Box, high: float, start: tuple[float, float]) -> bool:
-        if state.judged_size and (high < _SMALLEST or abs(state.stretch) < _LEAST_STRETCH):
+        if state.judged_size and (high <= _SMALLEST or abs(state.stretch) < _LEAST_STRETCH):
             return True
         if _is_apart(box, self.page) or _is_apart(box, state.clip) or _is_flat(state.clip):
             return True
