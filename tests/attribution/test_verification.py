@@ -32,6 +32,10 @@ def quote(passage: Passage, text: str) -> Citation:
     return Citation(n=0, passage=passage.id, source=passage.source, quote=text, start=at, end=at + len(text))
 
 
+def _answer(question: str, answer: str) -> str:
+    return f'The answer to the question "{question}" is: {answer}.'
+
+
 HIGH, LIES = quote(HEIGHT, "Everest is 8,849 m high."), quote(LAND, "Everest lies in Nepal.")
 
 
@@ -198,6 +202,19 @@ def test_a_judge_that_cannot_detect_contradictions_is_not_asked_for_them() -> No
         ("A berth costs no more than 40 crowns.", "A berth costs 40 crowns.", "supported"),
         ("No one but the warden may open the sluice.", "The warden may open the sluice.", "supported"),
         ("The old quay is not open on Monday.", "The old quay is not open on Monday.", "supported"),
+        ("The lock does not open on Mondays.", _answer("When does the lock open?", "Mondays"), "unsupported"),
+        ("The lock opens on Mondays.", _answer("When does the lock open?", "Mondays"), "supported"),
+        ("It was not until 1931 that the lock was built.", "The lock was built in 1931.", "supported"),
+        (
+            "Nobody may pass the lock before noon.",
+            _answer("When may one pass the lock?", "noon"),
+            "supported",
+        ),
+        (
+            "The lock was closed because it was not safe.",
+            _answer("Why was the lock closed?", "it was not safe"),
+            "supported",
+        ),
     ],
 )
 def test_a_small_judge_does_not_overlook_a_negation(sentence: str, claim: str, verdict: str) -> None:

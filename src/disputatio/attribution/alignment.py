@@ -17,6 +17,12 @@ from disputatio.types import Passage
 from disputatio.values import is_yes_or_no, same_answer
 
 TAU = 0.1
+_QUOTING, _ANSWERED = 'The answer to the question "', '" is: '
+_ASKING = re.compile(
+    r"^\W*(?:(?:in|at|by|for|on)\s+)?"
+    r"(?:when|who|whom|what|where|why|which|how(?:\s+(?:long|much|many|often|far|high|old))?)\b\s*",
+    re.IGNORECASE,
+)
 _CLAIM = re.compile(r"is it true that (?P<claim>.*[^\s?])[\s?]*+", re.IGNORECASE | re.DOTALL)
 _SUBJECT = re.compile(
     r"(?:who|what)\s++(?P<rest>(?P<verb>\w++)\s++.*[^\s?])[\s?]*+", re.IGNORECASE | re.DOTALL
@@ -43,7 +49,19 @@ def statement(question: str, answer: str) -> str:
     """
     sentence = turned(question, answer)
     answer_text = one_line(answer).rstrip(".")
-    return sentence or f'The answer to the question "{one_line(question)}" is: {answer_text}.'
+    return sentence or f"{_QUOTING}{one_line(question)}{_ANSWERED}{answer_text}."
+
+
+def unquoted(claim: str) -> str:
+    """Return a statement that quotes its question as the words of both, for a comparison of words.
+
+    >>> unquoted('The answer to the question "When is the lock open?" is: in May.')
+    'is the lock open in May.'
+    """
+    question, _, answer = claim.removeprefix(_QUOTING).partition(_ANSWERED)
+    if not claim.startswith(_QUOTING) or not answer:
+        return claim
+    return f"{_ASKING.sub('', question).rstrip(' ?')} {answer}"
 
 
 def turned(question: str, answer: str) -> str | None:

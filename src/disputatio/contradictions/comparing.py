@@ -8,6 +8,7 @@ be a limit of scope: such a pair is kept with low severity.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
@@ -28,6 +29,9 @@ from disputatio.values import same_answer
 GENERIC, LONG = 0.25, 0.8  # the weight of words that any policy has, and what a long compound counts more
 NEAR, AROUND = 0.9, 0.8  # what a word counts that the other has elsewhere in its sentence, in its heading
 Bodies = tuple[Callable[[], frozenset[str]], Callable[[], frozenset[str]]]
+_EXCEPTED = re.compile(
+    r"\b(?:until|till|before|unless|except|than|bis|bevor|vor|außer|avant|sauf|antes|salvo)\b", re.IGNORECASE
+)
 _SCOPE_LESS = EVERYONE_ROOTS | GENERIC_ROOTS
 
 
@@ -101,6 +105,8 @@ def compare(
 def denies(text: str, claim: str) -> bool:
     """Return whether a statement of a text is a claim but for a negation.
 
+    "Not before 1931" and the like deny nothing of 1931.
+
     >>> denies("The old quay is not open to visitors.", "The old quay is open to visitors.")
     True
     >>> denies("It was not Croll but Vasmer who designed the quay.", "Vasmer designed the quay.")
@@ -116,7 +122,9 @@ def denies(text: str, claim: str) -> bool:
 def _polarities(text: str) -> list[Fact]:
     style = style_of(text)
     facts = (fact for unit in units_of(text, "") for fact in facts_of(text, unit, "", *style))
-    return [fact for fact in facts if fact.kind == "polarity"]
+    return [
+        fact for fact in facts if fact.kind == "polarity" and not _EXCEPTED.search(text, fact.start, fact.end)
+    ]
 
 
 # --- do they exclude each other ------------------------------------------------------------------
