@@ -283,7 +283,7 @@ def test_names_are_divided_at_commas_unless_a_folder_has_one(tmp_path: Path) -> 
         (Path("ftp://host/town"), "ftp://host/town: no index is read from there"),
         (
             "town.index,postgresql://ada:secret@db.example/town",
-            "town.index,postgresql:/…: what is on a server is searched alone",
+            "town.index,postgresql://…: what is on a server is searched alone",
         ),
     ],
 )

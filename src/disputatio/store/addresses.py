@@ -21,6 +21,7 @@ SERVERS = {
 }
 _BUCKETS = ("s3:/", "gs:/", "gcs:/", "abfs:/", "hdfs:/", "file:/")  # what `index sync` opens
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]{0,31}:/+")  # bounded, so that a search takes linear time
+_CUT = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]{1,31}):/(?!/)")  # an address that went through a path
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]+:/")
 
 
@@ -46,12 +47,13 @@ def mask_secrets(path: str | Path) -> str:
 
     >>> mask_secrets("postgresql://ada:secret@db.example/town")
     'postgresql://ada@db.example/town'
-    >>> mask_secrets("a.index,postgresql://ada:secret@db.example/town")
+    >>> mask_secrets(Path("a.index,postgresql://ada:secret@db.example/town"))
     'a.index,postgresql://…'
     """
     if is_served(path):
         return server_class(path).at(path).shown
-    text, address = str(path), _SCHEME.search(str(path))
+    text = _CUT.sub(r"\1://", str(path))
+    address = _SCHEME.search(text)
     if address is None or max(text.rfind("@"), text.rfind("?")) < address.end():
         return text
     return f"{text[: address.end()]}…"  # from the first address on that may hold a secret
@@ -101,10 +103,10 @@ def _folder(path: Path) -> Path:
     Raises `InputError` for a bucket or another address.
     """
     if not str(path).startswith(_BUCKETS) and _ADDRESS.match(str(path)) and not path.exists():
-        url = mask_secrets(str(path).replace(":/", "://", 1))
         raise InputError(
-            f"{url}: no index is read from there; an index is a folder, or on a server (postgresql://, "
-            "qdrant://, milvus://), and comes from a bucket (s3://, gs://) by: disputatio index sync"
+            f"{mask_secrets(path)}: no index is read from there; an index is a folder, or on a server "
+            "(postgresql://, qdrant://, milvus://), and comes from a bucket (s3://, gs://) by: "
+            "disputatio index sync"
         )
     if str(path).startswith(_BUCKETS):
         slashes = ":///" if str(path).startswith("file:") else "://"

@@ -100,7 +100,7 @@ class PostgresIndex(ServedIndex):
         """Return the index at `postgresql://user:password@host/database?schema=name`; raises `InputError`."""
         address = tables.address_of(path)
         if address is None:
-            raise InputError(f"{path}: an index in a database is named postgresql://user@host/database")
+            raise InputError("--index: an index in a database is named postgresql://user@host/database")
         return cls(address, embedder, language)
 
     def close(self) -> None:
