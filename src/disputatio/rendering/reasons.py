@@ -148,7 +148,7 @@ WEAKNESSES: Mapping[str, str] = MappingProxyType(
         "language": "no language model read it, and the encoder does not know the language of the question",
         "thing": "its passage speaks of another thing than the one asked about",
         "ground": "its passage names too little of what is asked about",
-        "orders": "its passage gives orders to its reader",
+        "orders": "its passage, or what its document hides, gives orders to its reader",
         "prose": "it stands among links or figures, not in a text",
         "kinship": "nothing else supports it",
         "resemblance": "nothing else supports it",

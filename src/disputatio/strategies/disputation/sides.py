@@ -45,7 +45,7 @@ from disputatio.strategies.disputation.kinds import (
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.rows import is_row
 from disputatio.strategies.disputation.things import speaks_of_asked
-from disputatio.text import bare_words, gives_orders, stem
+from disputatio.text import bare_words, stem
 from disputatio.types import Passage
 from disputatio.values import canonical, contradicts, groups, is_yes_or_no, matches
 from disputatio.versions.dates import is_later, iso_day, stated_date
@@ -420,7 +420,7 @@ def _features(question: str, side: Side) -> dict[Feature, float]:
         "language": _told([False if skipped else fits for fits, skipped in fitting])
         if any(skipped for _, skipped in fitting)
         else [],
-        "orders": [float(not gives_orders(reading.passage.text)) for reading in side.readings],
+        "orders": [float(not reading.passage.gives_orders) for reading in side.readings],
         "thing": _told(
             [speaks_of_asked(question, reading.answer, reading.passage) for reading in side.readings]
         ),
