@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from disputatio.agents.per_source import (
     Checks,
     RetrievedSource,
-    SourceReply,
     ask_sources,
     read_checks,
     retrieve_per_source,
@@ -330,6 +329,7 @@ def _ask(run: _Run, check: FactQuestion) -> None:
     run.count_calls(kit, start)
     votes, known = against_gold(check.gold, answers, grouped.votes[:-1])
     clusters = dict(zip((reply.source for reply in answered), votes, strict=True))
+    faulty = {reply.source for reply in replies if reply.reply.fault}  # the next calibration asks them again
     run.journal.outcome(
         QuestionOutcome(
             question=check.id,
@@ -338,7 +338,7 @@ def _ask(run: _Run, check: FactQuestion) -> None:
             winner=_majority(clusters, run.owners) if known == UNKNOWN else known,
             known=known,
             day=run.day,
-            states={name: state for name, state in run.states.items() if name not in _faulty(replies)},
+            states={name: state for name, state in run.states.items() if name not in faulty},
             recalled=by_itself,
             own=_own_cluster(grouped.votes[len(check.gold) :], votes) if by_itself else UNKNOWN,
         )
@@ -401,11 +401,6 @@ def _majority(clusters: Mapping[str, int], owners: Mapping[str, str]) -> int:
     return max(
         owners_of_cluster, key=lambda number: (len(owners_of_cluster[number]), -number), default=NOBODY
     )
-
-
-def _faulty(replies: Sequence[SourceReply]) -> set[str]:
-    """Return the sources whose reply was unusable: the next calibration asks them again."""
-    return {reply.source for reply in replies if reply.reply.fault}
 
 
 def _notices(run: _Run, record: Outcomes, unnamed: int) -> list[str]:

@@ -123,7 +123,7 @@ def _cell(table: Mapping[str, Any], method: Mapping[str, Any], column: int, grou
             entrant = part.entrants[line["strategy"]]
             if not _is(method, entrant):
                 continue
-            if _votes_unweighed(entrant) and not part.has_estimates:
+            if needs_estimates(entrant["strategy"], entrant["options"]) and not part.has_estimates:
                 cells.append(Cell(part=part, label=line["strategy"], value=None, n=line["n"], why=REFUSED))
             else:
                 cells.append(_measured(part, line, about.get("metric", ""), scale))
@@ -150,11 +150,6 @@ def _is(method: Mapping[str, Any], entrant: Mapping[str, Any]) -> bool:
         and all(options.get(key) == value for key, value in method.get("options", {}).items())
         and all(options.get(key) != value for key, value in method.get("unlike", {}).items())
     )
-
-
-def _votes_unweighed(entrant: Mapping[str, Any]) -> bool:
-    """Return True if a strategy needs estimates and has none, so that its votes are not weighed."""
-    return needs_estimates(entrant["strategy"], entrant["options"])
 
 
 def _measured(part: TableSource, line: Mapping[str, Any], metric: str, scale: float) -> Cell:
