@@ -35,6 +35,7 @@ from disputatio.types import Example
 ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "default": ("disputation", {}),
     "screened": ("disputation", {"reader": "screened"}),
+    "trained": ("disputation", {"reader": "trained"}),
     "concat": ("concat", {}),
     "several": ("disputation", {"expect": "several"}),
 }

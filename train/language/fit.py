@@ -15,7 +15,7 @@ import torch
 
 from disputatio.agents.small_reader import CHOICES, INSTRUCTIONS, UNKNOWN
 from train.fit import Stop
-from train.language.leaves import load_data
+from train.language.leaves import Shares, load_data
 from train.language.model import (
     adapter_weights,
     add_adapters,
@@ -48,6 +48,16 @@ class Settings:
     watch_every: int = 400
     watched: int = 30
     save_seconds: float = 300.0
+    # Trees of each task in a round.
+    read: int = 12
+    support: int = 3
+    entail: int = 3
+    same: int = 2
+
+    @property
+    def shares(self) -> Shares:
+        """The trees of each task in a round."""
+        return Shares(read=self.read, support=self.support, entail=self.entail, same=self.same)
 
     def share_of_rate(self, tree: int) -> float:
         """Return the factor of the rate after so many trees.
@@ -137,7 +147,7 @@ class Training:
         stop, began = Stop(), time.monotonic()
         saved = shown = began
         losses: dict[str, list[float]] = {}
-        trees = itertools.islice(self.train.trees(), self.tree, None)
+        trees = itertools.islice(self.train.trees(self.settings.shares), self.tree, None)
         while self.tree < self.settings.trees and not stop.wanted:
             if minutes is not None and time.monotonic() - began > 60 * minutes:
                 break
@@ -171,7 +181,7 @@ class Training:
 
     def watch(self) -> dict[str, Any]:
         """Return the scores of the watched trees."""
-        trees = list(itertools.islice(self.dev.trees(), self.settings.watched))
+        trees = list(itertools.islice(self.dev.trees(self.settings.shares), self.settings.watched))
         return scores(self.model, [self.packed(tree) for tree in trees], self.tokenizer, dtype=self.dtype)
 
 

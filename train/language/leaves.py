@@ -62,6 +62,16 @@ def with_other_name(question: str, text: str, names: Sequence[str], chance: rand
     return "" if other in text else question.replace(own[0], other)
 
 
+def pair_branch(pairs: Sequence[Pair]) -> Branch:
+    """Return pairs of *same* that have their first passage in common."""
+    about, _, first = pairs[0].first.removeprefix("About: ").partition("\n")
+    leaves = [
+        same_leaf(passage_text(pair.second), same=bool(pair.label), kind=f"same/{pair.label}")
+        for pair in pairs
+    ]
+    return Branch(about_of(about, passage_text(first)), tuple(leaves))
+
+
 class Data:
     """Everything that is trained on, or what is watched: the same code for both sides of the split."""
 
@@ -82,6 +92,9 @@ class Data:
                 self.answers.setdefault((example.dataset, example.title), []).append(shortest(example))
         self.entail = [pair for pair in pairs if pair.head == "entail" and pair.label != NOT_SUPPORTS]
         self.same = [pair for pair in pairs if pair.head == "same"]
+        self.seconds: dict[str, list[Pair]] = {}
+        for pair in self.same:
+            self.seconds.setdefault(pair.first, []).append(pair)
 
     # --- branches -----------------------------------------------------------------------------
     def page(self, context: Sequence[Example], chance: random.Random) -> Branch | None:
@@ -178,15 +191,13 @@ class Data:
         )
 
     def same_branch(self, chance: random.Random) -> Branch:
-        """Return two passages that are about one thing or two."""
+        """Return a passage, and some others that are about the same thing or another."""
         pair = chance.choice(self.same)
-        if chance.random() < 0.6:
+        if chance.random() < 0.5:
             namesakes = [each for each in self.same if each.dataset == "namesakes"]
             pair = chance.choice(namesakes or self.same)
-        about, _, first = pair.first.removeprefix("About: ").partition("\n")
-        same = bool(pair.label)
-        leaf = same_leaf(passage_text(pair.second), same=same, kind=f"same/{pair.label}")
-        return Branch(about_of(about, passage_text(first)), (leaf,))
+        pairs = self.seconds[pair.first]
+        return pair_branch(chance.sample(pairs, min(len(pairs), 3)))
 
     def _any_page(self, chance: random.Random) -> Example:
         return chance.choice(self.contexts[chance.choice(self._groups())])

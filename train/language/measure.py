@@ -1,4 +1,4 @@
-"""Scores of a reader on passages that it was not trained on, each alone, without titles."""
+"""Scores of a reader on passages that it was not trained on, each alone, without titles, and on pairs of passages."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from disputatio.agents.small_reader import INSTRUCTIONS, UNKNOWN
+from disputatio.agents.small_reader import CHOICES, INSTRUCTIONS, UNKNOWN
 from train.examples import Example, natural_questions, ramdocs, seeded, side, squad_like
 from train.language.fit import auc, read_adapter
-from train.language.leaves import shortest
+from train.language.leaves import pair_branch, shortest
 from train.language.model import add_adapters, load_model, load_tokenizer, set_adapter_weights
 from train.language.passes import logits_of
 from train.language.tasks import passage_text, question_leaf
 from train.language.trees import Branch, Tree, pack, rows_of_leaf
+from train.measure_pairs import disambiguation_pairs, evenly
+from train.pairs import Pair, namesake_pairs
 
 KEPT = 0.93  # of the passages that answer: the share at which refusals are counted
 BRANCHES = 5  # passages in one pass
@@ -61,6 +63,42 @@ def measure(
     for name, examples in sets_of(data).items():
         if only is None or name in only:
             yield name, _scores(model, tokenizer, chosen(examples, limit), dtype)
+    for name, pairs in pairs_of(data, limit).items():
+        if only is None or name in only:
+            yield name, _sameness(model, tokenizer, pairs, dtype)
+
+
+def pairs_of(data: Path, limit: int) -> dict[str, list[Pair]]:
+    """Return pairs of passages about one thing or two, as many of each: RAMDocs' even rows, namesakes of Wikidata."""
+    every = {
+        "same_ramdocs": namesake_pairs(data / "ramdocs" / "dev.jsonl", ["report"]),
+        "same_wikidata": disambiguation_pairs(data),
+    }
+    return {
+        name: [
+            pair for label in (0, 1) for pair in evenly([p for p in pairs if p.label == label], limit // 2)
+        ]
+        for name, pairs in every.items()
+    }
+
+
+def _sameness(model: Any, tokenizer: Any, pairs: Sequence[Pair], dtype: torch.dtype) -> dict[str, Any]:
+    """Return the AUC of the log-odds of "same" against "different"."""
+    same, different = (tokenizer(word, add_special_tokens=False).input_ids[0] for word in CHOICES["same"])
+    odds: dict[bool, list[float]] = {True: [], False: []}
+    for pair in pairs:
+        packed = pack(Tree("same", (pair_branch([pair]),)), INSTRUCTIONS["same"], tokenizer)
+        with torch.inference_mode():
+            first = logits_of(model, packed, dtype=dtype)[0]
+        odds[bool(pair.label)].append((first[same] - first[different]).item())
+    return {
+        "same": len(odds[True]),
+        "different": len(odds[False]),
+        "auc": round(auc(odds[True], odds[False]), 3),
+        "told_same": [
+            round(float(np.mean([each > 0 for each in odds[label]])), 3) for label in (True, False)
+        ],
+    }
 
 
 def _scores(model: Any, tokenizer: Any, examples: Sequence[Example], dtype: torch.dtype) -> dict[str, Any]:

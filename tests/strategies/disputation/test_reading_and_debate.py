@@ -94,6 +94,7 @@ def test_a_row_of_which_code_reads_the_cell_is_no_doubtful_passage() -> None:
 
 
 # --- screened -----------------------------------------------------------------------------------
+LIKELY = {"passage": {"unknown": 0.1}}
 MILL = Passage(id="m", text="The mill at Quillhaven has a white sail.")
 
 
@@ -106,6 +107,38 @@ def test_the_language_model_is_not_asked_what_the_small_reader_refuses() -> None
     assert [round(one.answered or 0.0, 2) for one in readings] == [0.9, 0.1, 0.9]
     assert model.batches == [("reader", 2)]
     assert {call.options for call in small.calls} == {("unknown",)}
+
+
+def test_the_trained_reader_reads_what_it_does_not_refuse_and_writes_the_answer_alone() -> None:
+    trained = Scripted(
+        {
+            "Vasmer": completion("Ingrid Vasmer", tokens=[("Ingrid", -0.1), (" Vasmer", -0.3)]),
+            "Croll": "unknown",
+        },
+        choices={"white sail": {"unknown": 0.9}, "passage": {"unknown": 0.1}},
+    )
+    model = Agents()
+    kit = Kit(model=model, roles={SMALL_READER: trained})
+    readings = read(QUESTION, [VASMER, MILL, CROLL], kit, "trained", max_tokens=80)
+    assert [one.answer for one in readings] == ["Ingrid Vasmer", "", ""]
+    assert [round(one.answered or 0.0, 2) for one in readings] == [0.9, 0.1, 0.9]
+    assert readings[0].reply.quote == "The lighthouse was designed by Ingrid Vasmer."
+    assert readings[0].certainty == pytest.approx(-0.2)
+    assert model.calls == []
+    assert len([call for call in trained.calls if call.sampling]) == 2
+
+
+def test_the_trained_reader_copies_from_its_passage_or_has_no_answer() -> None:
+    kit = Kit(model=Agents(), roles={SMALL_READER: Scripted({"passage": "Somebody Else"}, choices=LIKELY)})
+    assert [one.answer for one in read(QUESTION, [VASMER], kit, "trained", max_tokens=80)] == [""]
+
+
+def test_a_reply_of_the_trained_reader_that_was_cut_off_is_a_fault() -> None:
+    cut = completion("Ingrid Vasmer and", cut=True)
+    kit = Kit(model=Agents(), roles={SMALL_READER: Scripted({"passage": cut}, choices=LIKELY)})
+    (one,) = read(QUESTION, [VASMER], kit, "trained", max_tokens=80)
+    assert (one.answer, one.reply.raw) == ("", "Ingrid Vasmer and")
+    assert one.reply.fault
 
 
 def test_a_passage_that_the_small_reader_doubts_a_little_is_read() -> None:

@@ -64,7 +64,7 @@ _VALUE = re.compile(r'"answer"\s*:\s*"')
 # The log-odds from which a screened passage is read: 93 % of the kept examples that answer have them.
 SCREENED = -1.1
 
-Reader = Literal["llm", "screened", "encoder", "both"]
+Reader = Literal["llm", "screened", "trained", "encoder", "both"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +118,11 @@ def read(
     """
     if reader == "encoder":
         return extract(question, passages, kit, turn=turn)
-    if reader == "screened":
-        return screen_and_read(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
+    if reader in ("screened", "trained"):
+        read_kept = read_passages if reader == "screened" else read_briefly
+        return screen_and_read(
+            question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell, by=read_kept
+        )
     if reader == "both":
         return extract_or_read(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     if kit.reader is None:
@@ -180,7 +183,6 @@ def parse_reading(
     except ReplyError as error:
         fault = Reply(passages=(passage.id,), round=turn, fault=error.reason, raw=error.raw)
         return PassageReading(passage=passage, reply=fault)
-    answer = fields["answer"].strip()
     reply = Reply(
         passages=(passage.id,),
         subject=grounded_subject(fields["subject"], passage, question),
@@ -188,6 +190,11 @@ def parse_reading(
         round=turn,
         raw=completion.text,
     )
+    return _answering(question, passage, reply, fields["answer"].strip())
+
+
+def _answering(question: str, passage: Passage, reply: Reply, answer: str) -> PassageReading:
+    """Return a reply as a reading with this answer, or without one where it is not in the passage."""
     if cell := _cell(question, passage):
         answer = cell
     if not is_unknown(answer) and stands_in(passage, answer) and not echoes(question, answer):
@@ -229,8 +236,8 @@ def grounded_subject(subject: str, passage: Passage, question: str = "") -> str:
     return ", ".join(part for part in parts if part and set(bare_words(part)) <= known_words)
 
 
-# --- by the language model, what a small one does not refuse ----------------------------------------
-def screen_and_read(
+# --- by a model that was trained to read ------------------------------------------------------------
+def read_briefly(
     question: str,
     passages: Sequence[Passage],
     kit: Kit,
@@ -239,14 +246,56 @@ def screen_and_read(
     max_tokens: int = MAX_TOKENS,
     tell: Tell = lambda _: None,
 ) -> list[PassageReading]:
-    """Read with the language model the passages that a small model, trained to refuse, does not refuse.
+    """Ask the trained model for the answer of each passage in its own form, the answer alone."""
+
+    def done(passage: Passage, completion: Completion) -> None:
+        tell(parse_brief(question, passage, completion, turn=turn))
+
+    prompts = [read_prompt(question, passage) for passage in passages]
+    sampling = Sampling(max_tokens=max_tokens)
+    completions = kit.complete_in_time(SMALL_READER, prompts, sampling, passages, done)
+    return [
+        _unread(passage, turn)
+        if completion is None
+        else parse_brief(question, passage, completion, turn=turn)
+        for passage, completion in zip(passages, completions, strict=True)
+    ]
+
+
+def parse_brief(question: str, passage: Passage, completion: Completion, *, turn: int = 1) -> PassageReading:
+    """Parse a reply that is the answer alone; one that is not in the passage is dropped."""
+    raw = completion.text
+    if completion.finish_reason != "stop":
+        fault = Reply(passages=(passage.id,), round=turn, fault="it was cut off before its end", raw=raw)
+        return PassageReading(passage=passage, reply=fault)
+    logprobs = [token.logprob for token in completion.tokens]
+    reply = Reply(
+        passages=(passage.id,),
+        certainty=sum(logprobs) / len(logprobs) if logprobs else None,
+        round=turn,
+        raw=raw,
+    )
+    return _answering(question, passage, reply, one_line(raw))
+
+
+def screen_and_read(
+    question: str,
+    passages: Sequence[Passage],
+    kit: Kit,
+    *,
+    turn: int = 1,
+    max_tokens: int = MAX_TOKENS,
+    tell: Tell = lambda _: None,
+    by: Callable[..., list[PassageReading]] = read_passages,
+) -> list[PassageReading]:
+    """Read the passages that a model trained to refuse does not refuse, with it or with the language model.
 
     That model also says how likely each of them answers. Raises `NoLogprobs` where it gives no
     log-probabilities, `MissingPart` where there is none.
     """
     if kit.cast(SMALL_READER) is kit.model:
         raise MissingPart(
-            "reader=screened needs a model that was trained to refuse: install disputatio[local], or give "
+            "these readers need a model that was trained to refuse: install disputatio[local], or give "
             f"--role {SMALL_READER}=MODEL"
         )
     late = set(kit.recorded.get(LATE, ()))
@@ -263,7 +312,7 @@ def screen_and_read(
     kept = [
         passage for passage in passages if odds.get(passage.id, 0.0) >= SCREENED or _cell(question, passage)
     ]
-    read_kept = read_passages(question, kept, kit, turn=turn, max_tokens=max_tokens, tell=tell)
+    read_kept = by(question, kept, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     by_model = {reading.passage.id: reading for reading in read_kept}
     readings = []
     for passage in passages:
