@@ -117,7 +117,7 @@ def disputation(
     *,
     k: PassageCount = None,
     reader: Annotated[
-        Literal["auto", "llm", "screened", "encoder", "both"],
+        Literal["auto", "llm", "screened", "trained", "encoder", "both"],
         "who reads passages: the language model (screened: after a small one), an encoder, or both",
     ] = "auto",
     copies: Annotated[bool, "take similarity to passages with other answers for a sign of alteration"] = True,

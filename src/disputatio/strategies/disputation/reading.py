@@ -118,17 +118,15 @@ def read(
     """
     if reader == "encoder":
         return extract(question, passages, kit, turn=turn)
-    if reader in ("screened", "trained"):
-        read_kept = read_passages if reader == "screened" else read_briefly
-        return screen_and_read(
-            question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell, by=read_kept
-        )
+    if reader == "screened":
+        return screen_and_read(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     if reader == "both":
         return extract_or_read(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
+    by_model = read_briefly if reader == "trained" else read_passages
     if kit.reader is None:
-        return read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
+        return by_model(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     extractions = kit.extract(question, passages)  # first, as it takes a second and is shown at once
-    readings = read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
+    readings = by_model(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     return [
         replace(_from_extraction(question, reading.passage, extraction, turn=turn), late=True)
         if reading.late
@@ -286,7 +284,6 @@ def screen_and_read(
     turn: int = 1,
     max_tokens: int = MAX_TOKENS,
     tell: Tell = lambda _: None,
-    by: Callable[..., list[PassageReading]] = read_passages,
 ) -> list[PassageReading]:
     """Read the passages that a model trained to refuse does not refuse, with it or with the language model.
 
@@ -312,7 +309,7 @@ def screen_and_read(
     kept = [
         passage for passage in passages if odds.get(passage.id, 0.0) >= SCREENED or _cell(question, passage)
     ]
-    read_kept = by(question, kept, kit, turn=turn, max_tokens=max_tokens, tell=tell)
+    read_kept = read_passages(question, kept, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     by_model = {reading.passage.id: reading for reading in read_kept}
     readings = []
     for passage in passages:
