@@ -153,7 +153,7 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     options.add_argument("--show", action="store_true")
     asked = options.parse_args(words)
     if not asked.show:
-        roles = {"small_reader": f"local:{asked.small}"} if asked.small else {}
+        roles = {"trained_reader": f"local:{asked.small}"} if asked.small else {}
         kit = kit or build_kit(read_settings(journal=asked.journal, role=roles), say=say)
         run(asked, replace(kit, today=""))
     print("\n".join(shown(read(asked.out))))

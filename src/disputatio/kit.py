@@ -62,7 +62,7 @@ Elsewhere = Callable[[str, int], Sequence[Passage]]
 """(query, how many) -> passages: a search of the user's own, the web for one."""
 _Result = TypeVar("_Result", Completion, Choice)
 LATE = "late"  # the detail of an answer that names the passages left unread at its deadline
-SMALL_READER = "small_reader"  # the role of a model that was trained to read
+TRAINED_READER = "trained_reader"  # the role of a model that was trained to read
 NO_MODEL = "none"  # the name of the model that stands for none
 _DEFAULT_ELSEWHERE = 8  # passages from elsewhere, where no number is given
 _MOST_THREADS = 32  # calls of one question that wait in threads of their own
@@ -76,8 +76,8 @@ class Kit:
     """The parts that one question is answered with.
 
     `model` serves every role that `roles` does not name. `sources` has what is known of
-    the sources by name. `reader` reads passages without a language model, `small` is one that was trained to
-    read them and plays the role `small_reader`.
+    the sources by name. `reader` reads passages without a language model, `trained` is one that was
+    trained to read them and plays the role `trained_reader`.
     `entailment` is None where the judge's model is to be asked, `reranker` where the model is to say how
     well a passage fits, `embedder` where passages are compared by their words.
     `elsewhere` is a second place to search, as a function of a query and how many passages are wanted;
@@ -92,7 +92,7 @@ class Kit:
     roles: Mapping[str, LLM] = field(default_factory=dict)
     retriever: Retriever | None = None
     reader: PassageReader | None = None
-    small: LLM | None = None
+    trained: LLM | None = None
     entailment: Entailment | None = None
     reranker: Reranker | None = None
     embedder: Embedder | None = None
@@ -123,7 +123,7 @@ class Kit:
 
     def cast(self, role: str) -> LLM:
         """Return the model that plays a role."""
-        default = self.small if role == SMALL_READER and self.small is not None else self.model
+        default = self.trained if role == TRAINED_READER and self.trained is not None else self.model
         return self.roles.get(role, default)
 
     def with_trace(self, trace: Trace) -> Kit:

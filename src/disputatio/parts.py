@@ -60,7 +60,7 @@ def build_kit(
         model=named(settings.model) if model is None else own_model(model, settings, journal),
         roles={**names, **objects},
         retriever=retriever,
-        small=_small_reader(settings, named),
+        trained=_trained_reader(settings, named),
         embedder=_late_embedder(settings, say, progress) if embedder is None else embedder,
         reranker=open_reranker(settings),
         speeds=Speeds(cache_folder(settings) / "speeds.json"),
@@ -68,7 +68,7 @@ def build_kit(
     )
 
 
-def _small_reader(settings: Settings, named: Callable[[str], LLM]) -> LLM | None:
+def _trained_reader(settings: Settings, named: Callable[[str], LLM]) -> LLM | None:
     """Return the model that was trained to read, loaded at its first call; None without the engine."""
     known = any(entry.name == catalogue.DEFAULT_READER for entry in catalogue.entries())
     runs = settings.replay or importlib.util.find_spec("openvino_genai")

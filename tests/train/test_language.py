@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from disputatio.agents.small_reader import GAP, INSTRUCTIONS, UNKNOWN
+from disputatio.agents.trained_reader import GAP, INSTRUCTIONS, UNKNOWN
 from train.language import made
 from train.language.leaves import with_other_name, with_other_year
 from train.language.tasks import passage_text, question_leaf

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from disputatio.agents.small_reader import CHOICES, INSTRUCTIONS, UNKNOWN
+from disputatio.agents.trained_reader import CHOICES, INSTRUCTIONS, UNKNOWN
 from train.fit import Stop
 from train.language.leaves import Shares, load_data
 from train.language.model import (

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from disputatio.agents.small_reader import about_of
+from disputatio.agents.trained_reader import about_of
 from train.claims import Claims, shape_of
 from train.examples import RETRIEVED, Example, Unanswerable, occurrences, seeded, shown_title, window
 from train.language import made

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from disputatio.agents.small_reader import CHOICES, INSTRUCTIONS, UNKNOWN
+from disputatio.agents.trained_reader import CHOICES, INSTRUCTIONS, UNKNOWN
 from train.examples import Example, natural_questions, ramdocs, seeded, side, squad_like
 from train.language.fit import auc, read_adapter
 from train.language.leaves import pair_branch, shortest

@@ -1,9 +1,9 @@
-"""The tasks of the reader as leaves; the words of their prompts are those at work (`disputatio.agents.small_reader`)."""
+"""The tasks of the reader as leaves; the words of their prompts are those at work (`disputatio.agents.trained_reader`)."""
 
 from __future__ import annotations
 
 from disputatio.agents.replies import shown
-from disputatio.agents.small_reader import UNKNOWN, ask_of, claim_of, judge_of
+from disputatio.agents.trained_reader import UNKNOWN, ask_of, claim_of, judge_of
 from disputatio.types import Passage
 from train.language.trees import Leaf
 

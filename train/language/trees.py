@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from disputatio.agents.small_reader import GAP
+from disputatio.agents.trained_reader import GAP
 
 END = "<|im_end|>"
 

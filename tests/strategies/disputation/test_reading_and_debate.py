@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from disputatio.errors import BatchFault, MissingPart, NoLogprobs, ServerFault
-from disputatio.kit import SMALL_READER, Kit
+from disputatio.kit import TRAINED_READER, Kit
 from disputatio.llm.scripted import Odds, Scripted
 from disputatio.strategies.disputation.debate import debate_scores, model_belief
 from disputatio.strategies.disputation.reading import (
@@ -93,73 +94,44 @@ def test_a_row_of_which_code_reads_the_cell_is_no_doubtful_passage() -> None:
     assert answered == [0.75, 0.4]
 
 
-# --- screened -----------------------------------------------------------------------------------
-LIKELY = {"passage": {"unknown": 0.1}}
-MILL = Passage(id="m", text="The mill at Quillhaven has a white sail.")
+# --- trained ------------------------------------------------------------------------------------
+def trained_kit(reply: Completion | str, **parts: Any) -> Kit:
+    return Kit(model=Agents(), roles={TRAINED_READER: Scripted({"passage": reply})}, **parts)
 
 
-def test_the_language_model_is_not_asked_what_the_small_reader_refuses() -> None:
-    small = Scripted({}, choices={"white sail": {"unknown": 0.9}, "passage": {"unknown": 0.1}})
-    model = Agents()
-    kit = Kit(model=model, roles={SMALL_READER: small})
-    readings = read(QUESTION, [VASMER, MILL, CROLL], kit, "screened", max_tokens=80)
-    assert [one.answer for one in readings] == ["Ingrid Vasmer", "", "Barnaby Croll"]
-    assert [round(one.answered or 0.0, 2) for one in readings] == [0.9, 0.1, 0.9]
-    assert model.batches == [("reader", 2)]
-    assert {call.options for call in small.calls} == {("unknown",)}
-
-
-def test_the_trained_reader_reads_what_it_does_not_refuse_and_writes_the_answer_alone() -> None:
-    trained = Scripted(
-        {
-            "Vasmer": completion("Ingrid Vasmer", tokens=[("Ingrid", -0.1), (" Vasmer", -0.3)]),
-            "Croll": "unknown",
-        },
-        choices={"white sail": {"unknown": 0.9}, "passage": {"unknown": 0.1}},
-    )
-    model = Agents()
-    kit = Kit(model=model, roles={SMALL_READER: trained})
-    readings = read(QUESTION, [VASMER, MILL, CROLL], kit, "trained", max_tokens=80)
-    assert [one.answer for one in readings] == ["Ingrid Vasmer", "", ""]
-    assert [round(one.answered or 0.0, 2) for one in readings] == [0.9, 0.1, 0.9]
+def test_the_trained_reader_writes_the_answer_alone_and_the_language_model_is_not_asked() -> None:
+    script = {"Vasmer": completion("Ingrid Vasmer", tokens=[("Ingrid", -0.1), (" Vasmer", -0.3)])}
+    trained, model = Scripted({**script, "Croll": "unknown"}), Agents()
+    kit = Kit(model=model, roles={TRAINED_READER: trained})
+    readings = read(QUESTION, [VASMER, CROLL], kit, "trained", max_tokens=80)
+    assert [one.answer for one in readings] == ["Ingrid Vasmer", ""]
     assert readings[0].reply.quote == "The lighthouse was designed by Ingrid Vasmer."
     assert readings[0].certainty == pytest.approx(-0.2)
+    assert not any(one.reply.fault for one in readings)
     assert model.calls == []
-    assert len([call for call in trained.calls if call.sampling]) == 2
 
 
 def test_the_trained_reader_copies_from_its_passage_or_has_no_answer() -> None:
-    kit = Kit(model=Agents(), roles={SMALL_READER: Scripted({"passage": "Somebody Else"}, choices=LIKELY)})
-    assert [one.answer for one in read(QUESTION, [VASMER], kit, "trained", max_tokens=80)] == [""]
+    (one,) = read(QUESTION, [VASMER], trained_kit("Somebody Else"), "trained", max_tokens=80)
+    assert (one.answer, one.reply.raw) == ("", "Somebody Else")
 
 
 def test_a_reply_of_the_trained_reader_that_was_cut_off_is_a_fault() -> None:
     cut = completion("Ingrid Vasmer and", cut=True)
-    kit = Kit(model=Agents(), roles={SMALL_READER: Scripted({"passage": cut}, choices=LIKELY)})
-    (one,) = read(QUESTION, [VASMER], kit, "trained", max_tokens=80)
+    (one,) = read(QUESTION, [VASMER], trained_kit(cut), "trained", max_tokens=80)
     assert (one.answer, one.reply.raw) == ("", "Ingrid Vasmer and")
     assert one.reply.fault
 
 
-def test_a_passage_that_the_small_reader_doubts_a_little_is_read() -> None:
-    small = Scripted({}, choices={"passage": {"unknown": 0.7}})
-    kit = Kit(model=Agents(), roles={SMALL_READER: small})
-    assert [one.answer for one in read(QUESTION, [VASMER], kit, "screened", max_tokens=80)] == [
-        "Ingrid Vasmer"
-    ]
-
-
 def test_a_cell_that_code_finds_in_a_row_is_not_refused() -> None:
     row = Passage(id="r", text="Model: X210; Weight: 14 kg; Colour: red.")
-    kit = Kit(model=Agents(), roles={SMALL_READER: Scripted({}, choices={"passage": {"unknown": 0.99}})})
-    assert [
-        one.answer for one in read("What does the X210 weigh?", [row], kit, "screened", max_tokens=80)
-    ] == ["14 kg"]
+    (one,) = read("What does the X210 weigh?", [row], trained_kit("unknown"), "trained", max_tokens=80)
+    assert one.answer == "14 kg"
 
 
-def test_without_a_small_reader_the_language_model_is_not_asked_in_its_place() -> None:
-    with pytest.raises(MissingPart, match="--role small_reader=MODEL"):
-        read(QUESTION, [VASMER], Kit(model=Scripted({})), "screened", max_tokens=80)
+def test_without_a_trained_reader_the_language_model_is_not_asked_in_its_place() -> None:
+    with pytest.raises(MissingPart, match="--role trained_reader=MODEL"):
+        read(QUESTION, [VASMER], Kit(model=Scripted({})), "trained", max_tokens=80)
 
 
 def test_an_answer_that_is_not_in_its_passage_is_no_answer() -> None:

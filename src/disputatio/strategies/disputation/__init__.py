@@ -117,8 +117,8 @@ def disputation(
     *,
     k: PassageCount = None,
     reader: Annotated[
-        Literal["auto", "llm", "screened", "trained", "encoder", "both"],
-        "who reads passages: the language model (screened: after a small one), an encoder, or both",
+        Literal["auto", "llm", "trained", "encoder", "both"],
+        "who reads passages: the language model, one that was trained to read, an encoder, or both",
     ] = "auto",
     copies: Annotated[bool, "take similarity to passages with other answers for a sign of alteration"] = True,
     order: Annotated[bool, "take the better-ranked of two similar passages for the original"] = False,
@@ -141,8 +141,8 @@ def disputation(
 ) -> Answer:
     """Read every passage alone, resolve the answers in code, debate what is left open, search for what is missing.
 
-    `reader`: `llm` asks the language model, `screened` asks it where that of the role `small_reader`, which
-    was trained to refuse, does not, `encoder` a trained reader of the kit, `both` the language model only where the encoder is not
+    `reader`: `llm` asks the language model, `trained` that of the role `trained_reader`, with prompts of half the
+    length, `encoder` a trained reader of the kit, `both` the language model only where the encoder is not
     sure; `auto` is `encoder` where there is no language model, else `llm`.
     `copies` takes similarity to passages with other answers as a sign of alteration, `order` takes the
     better-ranked of two for the original; `standing` weighs how passages read, `certainty` how sure their

@@ -1,4 +1,4 @@
-"""Reading: the answer of each passage alone, by the language model, the trained encoder, or both.
+"""Reading: the answer of each passage alone, by the language model, one that was trained to read, the encoder, or both.
 
 Agents that see one passage each are those of MADAM-RAG (Wang et al. 2025, arXiv 2504.13079) and RobustRAG (Xiang et al.
 2024, arXiv 2405.15556), asked for two short fields; code finds the quote that supports an answer. An answer that is not in
@@ -7,18 +7,16 @@ its passage is dropped.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from disputatio.agents.choice import choose
 from disputatio.agents.replies import TEXT, echoes, object_of, parse_object, shown, stands_in
-from disputatio.agents.small_reader import UNKNOWN, read_prompt
+from disputatio.agents.trained_reader import read_prompt
 from disputatio.attribution.citations import quote_span
-from disputatio.errors import MissingPart, ReplyError, TooLate
-from disputatio.kit import LATE, SMALL_READER, Kit, chat
+from disputatio.errors import MissingPart, ReplyError
+from disputatio.kit import TRAINED_READER, Kit, chat
 from disputatio.strategies.disputation.form import asked_form
 from disputatio.strategies.disputation.rows import cell_of, is_row
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no, yes_or_no
@@ -61,10 +59,7 @@ _FIGURE_END = re.compile(r"(?<![-\d./:,])\d[-\d./:,]{0,40}\Z")
 _FIGURE_START = re.compile(r"(?:[-./:,]?\d{1,20}){1,8}")
 _VALUE = re.compile(r'"answer"\s*:\s*"')
 
-# The log-odds from which a screened passage is read: 93 % of the kept examples that answer have them.
-SCREENED = -1.1
-
-Reader = Literal["llm", "screened", "trained", "encoder", "both"]
+Reader = Literal["llm", "trained", "encoder", "both"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +113,6 @@ def read(
     """
     if reader == "encoder":
         return extract(question, passages, kit, turn=turn)
-    if reader == "screened":
-        return screen_and_read(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     if reader == "both":
         return extract_or_read(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     by_model = read_briefly if reader == "trained" else read_passages
@@ -244,14 +237,22 @@ def read_briefly(
     max_tokens: int = MAX_TOKENS,
     tell: Tell = lambda _: None,
 ) -> list[PassageReading]:
-    """Ask the trained model for the answer of each passage in its own form, the answer alone."""
+    """Ask the model that was trained to read for the answer of each passage, in one batch of short prompts.
+
+    Raises `MissingPart` where there is no such model.
+    """
+    if kit.cast(TRAINED_READER) is kit.model:
+        raise MissingPart(
+            "reader=trained needs a model that was trained to read: install disputatio[local], or give "
+            f"--role {TRAINED_READER}=MODEL"
+        )
 
     def done(passage: Passage, completion: Completion) -> None:
         tell(parse_brief(question, passage, completion, turn=turn))
 
     prompts = [read_prompt(question, passage) for passage in passages]
     sampling = Sampling(max_tokens=max_tokens)
-    completions = kit.complete_in_time(SMALL_READER, prompts, sampling, passages, done)
+    completions = kit.complete_in_time(TRAINED_READER, prompts, sampling, passages, done)
     return [
         _unread(passage, turn)
         if completion is None
@@ -274,60 +275,6 @@ def parse_brief(question: str, passage: Passage, completion: Completion, *, turn
         raw=raw,
     )
     return _answering(question, passage, reply, one_line(raw))
-
-
-def screen_and_read(
-    question: str,
-    passages: Sequence[Passage],
-    kit: Kit,
-    *,
-    turn: int = 1,
-    max_tokens: int = MAX_TOKENS,
-    tell: Tell = lambda _: None,
-) -> list[PassageReading]:
-    """Read the passages that a model trained to refuse does not refuse, with it or with the language model.
-
-    That model also says how likely each of them answers. Raises `NoLogprobs` where it gives no
-    log-probabilities, `MissingPart` where there is none.
-    """
-    if kit.cast(SMALL_READER) is kit.model:
-        raise MissingPart(
-            "these readers need a model that was trained to refuse: install disputatio[local], or give "
-            f"--role {SMALL_READER}=MODEL"
-        )
-    late = set(kit.recorded.get(LATE, ()))
-    in_time = [passage for passage in passages if passage.id not in late]
-    try:
-        prompts = [read_prompt(question, passage) for passage in in_time]
-        choices = choose(SMALL_READER, prompts, (UNKNOWN,), kit)
-    except TooLate:
-        choices = []
-    odds = {
-        passage.id: _of_rest(choice.logprobs[0])
-        for passage, choice in zip(in_time, choices, strict=False)  # none after the deadline
-    }
-    kept = [
-        passage for passage in passages if odds.get(passage.id, 0.0) >= SCREENED or _cell(question, passage)
-    ]
-    read_kept = read_passages(question, kept, kit, turn=turn, max_tokens=max_tokens, tell=tell)
-    by_model = {reading.passage.id: reading for reading in read_kept}
-    readings = []
-    for passage in passages:
-        refused = PassageReading(passage=passage, reply=Reply(passages=(passage.id,), round=turn))
-        reading = by_model.get(passage.id, refused)
-        if passage.id in odds:
-            reading = replace(reading, answered=1 / (1 + math.exp(-odds[passage.id])))
-        readings.append(reading)
-    return readings
-
-
-def _of_rest(logprob: float) -> float:
-    """Return the log-odds of everything but what has this log-probability.
-
-    >>> round(_of_rest(math.log(0.25)), 3) == round(math.log(3), 3)
-    True
-    """
-    return math.log(-math.expm1(min(logprob, -1e-6))) - logprob
 
 
 # --- by the trained encoder -----------------------------------------------------------------------

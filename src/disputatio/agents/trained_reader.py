@@ -1,4 +1,4 @@
-"""Prompts of the small reader: a model with an adapter that was trained on these words (`train/language`).
+"""Prompts of the trained reader: a model with an adapter that was trained on these words (`train/language`).
 
 Four tasks are told apart by their instruction. A prompt has two parts with an empty line between them; the first stays the
 same for all that is asked about it.
