@@ -1,8 +1,8 @@
 """Ask the same questions with two readers and with one prompt, side by side: what is right and what it costs.
 
-    python -m bench.verdict.readers --out readers.jsonl --journal FILE [--small FILE.gguf] [--minutes N] [--show]
+    python -m bench.verdict.readers --out readers.jsonl --journal FILE [--trained FILE.gguf] [--minutes N] [--show]
 
-Each row is asked with `disputation` as it is by default, with `--set reader=screened`, and with `concat`, one prompt over all
+Each row is asked with `disputation` as it is by default, with `--set reader=trained`, and with `concat`, one prompt over all
 passages; rows are those that nothing is fitted or chosen on (`Corpus.to_report`), passages shuffled. Every answer is on
 disk before the next, and the same command goes on where it was stopped. The core-seconds are those of this process and of
 the engines below it, four questions in flight, over questions none of whose calls were in the journal. `--show` prints the table and asks nothing.
@@ -34,12 +34,13 @@ from disputatio.types import Example
 
 ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "default": ("disputation", {}),
-    "screened": ("disputation", {"reader": "screened"}),
     "trained": ("disputation", {"reader": "trained"}),
     "concat": ("concat", {}),
     "several": ("disputation", {"expect": "several"}),
+    "trained, several": ("disputation", {"reader": "trained", "expect": "several"}),
 }
-COMPARED = ("default", "screened", "concat")  # `several` is told what the others are not, and stands apart
+# The first of each is compared with the others; those of the second are told how many answers are right.
+COMPARED = (("trained", "default", "concat"), ("trained, several", "several"))
 SCORES = {"ramdocs": {"em": "strict EM", "right": "right"}, "nq": {"right": "right"}}
 AT_ONCE = 4  # questions in flight
 
@@ -98,9 +99,9 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the tables: of each corpus the rows that all arms have answered, and paired differences."""
-    for name, scores in SCORES.items():
+    for (name, scores), arms in product(SCORES.items(), COMPARED):
         by_arm = {
-            arm: {a["row"]: a for a in answers if (a["corpus"], a["arm"]) == (name, arm)} for arm in COMPARED
+            arm: {a["row"]: a for a in answers if (a["corpus"], a["arm"]) == (name, arm)} for arm in arms
         }
         rows = sorted(set.intersection(*(set(some) for some in by_arm.values())))
         if not rows:
@@ -108,16 +109,7 @@ def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         cells = {arm: [some[row] for row in rows] for arm, some in by_arm.items()}
         yield f"## {name}\n"
         yield table(
-            [
-                "",
-                "n",
-                "failed",
-                "no answer",
-                *scores.values(),
-                "tokens",
-                "calls",
-                "core-seconds",
-            ],
+            ["", "n", "failed", "no answer", *scores.values(), "tokens", "calls", "core-seconds"],
             [
                 [
                     arm,
@@ -132,9 +124,10 @@ def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 for arm, some in cells.items()
             ],
         )
-        for arm, (score, title) in product(("default", "concat"), scores.items()):
-            ours, theirs = ([cell[score] for cell in cells[each]] for each in ("screened", arm))
-            yield f"\n- {title}, screened − {arm}: {against(ours, theirs)}"
+        ours, *others = arms
+        for arm, (score, title) in product(others, scores.items()):
+            first, second = ([cell[score] for cell in cells[each]] for each in (ours, arm))
+            yield f"\n- {title}, {ours} − {arm}: {against(first, second)}"
         yield ""
 
 
@@ -143,7 +136,9 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     options = parser_of(__doc__)
     options.add_argument("--data", type=Path, default=Path("../shared/data"))
     options.add_argument("--journal", default="runs/readers.sqlite")
-    options.add_argument("--small", help="the model of the small reader (default: that of the settings)")
+    options.add_argument(
+        "--trained", help="the model that was trained to read (default: that of the settings)"
+    )
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--corpora", nargs="*", choices=sorted(SCORES), default=sorted(SCORES))
     options.add_argument("--arms", nargs="*", choices=sorted(ARMS), default=list(ARMS))
@@ -153,7 +148,7 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     options.add_argument("--show", action="store_true")
     asked = options.parse_args(words)
     if not asked.show:
-        roles = {"trained_reader": f"local:{asked.small}"} if asked.small else {}
+        roles = {"trained_reader": f"local:{asked.trained}"} if asked.trained else {}
         kit = kit or build_kit(read_settings(journal=asked.journal, role=roles), say=say)
         run(asked, replace(kit, today=""))
     print("\n".join(shown(read(asked.out))))

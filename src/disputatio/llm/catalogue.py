@@ -26,7 +26,7 @@ Progress = Callable[[int, int, str], None]
 """Called with the bytes done, the bytes in all (0 if not known) and the name of the file."""
 
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"
-DEFAULT_READER = "reader-0.5b"
+DEFAULT_READER = "reader-1.5b"
 DEFAULT_EMBEDDER = "minilm-l6-v2"
 _MANIFEST = "disputatio.json"
 _SPARE = 64 << 20  # bytes to leave free on the disk

@@ -178,18 +178,18 @@ KNOWN: tuple[ModelEntry, ...] = (
         ),
     ),
     ModelEntry(
-        name="reader-0.5b",
+        name="reader-1.5b",
         kind="language model",
-        about="the 0.5B with our adapter: refuses passages that do not answer",
+        about="the 1.5B with our adapter: trained to read a passage, or to refuse it (--set reader=trained)",
         licence="Apache-2.0",
         files=(
             ModelFile(
-                name="reader-0.5b-1.gguf",  # its bytes depend on how a machine adds, its parts do not
-                size=675_710_848,
+                name="reader-1.5b-1.gguf",  # its bytes depend on how a machine adds, its parts do not
+                size=1_721_325_120,
                 origins=(
                     Merged(
-                        base="qwen2.5-coder-0.5b",
-                        adapter="reader-0.5b-1.safetensors",
+                        base="qwen2.5-coder-1.5b",
+                        adapter="reader-1.5b-1.safetensors",
                         sha256="060c41e75cb3dfdb8aab36facb99d109924a7ee9adf312e32fade66f4e22ae36",
                     ),
                 ),
