@@ -190,7 +190,7 @@ KNOWN: tuple[ModelEntry, ...] = (
                     Merged(
                         base="qwen2.5-coder-1.5b",
                         adapter="reader-1.5b-1.safetensors",
-                        sha256="060c41e75cb3dfdb8aab36facb99d109924a7ee9adf312e32fade66f4e22ae36",
+                        sha256="a0aeabc908de48dde943e5e83005e5f9919e82f3073735b9b6603eb5750ccc31",
                     ),
                 ),
             ),
