@@ -66,7 +66,7 @@ def readings(question: str, retriever: Retriever) -> list[Call]:
     """Return the calls by which the default strategy has the passages of a question read."""
     model = Scripted(lambda _: '{"answer": ""}')
     kit = build_kit(read_settings(model="none", journal="none"), model=model, retriever=retriever)
-    ask(question, kit=replace(kit, small=model))
+    ask(question, kit=replace(kit, trained=model))
     return [call for call in model.calls if call.sampling is not None]
 
 
