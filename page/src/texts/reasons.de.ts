@@ -66,7 +66,7 @@ export const weaknesses: Record<string, string> = {
   language: "kein Sprachmodell hat sie gelesen, und der Encoder kennt die Sprache der Frage nicht",
   thing: "die Textstelle spricht von einer anderen Sache als der, nach der gefragt ist",
   ground: "die Textstelle nennt zu wenig von dem, wonach gefragt ist",
-  orders: "die Textstelle gibt ihrem Leser Anweisungen",
+  orders: "die Textstelle, oder was ihr Dokument verbirgt, gibt dem Leser Anweisungen",
   prose: "es steht zwischen Verweisen oder Zahlen, nicht in einem Text",
   kinship: "sonst stützt es nichts",
   resemblance: "sonst stützt es nichts",
