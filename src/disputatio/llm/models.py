@@ -180,7 +180,7 @@ KNOWN: tuple[ModelEntry, ...] = (
     ModelEntry(
         name="reader-1.5b",
         kind="language model",
-        about="the 1.5B with our adapter: trained to read a passage, or to refuse it (--set reader=trained)",
+        about="the default with our adapter, trained to read (--set reader=trained)",
         licence="Apache-2.0",
         files=(
             ModelFile(
