@@ -32,7 +32,7 @@ class Recorder:
         self.refused: tuple[Refusal, ...] = ()
         self.before: Callable[[], None] = lambda: None
 
-    def ingest(self, *paths: Path, **_: object) -> IngestSummary:
+    def ingest_as(self, paths: Sequence[Path], *_: object) -> IngestSummary:
         """Read the files, as an index would."""
         found = [file for path in paths if path.exists() for file, _ in find_files(path)]
         texts = {str(file): file.read_text() for file in found}
@@ -154,7 +154,7 @@ def test_nothing_is_removed_when_the_whole_folder_goes(folder: Path, index: Reco
     other = tmp_path / "other"
     other.mkdir()
     (other / "x.txt").write_text("x")
-    index.ingest = lambda *paths, **_: IngestSummary(added=1)  # type: ignore[method-assign]
+    index.ingest_as = lambda *_: IngestSummary(added=1)  # type: ignore[method-assign]
     with watching(index, folder, other) as summaries:
         folder.rename(tmp_path / "unplugged")
         (other / "x.txt").unlink()
