@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pytest
 from disputatio.errors import IndexBusy, IndexVersion, StoreError
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.split import split
-from disputatio.store.record import database, writer
+from disputatio.store.record import database, manifest, writer
 from disputatio.store.record.check import check
 from disputatio.store.record.export import export
 from disputatio.store.record.manifest import NAME, RECORD, reported, writing
@@ -146,7 +147,7 @@ def test_a_replaced_file_changes_at_once_however_many_batches_it_takes(
 
 _INGEST = """
 import sys
-from disputatio.store.record import database, writer
+from disputatio.store.record import database, manifest, writer
 from disputatio.store.folder_index import FolderIndex
 writer._LARGEST = 6
 def tell(done, total, passages):
@@ -226,7 +227,10 @@ def test_a_full_disk_is_named_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.long
-def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
+def test_a_second_writer_is_refused_and_a_reader_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manifest, "PATIENCE", 0.05)
     index = FolderIndex.open(tmp_path / "ix")
     index.add([Passage(text="A zebra.")])
     with writing(tmp_path / "ix"):
@@ -234,6 +238,14 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
             index.add([Passage(text="More.")])
         assert len(FolderIndex.open(tmp_path / "ix").search("zebra")) == 1
     assert index.add([Passage(text="More.")]).added == 1
+
+
+def test_a_short_write_of_another_is_waited_for(tmp_path: Path) -> None:
+    index = FolderIndex.open(tmp_path / "ix")
+    index.add([Passage(text="A zebra.")])
+    with ThreadPoolExecutor(4) as pool:
+        reports = list(pool.map(lambda number: index.add([Passage(text=f"Zebra {number}.")]), range(8)))
+    assert sum(report.added for report in reports) == 8
 
 
 def test_an_index_knows_its_embedder(tmp_path: Path) -> None:

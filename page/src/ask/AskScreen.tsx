@@ -122,6 +122,7 @@ export function AskScreen() {
       {asking && !answer && !fault && <Streaming progress={progress} onFinish={busy ? () => void asking.finish() : undefined} />}
       {fault && (
         <Trouble
+          title={t.progress.failed}
           fault={gone ? new Fault({ kind: "Interrupted", message: t.progress.interrupted }, 404) : fault}
           onRetry={question.trim() ? () => ask({ question: question.trim(), follows }) : null}
         />

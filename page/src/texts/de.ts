@@ -82,6 +82,7 @@ export const de: Texts = {
   skip: "Zum Inhalt springen",
   close: "Schließen",
   retry: "Noch einmal",
+  failed: "Das hat nicht geklappt",
   cancel: "Abbrechen",
   loading: "Wird geladen …",
   unseen: (point) => `ein unsichtbares Zeichen, ${point}`,

@@ -79,6 +79,7 @@ export const en = {
   skip: "Skip to the content",
   close: "Close",
   retry: "Retry",
+  failed: "That did not work",
   cancel: "Cancel",
   loading: "Loading…",
   unseen: (point: string) => `an invisible character, ${point}`,

@@ -3,10 +3,10 @@ import { UNREACHABLE, type Fault } from "../api/client";
 import { t } from "../texts";
 import { Doc } from "./Doc";
 
-export function Trouble({ fault, onRetry }: { fault: Fault; onRetry: (() => void) | null }) {
+export function Trouble({ fault, onRetry, title = t.failed }: { fault: Fault; onRetry: (() => void) | null; title?: string }) {
   return (
     <div className="trouble" role="alert">
-      <p className="trouble-title">{t.progress.failed}</p>
+      <p className="trouble-title">{title}</p>
       {t.progress.faults[fault.kind] && <p>{t.progress.faults[fault.kind]}</p>}
       <p>{fault.kind === UNREACHABLE ? t.progress.unreachable : <Doc text={fault.message || fault.kind} most={500} />}</p>
       {fault.nearest && <p className="quiet"><Doc text={fault.nearest} most={120} /></p>}

@@ -311,7 +311,10 @@ def test_a_check_that_is_killed_loses_nothing_and_is_run_again(
     assert check(place).damaged == ()
 
 
-def test_a_check_keeps_out_other_writers_and_waits_for_none(place: Path) -> None:
+def test_a_check_keeps_out_other_writers_and_of_readers_none(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manifests, "PATIENCE", 0.05)
     with writing(place):
         with pytest.raises(IndexBusy, match="another process is writing"):
             check(place)

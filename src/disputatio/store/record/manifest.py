@@ -13,6 +13,7 @@ import contextlib
 import errno
 import json
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -34,6 +35,8 @@ MARK = "replica.json"
 FIRST_NOTE = "disputatio.json"  # in the manifest's place in format 1
 SEGMENTS = "segments"
 LOCK = "writer.lock"
+PATIENCE = 2.0  # seconds for which a writer waits for another: one change of a document takes a moment
+_AGAIN = 0.02  # seconds between two tries
 _KEY = "disputatio index"
 _BLOCK = 1 << 20
 
@@ -259,16 +262,20 @@ def publish(path: Path, manifest: Manifest) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Hold the index's lock; raises `IndexBusy` when another writer has it, `StoreError` for a link in it.
+    """Hold the index's lock, for which a short write of another is waited for.
 
-    What is written through a link would land outside of the index.
+    Raises `IndexBusy` when another writer keeps it, and `StoreError` for a link in the index: what is written
+    through one would land outside.
     """
     with contextlib.ExitStack() as stack:
         with reported(path, "locking the index"):
             refuse_links(path)
             lock = stack.enter_context((path / LOCK).open("ab"))
-            if not platforms.lock(lock):
-                raise IndexBusy(f"{path}: another process is writing to this index; try again later")
+            until = time.monotonic() + PATIENCE
+            while not platforms.lock(lock):
+                if time.monotonic() >= until:
+                    raise IndexBusy(f"{path}: another process is writing to this index; try again later")
+                time.sleep(_AGAIN)
         yield
 
 
