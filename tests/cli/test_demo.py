@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from disputatio.cli.demo import examples
+from disputatio.cli.demo import demo, examples
 from tests.shell import run
 
 
@@ -22,8 +24,27 @@ def test_the_demo_ingests_and_answers_every_question_without_a_language_model(
     questions = json.loads((examples() / "questions.json").read_text(encoding="utf-8"))
     for question in questions:
         assert f'ask "{question["question"]}" --index demo.index --model none' in shown
-    assert "calibrate" not in shown  # it needs a model
+    assert "3 contradictions in 14 documents" in shown.partition("$ disputatio ask")[0]
     assert "The same on a page: disputatio serve --index demo.index" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "last"),
+    [({}, "ask"), ({"calibrate": True}, "calibrate"), ({"calibrate": True, "model": "none"}, "ask")],
+)
+def test_the_demo_answers_first_and_estimates_sources_where_it_is_told_to_and_has_a_model(
+    tmp_path: Path, options: dict[str, Any], last: str
+) -> None:
+    done: list[str] = []
+
+    def main(words: list[str], **_: object) -> int:
+        done.append(words[0])
+        return int(words[0] == "check")  # as it does where it finds contradictions
+
+    program = SimpleNamespace(command=SimpleNamespace(main=main))
+    context: Any = SimpleNamespace(find_root=lambda: program)
+    demo(context, index=tmp_path / "demo.index", **options)
+    assert done == ["ingest", "check", *["ask"] * 4, *[last] * (last != "ask")]
 
 
 def test_the_demo_fails_as_the_step_that_fails(

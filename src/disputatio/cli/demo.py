@@ -1,4 +1,4 @@
-"""`disputatio demo`: ingest a small corpus that disagrees, ask about it, and estimate its sources."""
+"""`disputatio demo`: ingest a small corpus that disagrees, show its contradictions, and ask about it."""
 
 from __future__ import annotations
 
@@ -21,29 +21,35 @@ def demo(
         Path, typer.Option(metavar="DIR", help="Where the demo's index goes.", show_default=True)
     ] = Path(".disputatio/demo.index"),
     calibrate: Annotated[
-        bool, typer.Option(help="Estimate at last how reliable the sources are, from more questions.")
-    ] = True,
+        bool, typer.Option(help="Estimate at last how reliable the sources are: as much again to read.")
+    ] = False,
 ) -> None:
-    """Show what it does: a small corpus that disagrees, and questions to a real model about it."""
+    """Show what it does: where a small corpus disagrees, and what a real model answers about it."""
     start = time.monotonic()
     program = context.find_root().command
     chosen = ("--model", model) if model else ()
 
-    def run(*words: str) -> None:
+    def run(*words: str, fine: int = 0) -> None:
         """Show a command line of ours and run it here, so that the model is loaded once."""
         shown = " ".join(f'"{word}"' if " " in word else word for word in words)
         typer.echo(f"\n$ disputatio {shown}")
-        if code := program.main(list(words), prog_name="disputatio", standalone_mode=False):
+        code = program.main(list(words), prog_name="disputatio", standalone_mode=False)
+        if code not in (0, None, fine):
             raise typer.Exit(code)
 
     folder = examples()
+    sources = _short(folder / "disagreement" / "sources")
     index.parent.mkdir(parents=True, exist_ok=True)
-    run("ingest", _short(folder / "disagreement" / "sources"), "--index", str(index))
+    run("ingest", sources, "--index", str(index))
+    run("check", sources, fine=1)  # what it exits with where it has found some; no model is waited for
     for question in json.loads((folder / "questions.json").read_text(encoding="utf-8")):
         run("ask", question["question"], "--index", str(index), *chosen)
+    estimating = ["calibrate", "--index", str(index), "--questions", CHECKS, *chosen]
     if calibrate and model != "none":  # which writes no questions
-        run("calibrate", "--index", str(index), "--questions", CHECKS, *chosen)
+        run(*estimating)
     typer.echo(f"\nThe demo took {time.monotonic() - start:.0f} s.")
+    if not calibrate and model != "none":
+        typer.echo(f"\nHow reliable the sources are: disputatio {' '.join(estimating)}")
     typer.echo(f"\nThe same on a page: disputatio serve --index {index}, then open http://127.0.0.1:8377")
 
 
