@@ -133,9 +133,9 @@ def ask_one(question: Question, strategy: str, **parts: Any) -> Given:
     return replace(given, seconds=time.perf_counter() - began, core_seconds=core_seconds() - cores)
 
 
-def core_seconds() -> float:
-    """Return the processor time of this process and of all below it, where an embedded model runs."""
-    return sum(_core_seconds_of(process) for process in _with_children(os.getpid()))
+def core_seconds(process: int | None = None) -> float:
+    """Return the processor time of a process (this one) and of all below it, where an embedded model runs."""
+    return sum(_core_seconds_of(each) for each in _with_children(process or os.getpid()))
 
 
 def _with_children(process: int) -> Iterator[int]:

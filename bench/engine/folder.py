@@ -4,7 +4,7 @@
 
 Questions of bench/documents (part development, kinds in turn) are asked with the defaults, each folder of `--out` for so
 many minutes; the same command goes on where it was stopped, and with 0 minutes writes the page alone. Most laptops have
-no AVX-512: for the second row the engine's kernels are held to AVX2 with VNNI, and it calculates in f32, as it does there
+no AVX-512: for the other rows the engine's kernels are held to AVX2 with VNNI, and it calculates in f32, as it does there
 (held to plain AVX2, or in bf16, it fails on a processor that has more). The core-seconds are of all processes: search,
 encoder and language model.
 """
@@ -29,22 +29,28 @@ from bench.lib.options import parser_of
 from disputatio.llm.cores import processor
 
 PAGE = RESULTS / "engine" / "folder.md"
-KINDS = {"all that the processor has": {}, "AVX2 with VNNI": {"ONEDNN_MAX_CPU_ISA": "AVX2_VNNI"}}
-# Has the engine calculate in f32, and asks.
+AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2_VNNI"}
+KINDS: dict[str, tuple[dict[str, str], list[str]]] = {
+    "all that the processor has": ({}, []),
+    "AVX2 with VNNI": (AVX2, []),
+    "AVX2 with VNNI, reader=trained": (AVX2, ["--reader", "trained"]),
+}
+# Has the engine calculate in f32.
 IN_F32 = """
 from disputatio.llm import local
 local._COMMAND = ("-P", "-c", "import sys; from disputatio.llm import embedded as e; before = e.settings_of; "
     "e.settings_of = lambda threads: {**before(threads), 'INFERENCE_PRECISION_HINT': 'f32'}; e.main(*sys.argv[1:])")
-from bench.documents.ask import main
-main()
 """
+ASKS = f"{IN_F32}from bench.documents.ask import main\nmain()"
 WANTED = 25  # core-seconds
 
 
-def asked(folder: Path, variables: dict[str, str], sample: int, minutes: float) -> list[dict[str, Any]]:
+def asked(
+    folder: Path, variables: dict[str, str], more: list[str], sample: int, minutes: float
+) -> list[dict[str, Any]]:
     """Ask for so many minutes, and return the answers so far."""
-    words = ["-c", IN_F32] if variables else ["-m", "bench.documents.ask"]
-    words += ["--part", "development", "--sample", str(sample)]
+    words = ["-c", ASKS] if variables else ["-m", "bench.documents.ask"]
+    words += ["--part", "development", "--sample", str(sample), *more]
     words += ["--minutes", str(minutes), "--out", str(folder), "--journal", str(folder) + ".sqlite"]
     if minutes:
         subprocess.run([sys.executable, *words], env={**os.environ, **variables}, check=True)
@@ -64,8 +70,8 @@ def main(words: Sequence[str] | None = None) -> None:
     load = os.getloadavg()[0]
     chosen.out.mkdir(parents=True, exist_ok=True)
     answers = {
-        name: asked(chosen.out / str(number), variables, chosen.sample, chosen.minutes)
-        for number, (name, variables) in enumerate(KINDS.items())
+        name: asked(chosen.out / str(number), *kind, chosen.sample, chosen.minutes)
+        for number, (name, kind) in enumerate(KINDS.items())
     }
     rows = []
     for name, each in answers.items():

@@ -1,11 +1,14 @@
 """Ask the same questions with two readers and with one prompt, side by side: what is right and what it costs.
 
     python -m bench.verdict.readers --out readers.jsonl --journal FILE [--trained FILE.gguf] [--minutes N] [--show]
+    python -m bench.verdict.readers --arms released trained default --at-once 1 --every 10 --journal none --out FILE
 
 Each row is asked with `disputation` as it is by default, with `--set reader=trained`, and with `concat`, one prompt over all
 passages; rows are those that nothing is fitted or chosen on (`Corpus.to_report`), passages shuffled. Every answer is on
 disk before the next, and the same command goes on where it was stopped. The core-seconds are those of this process and of
-the engines below it, four questions in flight, over questions none of whose calls were in the journal. `--show` prints the table and asks nothing.
+the engines below it, `--at-once` questions in flight, over questions none of whose calls were in the journal; a question that does not
+count loads the models first. `--show` prints the table and asks nothing. `released` is MADAM-RAG's loop as its authors run it
+(`bench.verdict.released_loop`), which costs some 30 times as much: it is asked where it is named, and compared in cost with the others.
 """
 
 from __future__ import annotations
@@ -20,44 +23,64 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bench.documents.ask import core_seconds
 from bench.lib.asking import against, put, say, table, told
 from bench.lib.options import parser_of
 from bench.verdict.corpora import CORPORA
 from bench.verdict.figures import outcome
 from disputatio.config import read_settings
+from disputatio.eval.statistics import RESAMPLES, drawn
 from disputatio.events import ModelCall
 from disputatio.kit import Kit
 from disputatio.parts import build_kit
 from disputatio.store.in_memory import InMemory
-from disputatio.types import Example
+from disputatio.types import Example, Passage
 
+RELEASED = "released"
 ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "default": ("disputation", {}),
     "trained": ("disputation", {"reader": "trained"}),
     "concat": ("concat", {}),
     "several": ("disputation", {"expect": "several"}),
     "trained, several": ("disputation", {"reader": "trained", "expect": "several"}),
+    RELEASED: ("bench.verdict.released_loop:released_loop", {}),
 }
 # The first of each is compared with the others; those of the second are told how many answers are right.
 COMPARED = (("trained", "default", "concat"), ("trained, several", "several"))
+COSTS = (RELEASED, "default", "trained", "several", "trained, several")
+WARMING = Example(
+    id="warming",
+    row=0,
+    question="Who designed the lighthouse?",
+    passages=(
+        Passage(text="Ingrid Vasmer designed the lighthouse."),
+        Passage(text="Barnaby Croll designed the lighthouse."),
+    ),
+    gold=("Ingrid Vasmer",),
+)
 SCORES = {"ramdocs": {"em": "strict EM", "right": "right"}, "nq": {"right": "right"}}
-AT_ONCE = 4  # questions in flight
 
 
 def run(asked: argparse.Namespace, kit: Kit) -> None:
     """Ask what has not been asked yet, a few rows at a time with all arms, until the minutes are over."""
     began = time.monotonic()
     done = {(each["corpus"], each["row"], each["arm"]) for each in read(asked.out)}
-    kept = slice(asked.skip, asked.skip + asked.rows)
+    kept = slice(asked.skip, asked.skip + asked.rows * asked.every, asked.every)
     examples = {name: CORPORA[name](asked.data).to_report()[kept] for name in asked.corpora}
-    for first in range(0, asked.rows, AT_ONCE):
+    for arm in asked.arms:
+        if arm != RELEASED:
+            asked_of("", arm, [WARMING], kit)
+    for first in range(0, asked.rows, asked.at_once):
         for name, rows in examples.items():
             turn = list(asked.arms)
             # What two arms ask alike is in the engine's cache for the second, so they take turns to be first.
-            shift = first // AT_ONCE % len(turn)
+            shift = first // asked.at_once % len(turn)
             for arm in turn[shift:] + turn[:shift]:
-                some = [row for row in rows[first : first + AT_ONCE] if (name, row.row, arm) not in done]
+                some = [
+                    row for row in rows[first : first + asked.at_once] if (name, row.row, arm) not in done
+                ]
                 if asked.minutes and time.monotonic() - began > 60 * asked.minutes:
                     return
                 if some:
@@ -71,7 +94,7 @@ def asked_of(corpus: str, arm: str, examples: Sequence[Example], kit: Kit) -> li
     """Return rows put to one arm at once, each with its share of the core-seconds."""
     strategy, options = ARMS[arm]
     cores = core_seconds()
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(len(examples)) as pool:
         given = list(
             pool.map(lambda one: put(one, kit, strategy, options, retriever=InMemory(one.passages)), examples)
         )
@@ -83,7 +106,13 @@ def asked_of(corpus: str, arm: str, examples: Sequence[Example], kit: Kit) -> li
             "corpus": corpus,
             "arm": arm,
             **asdict(outcome(example, each)),
-            "core_seconds": round(cores, 2) if fresh else None,
+            # All that the loop costs is the engine's, which the journal keeps too.
+            "core_seconds": each.trace.usage().core_seconds
+            if arm == RELEASED
+            else round(cores, 2)
+            if fresh
+            else None,
+            "cached": each.trace.usage().cached_tokens,
             "answers": each.answers,
         }
         for example, each in zip(examples, given, strict=True)
@@ -131,6 +160,48 @@ def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield ""
 
 
+def costs(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the table of what the released loop costs beside each arm, over the rows of RAMDocs that both answered."""
+    by_arm = {
+        arm: {a["row"]: a for a in answers if (a["corpus"], a["arm"]) == ("ramdocs", arm)} for arm in COSTS
+    }
+    lines = []
+    for arm, some in by_arm.items():
+        rows = sorted(set(by_arm[RELEASED]) & set(some))
+        pairs = [(by_arm[RELEASED][row], some[row]) for row in rows]
+        cells = [cell for _, cell in pairs]
+        if not rows or any(cell["core_seconds"] is None for pair in pairs for cell in pair):
+            continue
+        lines.append(
+            [
+                arm,
+                len(cells),
+                sum(bool(cell["fault"]) for cell in cells),
+                *(told([cell[score] for cell in cells], 2) for score in SCORES["ramdocs"]),
+                told([cell["calls"] for cell in cells], 1),
+                told([cell["tokens"] for cell in cells], 0),
+                told([cell["core_seconds"] for cell in cells], 1),
+                *(share([(a[cost], b[cost]) for a, b in pairs]) for cost in ("tokens", "core_seconds")),
+            ]
+        )
+    if len(lines) > 1:
+        yield "## What the released loop costs\n"
+        head = ["", "n", "failed", *SCORES["ramdocs"].values(), "calls", "tokens", "core-seconds"]
+        yield table([*head, "the loop's tokens are", "its core-seconds are"], lines)
+
+
+def share(pairs: Sequence[tuple[float, float]]) -> str:
+    """Return how many times the second costs the first come to in all, with its interval over resampled questions.
+
+    >>> share([(30.0, 1.0), (60.0, 2.0)])
+    '30.0 [30.0, 30.0] times'
+    """
+    costs = np.asarray(pairs, dtype=np.float64)
+    sums = np.concatenate([block @ costs for block in drawn(len(pairs), resamples=RESAMPLES, seed=0)])
+    low, high = np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
+    return f"{costs[:, 0].sum() / costs[:, 1].sum():.1f} [{low:.1f}, {high:.1f}] times"
+
+
 def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     """Ask, or show."""
     options = parser_of(__doc__)
@@ -141,8 +212,12 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     )
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--corpora", nargs="*", choices=sorted(SCORES), default=sorted(SCORES))
-    options.add_argument("--arms", nargs="*", choices=sorted(ARMS), default=list(ARMS))
+    options.add_argument(
+        "--arms", nargs="*", choices=sorted(ARMS), default=[arm for arm in ARMS if arm != RELEASED]
+    )
     options.add_argument("--rows", type=int, default=60, help="of each corpus at most")
+    options.add_argument("--every", type=int, default=1, help="one row of so many")
+    options.add_argument("--at-once", type=int, default=4, help="questions in flight")
     options.add_argument("--skip", type=int, default=0, help="the first rows of each corpus, seen before")
     options.add_argument("--minutes", type=float, default=0.0, help="stop after so many, to go on later")
     options.add_argument("--show", action="store_true")
@@ -151,7 +226,7 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
         roles = {"trained_reader": f"local:{asked.trained}"} if asked.trained else {}
         kit = kit or build_kit(read_settings(journal=asked.journal, role=roles), say=say)
         run(asked, replace(kit, today=""))
-    print("\n".join(shown(read(asked.out))))
+    print("\n".join([*shown(read(asked.out)), *costs(read(asked.out))]))
 
 
 if __name__ == "__main__":
