@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from disputatio.attribution.alignment import consistency, judged, statement
+from disputatio.attribution.alignment import consistency, judged, plain_statement, statement
 from disputatio.errors import BatchFault, ConfigError, NoLogprobs, Timeout
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
@@ -58,6 +58,7 @@ def test_a_question_whose_form_allows_it_becomes_a_plain_sentence(
 )
 def test_any_other_form_is_reported_with_its_answer(question: str) -> None:
     assert statement(question, "Orrin") == f'The answer to the question "{question}" is: Orrin.'
+    assert plain_statement(question, "Orrin") == f"{question.removesuffix('?')}: Orrin."
 
 
 def test_a_sentence_is_one_line_without_chat_markers() -> None:

@@ -33,7 +33,7 @@ def quote(passage: Passage, text: str) -> Citation:
 
 
 def _answer(question: str, answer: str) -> str:
-    return f'The answer to the question "{question}" is: {answer}.'
+    return f"{question.rstrip('?')}: {answer}."
 
 
 HIGH, LIES = quote(HEIGHT, "Everest is 8,849 m high."), quote(LAND, "Everest lies in Nepal.")

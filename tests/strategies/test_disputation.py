@@ -110,6 +110,13 @@ def test_citations_are_verbatim() -> None:
     assert all(TRUE in one.quote for one in cited)
 
 
+def test_an_answer_that_makes_no_sentence_is_given_after_its_question() -> None:
+    rolls = passage("n", GUILD.text, title="Rolls of the guild")
+    for told_in, told in [(GUILD, f"{TRUE}."), (rolls, f"{TRUE} (Rolls of the guild).")]:
+        answer = answered(Agents(), [told_in], "By whom was the Quillhaven lighthouse designed?")
+        assert answer.claims[0].text == f"By whom was the Quillhaven lighthouse designed: {told}"
+
+
 def test_one_answer_is_a_sentence_and_several_are_named_by_their_subjects() -> None:
     assert answered(Agents(), [GUILD]).claims[0].text == f"{TRUE} designed the Quillhaven lighthouse."
     namesakes = [

@@ -17,7 +17,6 @@ from disputatio.types import Passage
 from disputatio.values import is_yes_or_no, same_answer
 
 TAU = 0.1
-_QUOTING, _ANSWERED = 'The answer to the question "', '" is: '
 _ASKING = re.compile(
     r"^\W*(?:(?:in|at|by|for|on)\s+)?"
     r"(?:when|who|whom|what|where|why|which|how(?:\s+(?:long|much|many|often|far|high|old))?)\b\s*",
@@ -49,19 +48,29 @@ def statement(question: str, answer: str) -> str:
     """
     sentence = turned(question, answer)
     answer_text = one_line(answer).rstrip(".")
-    return sentence or f"{_QUOTING}{one_line(question)}{_ANSWERED}{answer_text}."
+    return sentence or f'The answer to the question "{one_line(question)}" is: {answer_text}.'
 
 
-def unquoted(claim: str) -> str:
-    """Return a statement that quotes its question as the words of both, for a comparison of words.
+def plain_statement(question: str, answer: str) -> str:
+    """Return question and answer as people read them: one sentence, or the answer after the question.
 
-    >>> unquoted('The answer to the question "When is the lock open?" is: in May.')
+    >>> plain_statement("Who designed the lighthouse?", "Ingrid Vasmer")
+    'Ingrid Vasmer designed the lighthouse.'
+    >>> plain_statement("Wann ist die Schleuse offen?", "im Mai")
+    'Wann ist die Schleuse offen: im Mai.'
+    """
+    asked = one_line(question).rstrip(" ?？؟.")
+    return turned(question, answer) or f"{asked}: {one_line(answer).rstrip('.')}."
+
+
+def unasked(claim: str) -> str:
+    """Return a claim that is a question and its answer as one statement, to compare its words.
+
+    >>> unasked("When is the lock open: in May.")
     'is the lock open in May.'
     """
-    question, _, answer = claim.removeprefix(_QUOTING).partition(_ANSWERED)
-    if not claim.startswith(_QUOTING) or not answer:
-        return claim
-    return f"{_ASKING.sub('', question).rstrip(' ?')} {answer}"
+    rest, asks = _ASKING.subn("", claim)
+    return rest.replace(": ", " ", 1) if asks else claim
 
 
 def turned(question: str, answer: str) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from disputatio.attribution.alignment import unquoted
+from disputatio.attribution.alignment import unasked
 from disputatio.attribution.citations import render, renumber
 from disputatio.attribution.entailment import (
     CONTRADICTED,
@@ -194,7 +194,7 @@ def _is_denied(known: Mapping[str, Passage], citation: Citation, statement: str)
 
     passage = known[citation.passage]
     spans, of_quote = _sentences_of(passage, citation)
-    return any(denies(passage.text[slice(*spans[at])], unquoted(statement)) for at in of_quote)
+    return any(denies(passage.text[slice(*spans[at])], unasked(statement)) for at in of_quote)
 
 
 def _sentences_of(passage: Passage, citation: Citation) -> tuple[Sequence[tuple[int, int]], list[int]]:

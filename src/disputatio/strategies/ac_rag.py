@@ -33,7 +33,7 @@ from disputatio.agents.options import Logprobs, MaxTokens, Votes
 from disputatio.agents.passage_judge import borne_out
 from disputatio.agents.replies import TEXT, list_of, object_of, parse_object, shown
 from disputatio.agents.single_prompt import ask_answers
-from disputatio.attribution.alignment import statement
+from disputatio.attribution.alignment import plain_statement
 from disputatio.attribution.citations import cite
 from disputatio.causes import Cause, Support
 from disputatio.errors import InputError, ReplyError
@@ -540,7 +540,7 @@ def pick_answer(menu: Menu, parts: Parts, memory: Memory) -> Answer:
     parts.kit.emit(OptionPicked(words=menu.words, logprobs=choice.logprobs, answer=picked))
     cited = tuple(dict.fromkeys(citation for claim in memory.claims() for citation in claim.citations))
     spans = sentences(menu.question)[-1:]  # of a long case report, the question
-    text = statement("".join(menu.question[start:end] for start, end in spans), picked)
+    text = plain_statement("".join(menu.question[start:end] for start, end in spans), picked)
     ids = tuple(dict.fromkeys(citation.passage for citation in cited))
     sources = tuple(dict.fromkeys(citation.source for citation in cited if citation.source))
     position = Position(
@@ -575,7 +575,7 @@ def free_answer(parts: Parts, memory: Memory) -> Answer:
     for answer in answers:
         text = next((sentence for sentence in explanation_sentences if states(sentence, answer)), "")
         citations = cite(answer, memory.remembered(), {})
-        claims.append(Claim(text=text or statement(parts.question, answer), citations=tuple(citations)))
+        claims.append(Claim(text=text or plain_statement(parts.question, answer), citations=tuple(citations)))
     turn = max(memory.rounds, 1)
     ids = tuple(passage.id for passage in memory.remembered())
     replies = [Reply(passages=ids, answer=text, round=turn) for text in answers]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from disputatio.agents.replies import why_none
-from disputatio.attribution.alignment import statement, turned
+from disputatio.attribution.alignment import plain_statement, turned
 from disputatio.attribution.citations import cite
 from disputatio.reliability.certificate import certify
 from disputatio.strategies.disputation.details import WiderSearch
@@ -144,8 +144,8 @@ def _claim(question: str, side: Side, *, alone: bool) -> Claim:
     if text is None and is_yes_or_no(side.answer) and quote:
         text = f"{side.answer.capitalize()}: {quote}"
     if text is None:
-        text = f"{subject}: {side.answer}" if subject else statement(question, side.answer)
-    elif subject and not states(f"{question} {text}", subject):
+        text = plain_statement(question, side.answer) if alone or not subject else f"{subject}: {side.answer}"
+    if subject and not states(f"{question} {text}", subject):
         text = f"{text.removesuffix('.')} ({subject})."
     return Claim(text=one_line(text), citations=citations)
 
