@@ -135,6 +135,12 @@ def test_a_model_of_the_catalogue_is_named_without_being_fetched(place: Path) ->
     assert list(place.iterdir()) == []
 
 
+def test_without_a_language_model_none_is_loaded_to_read() -> None:
+    pytest.importorskip("openvino_genai")
+    assert build_kit(read_settings(journal="none")).trained is not None
+    assert build_kit(read_settings(journal="none", model="none")).trained is None
+
+
 def test_a_script_is_journalled_only_where_a_file_is_named(place: Path) -> None:
     model = write_script(place / "script.json")
     for journal in ("default", "none"):

@@ -60,7 +60,7 @@ def build_kit(
         model=named(settings.model) if model is None else own_model(model, settings, journal),
         roles={**names, **objects},
         retriever=retriever,
-        trained=_trained_reader(settings, named),
+        trained=None if settings.model == NO_MODEL else _trained_reader(settings, named),
         embedder=_late_embedder(settings, say, progress) if embedder is None else embedder,
         reranker=open_reranker(settings),
         speeds=Speeds(cache_folder(settings) / "speeds.json"),

@@ -33,6 +33,7 @@ def unneeded() -> Any:
         (Request(min_confidence=1.5), InputError, "between 0 and 1, not 1.5"),
         (Request(index="a", passages=[]), ConfigError, "give an index or passages, not both"),
         (Request(after="spring"), InputError, "after: 'spring' is not a date"),
+        (Request(after="2024", before="2021-06"), InputError, "no day is both after 2024 and before 2021-06"),
         (Request(strategy="ra_rag", k=3), InputError, "k: ra_rag has no option k"),
         (Request(expect="one", options={"expect": "several"}), InputError, "expect is given twice"),
         (Request(options={"rnds": 1}), ConfigError, "unknown option 'rnds'"),

@@ -74,9 +74,12 @@ def test_a_file_that_holds_no_answers_is_named(index: FolderIndex, tmp_path: Pat
 def test_the_command_lists_them(index: FolderIndex, tmp_path: Path) -> None:
     file = tmp_path / "answers.sqlite"
     keep(file, index, "fee of 12 crowns", 1)
+    (tmp_path / "prices-2015.csv").write_text("product,price\nrope,4\nchain,9\nanchor,80\n")
+    index.ingest(tmp_path / "prices-2015.csv")
     run = CliRunner().invoke(app, ["stale", "--index", str(index.path), "--answers", str(file)])
     assert run.exit_code == 0, run.output
     assert "fees-v1.txt (2019-03): replaced by fees-v2.txt: “It replaces version 1.”" in run.output
     assert "wall.txt (2015-05-03): 11 years old" in run.output
+    assert run.output.count("prices-2015.csv") == 1  # whose rows are three documents
     none = CliRunner().invoke(app, ["stale", "--index", str(tmp_path / "nowhere")])
     assert none.exit_code != 0

@@ -132,6 +132,8 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             for command in ("index check", "index info", "index compact", "sources", "stale", "serve")
         ),
         ("ask what is this", "unexpected is this: put the words in quotes"),
+        ("ask q --after 2024 --before 2021-06", "no day is both after 2024 and before 2021-06"),
+        ("calibrate --model none --index none.index", "calibrate needs a language model: give --model"),
         ("doctor my.index", "unexpected my.index"),
         ("index export out.jsonl --what rows", "'--what': 'rows' is not one of 'passages', 'documents'"),
     ],
@@ -374,6 +376,12 @@ def test_a_reader_that_goes_away_is_no_fault() -> None:
     os.close(reading)
     done = finish(process)
     assert (done.code, done.err) == (0, "")
+
+
+def test_a_command_without_stdout_and_stderr_does_its_work(workspace: Path) -> None:
+    for words, code in [("strategies", 0), ("ask q", 2)]:
+        shell = ["sh", "-c", f'exec "$0" -m disputatio {words} >&- 2>&-', sys.executable]
+        assert subprocess.run(shell, check=False, timeout=60).returncode == code
 
 
 def test_stdout_that_is_not_utf_8_gets_json_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

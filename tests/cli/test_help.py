@@ -52,6 +52,13 @@ def test_the_help_of_ask_shows_the_defaults_of_the_settings(name: str, capsys: C
     assert about.endswith(f"[default: {default}]")
 
 
+def test_the_help_of_check_says_that_no_model_is_its_default(capsys: Capture) -> None:
+    about = (
+        " ".join(run(capsys, "check", "--help").out.split()).split(" --model MODEL ")[1].split(" --calls")[0]
+    )
+    assert about.endswith("[default: none]")
+
+
 def test_completion_can_be_installed_and_shown(capsys: Capture) -> None:
     lines = run(capsys, "--help").out
     assert "--install-completion" in lines

@@ -95,6 +95,11 @@ def test_a_user_is_told_which_estimates_are_stale(capsys: pytest.CaptureFixture[
     assert "of a.example, b.example: disputatio calibrate" in " ".join(capsys.readouterr().err.split())
 
 
+def test_a_question_of_many_lines_is_shown_by_its_beginning(capsys: pytest.CaptureFixture[str]) -> None:
+    show_answer(Answer(question="why is the sky blue " * 500, abstained="no_evidence"), as_json=False)
+    assert len(capsys.readouterr().out.splitlines()) < 15
+
+
 def test_a_claim_that_its_quotes_do_not_bear_out_is_marked_where_it_stands(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

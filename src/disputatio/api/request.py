@@ -83,7 +83,9 @@ class Request:
             raise InputError("strict waits for the judge of every claim: leave out within")
         if self.index is not None and self.passages is not None:
             raise ConfigError("give an index or passages, not both")
-        bounds(self.after, self.before)
+        days = bounds(self.after, self.before)
+        if days is not None and days[0] > days[1]:
+            raise InputError(f"no day is both after {self.after} and before {self.before}")
         if self.as_of is not None and not iso_day(self.as_of):
             raise InputError(f"as_of: {self.as_of[:40]!r} is not a date; write 2021, 2021-05 or 2021-05-31")
 

@@ -9,7 +9,7 @@ import typer
 
 from disputatio.cli.eval_report import keep
 from disputatio.cli.messages import say
-from disputatio.cli.options import Columns, Json, Model, TextColumn
+from disputatio.cli.options import Columns, Json, TextColumn
 from disputatio.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,7 +44,12 @@ def check(
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page of HTML that stands alone.")
     ] = None,
-    model: Model = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL", help="Let a model judge pairs, too: local:NAME or openai:NAME.  [default: none]"
+        ),
+    ] = None,
     calls: Annotated[
         int, typer.Option(metavar="N", help="The most pairs that the model of --model judges.")
     ] = 200,

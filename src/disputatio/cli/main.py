@@ -9,6 +9,7 @@ import errno
 import os
 import sqlite3
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -64,6 +65,9 @@ _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 
 def main() -> None:
     """Run the command line; an error of ours is one line and an exit code, others a traceback."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the shell closed it: >&-
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     sys.exit(_run())
 
 

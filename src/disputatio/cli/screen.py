@@ -61,6 +61,7 @@ from disputatio.text import neutralise, one_line, without_headings
 from disputatio.types import Answer, Position
 
 _WIDTH, _WIDEST = 100, 120  # columns where there is no terminal, and the most on one
+_LONGEST_QUESTION = 400  # characters of a question that are shown
 _TICK = 1.0  # seconds between two looks at the time that is left
 _EVERY = 10.0  # seconds between lines of progress where there is no terminal
 _SENTENCES = 3  # shown on a terminal while a model reads
@@ -342,7 +343,7 @@ class Waiting:
     def review(self, roles: Iterable[str]) -> None:
         """Print the roles that got a model and no call, such as a misspelt one."""
         for role in sorted(set(roles) - self._played):
-            played = ", ".join(sorted(self._played)) or "no role"
+            played = ", ".join(sorted(self._played)) or "none"
             self.say(f"--role {role}: no model call has this role; the roles called were {played}")
 
 
@@ -360,7 +361,7 @@ def _unestimated(event: Unestimated) -> str:
 def _show_head(out: Console, answer: Answer) -> None:
     """Print the question, and the answers or the reason for none, in a box."""
     head = headline(answer)
-    question = " ".join(answer.question.split())
+    question = _shortened(answer.question, _LONGEST_QUESTION)
     title = plain(question) if len(question) <= out.width - 8 else None
     if title is None:
         out.print(plain(question))

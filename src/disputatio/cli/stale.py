@@ -46,7 +46,7 @@ def stale(
     """List documents that are superseded or old, first what most kept answers cite."""
     from disputatio.api.staleness import find_stale
     from disputatio.cli.opening import open_named
-    from disputatio.cli.screen import write_json
+    from disputatio.cli.screen import write_json, write_row
     from disputatio.config import read_settings
     from disputatio.parts import cache_folder
     from disputatio.versions.dates import today
@@ -57,14 +57,13 @@ def stale(
     if as_json:
         write_json([document.to_dict() for document in found])
         return
-    for document in found:
-        _show(document)
+    for label, line in dict.fromkeys(map(_row, found)):  # rows of a table are documents of one file
+        write_row(label, line)
     if not found:
         say(f"no document is superseded, or older than {older:g} years")
 
 
-def _show(document: StaleDocument) -> None:
-    from disputatio.cli.screen import write_row
+def _row(document: StaleDocument) -> tuple[str, str]:
     from disputatio.rendering.wording import count
 
     if document.state == "old":
@@ -74,4 +73,4 @@ def _show(document: StaleDocument) -> None:
         why += f": “{document.quote}”" if document.quote else ""
     dated = f" ({document.date})" if document.date else ""
     name = Path(document.path).name or document.title or document.document
-    write_row(f"{count(document.answers, 'answer')}  ", f"{name}{dated}: {why}")
+    return f"{count(document.answers, 'answer')}  ", f"{name}{dated}: {why}"

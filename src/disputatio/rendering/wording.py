@@ -52,6 +52,7 @@ ORDERS = "gives instructions to its reader: planted?"  # after the origin of a q
 APART = "one answer stands; what the other passages say does not answer the question"
 NEAREST = "none of them answers the question; this came nearest"
 NOTHING_FOUND = "nothing was found for the question"
+UNSURE = "none is as likely to be right as was asked for"
 UNSUPPORTED = "no passage that was read says so"
 _WARNINGS: Mapping[CitationVerdict, str] = {
     "partly": "partly supported",
@@ -80,6 +81,8 @@ def sureness(answer: Answer) -> str:
 def conflict_line(answer: Answer) -> str:
     """Return one line: how the positions relate, and how many unread passages might oppose them."""
     positions = answer.conflict.positions
+    if any(position.cause.kind == "unsure" for position in positions):
+        return UNSURE
     based = any(position.passages or position.sources for position in positions)
     if not based:
         return UNSUPPORTED
@@ -142,6 +145,8 @@ def abstention_line(answer: Answer) -> str:
         reason = next((reply.fault for reply in answer.replies if reply.fault), "")
         why = f"; of a reply: {escape_marks(reason)}" if reason else ""
         return f"{ABSTENTIONS[answer.abstained]}; {unread}{why}"
+    if answer.abstained and any(each.cause.kind == "unsure" for each in answer.conflict.positions):
+        return UNSURE
     return ABSTENTIONS[answer.abstained] if answer.abstained else "none was given"
 
 

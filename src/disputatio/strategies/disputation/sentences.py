@@ -62,6 +62,8 @@ def value_sentence(question: str, answer: str, quote: str = "") -> str | None:
     'The ferry to Holm leaves at 9:15.'
     >>> value_sentence("How many beds does the hostel have?", "36"), value_sentence("Who is it?", "40")
     ('The hostel has 36 beds.', None)
+    >>> value_sentence("How many days a week may one row?", "one", "One may row one day a week.")
+    'One may row one day a week.'
     >>> value_sentence("Are dogs allowed on deck?", "no", "Dogs are not allowed on deck.")
     'Dogs are not allowed on deck.'
     """
@@ -102,7 +104,10 @@ def _how_many(asked: str, value: str, quote: str) -> str | None:
     if words[0].casefold() in _DO | _MODAL:
         return _placed(words[1:], words[0].casefold(), value, quote)
     at = next((n for n, word in enumerate(words) if word.casefold() in _DO | _BE | _MODAL), 0)
-    number = _counted(value, words[:at] or words[:1], is_mass=asked[:8].casefold() == "how much")
+    noun = words[:at] or words[:1]
+    if one := re.search(rf"\b{re.escape(value)} ({re.escape(noun[0][:3])}\w*)", quote, re.IGNORECASE):
+        noun = [one[1], *noun[1:]]  # "one day a week", where the question says "days"
+    number = _counted(value, noun, is_mass=asked[:8].casefold() == "how much")
     if not at:  # "How many people live here": the noun is the subject
         is_plain = number == value or not any(map(str.isalpha, value))
         return f"{number} {' '.join(words[1:])}" if len(words) > 1 and is_plain else None
