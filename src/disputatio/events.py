@@ -576,6 +576,16 @@ class Belief(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LookedJointly(Event):
+    """`disputation`: the reply to the quotes of all sides at once, and the answer that it gives."""
+
+    logged_as: ClassVar[str] = "joint look"
+    question: str
+    reply: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Debated(Round):
     """`disputation`: a round of debate; the score of each side in nats, by answer."""
 

@@ -48,6 +48,7 @@ from disputatio.strategies.disputation.answering import PartResult, compose_answ
 from disputatio.strategies.disputation.changes import answer_changes, divided
 from disputatio.strategies.disputation.debate import move_by_belief, move_by_debate
 from disputatio.strategies.disputation.details import Record, Similarity, WiderSearch
+from disputatio.strategies.disputation.joint_look import move_by_look
 from disputatio.strategies.disputation.reading import HOPELESS, MAX_TOKENS, PassageReading, Reader, read
 from disputatio.strategies.disputation.resolve import (
     Expectation,
@@ -101,6 +102,7 @@ class Options:
     without: tuple[str, ...]
     order: bool
     expect: Expectation
+    look: bool
     belief: bool
     debate: int
     complete: int
@@ -127,6 +129,9 @@ def disputation(
     expect: Annotated[
         Expectation, "how many answers are right: one, several (of namesakes, of a list), or auto"
     ] = "auto",
+    look: Annotated[
+        bool, "show the model the quotes of all answers at once, and weigh which it gives"
+    ] = True,
     belief: Annotated[
         bool, "where no answer clearly leads, weigh which the model itself holds likely"
     ] = True,
@@ -175,6 +180,7 @@ def disputation(
         without=tuple(off),
         order=order,
         expect=expect,
+        look=look and kit.has_model,
         belief=belief,
         debate=debate,
         complete=complete,
@@ -194,6 +200,7 @@ def disputation(
         parts.append(part)
     record = Record(
         beliefs={part.question: part.beliefs for part in parts if part.beliefs},
+        looks={part.question: part.looks for part in parts if part.looks},
         similarities=plan.similarity.cosines,
         today=plan.today if any(map(_has_days, passages.values())) else "",
         late=[each.passage.id for part in parts for each in part.readings if each.late]
@@ -222,9 +229,13 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
     readings = read_more(passages)
     if other_versions := find_versions(question, readings, kit):
         readings += read_more(other_versions)
+    looks: list[str] = []
+    look = partial(_look, question, kit=kit, plan=plan, replies=looks)
     resolved = _weigh_and_resolve(question, readings, kit, plan)
+    if _is_none_accepted(resolved):
+        resolved = look(resolved)
     turn = 1
-    while turn <= plan.complete and not kit.is_late and all(each.verdict == "rejected" for each in resolved):
+    while turn <= plan.complete and not kit.is_late and _is_none_accepted(resolved):
         try:
             more = _follow_up(question, _ids(readings), kit)
         except TooLate:
@@ -233,7 +244,7 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
             break
         turn += 1
         readings += read_more(more, turn=turn)
-        resolved = _weigh_and_resolve(question, readings, kit, plan)
+        resolved = look(_weigh_and_resolve(question, readings, kit, plan))
     looked = None
     if plan.wider and not kit.is_late and (disputed := find_disputed(resolved)):
         more, searches = _search_wider(question, disputed, _ids(readings), kit, plan.wider)
@@ -249,6 +260,8 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
                 changed=_accepted(resolved) != before,
             )
         kit.emit(LookedWider(question=question, passages=[passage.id for passage in more], **asdict(looked)))
+    if not any(each.side.moved for each in resolved):
+        resolved = look(resolved)
     resolved, beliefs = _ask_on(question, resolved, kit, plan)
     _tell_sides(question, resolved, kit)
     later = divided(question, readings, plan.as_of)[1]
@@ -271,8 +284,28 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         rounds=turn,
         looked=looked,
         beliefs=beliefs,
+        looks=tuple(looks),
         today=tuple(today),
     )
+
+
+def _is_none_accepted(resolved: Sequence[ResolvedSide]) -> bool:
+    return all(each.verdict == "rejected" for each in resolved)
+
+
+def _look(
+    question: str, resolved: list[ResolvedSide], kit: Kit, plan: Options, replies: list[str]
+) -> list[ResolvedSide]:
+    """Resolve again after a joint look, whose reply is added to `replies`; as before where none was taken."""
+    expect = expectation_of(question, plan.expect)
+    if not plan.look or kit.is_late:
+        return resolved
+    try:
+        sides, reply = move_by_look(question, resolved, kit, expect, len(replies))
+    except TooLate:
+        return resolved
+    replies.append(reply)
+    return resolve(question, sides, expect=expect)
 
 
 def _ids(readings: Sequence[PassageReading]) -> list[str]:

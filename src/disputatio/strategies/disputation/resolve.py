@@ -159,7 +159,11 @@ def _beaten(beaten_by: Mapping[int, Collection[int]]) -> set[int]:
 def _standing(sides: Sequence[Side]) -> list[int]:
     """Return the numbers of the sides that stand; of the best ones that are not hopeless if none does."""
     fit = [number for number, side in enumerate(sides) if _may_stand(side)]
-    standing = [number for number in fit if sides[number].log_odds >= STANDS or sides[number].is_doubted]
+    standing = [
+        number
+        for number in fit
+        if sides[number].log_odds >= STANDS or sides[number].is_doubted or sides[number].is_picked
+    ]
     if standing or not fit:
         return standing
     best = max(sides[number].log_odds for number in fit)
@@ -167,8 +171,12 @@ def _standing(sides: Sequence[Side]) -> list[int]:
 
 
 def _may_stand(side: Side) -> bool:
-    """Return whether a side may be an answer at all: it fits the question, and people did not retract it."""
-    return unfit(side.features) is None and not side.is_retracted
+    """Return whether a side may be an answer at all: it fits the question, and people did not retract it.
+
+    What a joint look picked is of what is asked, whatever words its passage has.
+    """
+    fault = unfit(side.features)
+    return (fault is None or (fault == "ground" and side.is_picked)) and not side.is_retracted
 
 
 def sides_in_doubt(question: str, resolved: Sequence[ResolvedSide], expect: Expectation) -> list[int]:
@@ -368,7 +376,7 @@ def _beats(side: Side, rival: Side) -> bool:
     if settled := _settle(side, rival):
         return settled > 0
     accounts, rival_accounts = round(side.accounts, 2), round(rival.accounts, 2)
-    if accounts != rival_accounts and not (side.is_doubted and rival.is_doubted):
+    if accounts != rival_accounts and not (side.moved and rival.moved):
         return accounts > rival_accounts
     return side.contest_score - rival.contest_score >= CLOSE
 

@@ -69,6 +69,7 @@ Alike = Callable[[Sequence[tuple[Passage, Passage]]], Sequence[float | None]]
 """The similarity of the passages of each pair, in [-1, 1]; None if unknown."""
 LABEL = 5  # words of the name of a property before its value
 FEW, ENDS = 12, (".", "!", "?")  # a sentence of fewer words has no share of plain ones that tells anything
+PICKED = 0.0  # log-odds that a side has at least which a joint look picked (set)
 SURELY_NOT = 0.02  # the probability from which one is as good as another
 BIAS = 0.55
 # feature: (weight, what it usually is); a feature that is left out or unknown counts as usual.
@@ -140,6 +141,11 @@ class Side:
         return "belief" in self.moved
 
     @property
+    def is_picked(self) -> bool:
+        """True if the model, shown the quotes of all sides at once, answered as it does."""
+        return self.moved.get("look", 0.0) > 0
+
+    @property
     def is_weighed(self) -> bool:
         """True if the reliability of one of its sources is known, so that its accounts are more than a count."""
         return any(weight != 1.0 for _, weight in self.independent_votes)
@@ -190,8 +196,9 @@ class Side:
 
     @property
     def probability(self) -> float:
-        """The probability that the answer is right, in (0, 1)."""
-        return 1 / (1 + math.exp(-max(self.log_odds, -500.0)))
+        """The probability that the answer is right, in (0, 1); what a joint look picked is at least as likely as not."""
+        odds = max(self.log_odds, PICKED) if self.is_picked else self.log_odds
+        return 1 / (1 + math.exp(-max(odds, -500.0)))
 
 
 def sides_of(readings: Sequence[PassageReading]) -> list[Side]:
