@@ -141,7 +141,7 @@ def test_what_the_model_holds_of_the_answers_that_are_left_is_estimated_and_told
     answer = answered("disputation", model, [*EQUALS, third], options, known=False)
     assert answer.answers == (TRUE,)
     without = answer.without(sources=["three"])
-    assert (without.answers, without.assumed) == ((TRUE,), ("belief",))
+    assert (without.answers, without.assumed) == ((TRUE,), ("comparer", "belief"))
     position = without.conflict.positions[0]
     assert position.moved["belief"] > 0
     fresh = answered("disputation", Agents(believed={TRUE: 0.9, LIE: 0.05}), EQUALS, options, known=False)

@@ -212,6 +212,7 @@ class _PastCalls:
         results = [self.results.get(call_key(self.role, prompt, sampling)) for prompt in prompts]
         completions = [result for result in results if isinstance(result, Completion)]
         if len(completions) < len(prompts):
+            self.missed[self.role] = None
             raise MustAskAgain(f"{self.name} would have to read something new ({self.role})")
         return completions
 

@@ -198,7 +198,7 @@ def test_a_bad_passage_is_named_by_its_number(passages: Any, message: str) -> No
 def test_a_model_is_any_object_with_complete_and_its_calls_are_counted(place: Path) -> None:
     answer = d.ask(QUESTION, passages=HELD, model=Reader(), strategy="disputation")
     assert answer.answers == ("1887",)
-    assert (answer.model, answer.usage.calls) == ("Reader", len(HELD))
+    assert (answer.model, answer.usage.calls) == ("Reader", len(HELD) + 1)  # and the quotes side by side
     assert {claim.verdict for claim in answer.claims} == {"unchecked"}  # it gives no log-probabilities
     assert not list(place.glob("cache/*.sqlite"))  # the default journal is for models by name
 

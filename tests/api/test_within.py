@@ -97,7 +97,7 @@ def test_finished_calls_are_in_the_journal(tmp_path: Path, released: threading.E
     d.ask(QUESTION, passages=PASSAGES, model=model, within=4, settings=WITHOUT_ENCODER)
     inner = Scripted(lambda _: json.dumps({"subject": "", "answer": "1901"}), name="script")
     again = CachedLLM(inner, journal, engine="script")
-    plain: dict[str, Any] = {"verify": False, "belief": False, "debate": 0}
+    plain: dict[str, Any] = {"verify": False, "look": False, "belief": False, "debate": 0}
     answer = d.ask(QUESTION, passages=PASSAGES, model=again, settings=WITHOUT_ENCODER, **plain)
     released.set()
     assert answer.read is not None

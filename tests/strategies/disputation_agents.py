@@ -16,6 +16,7 @@ from disputatio.protocols import Embedder, Search, SearchOptions
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.disputation import KNOWN_SYSTEM, PARTS_SYSTEM
 from disputatio.strategies.disputation.debate import DEBATE_SYSTEM
+from disputatio.strategies.disputation.joint_look import SYSTEM as LOOK_SYSTEM
 from disputatio.strategies.disputation.reading import SYSTEM
 from disputatio.trace import Trace
 from disputatio.types import (
@@ -77,12 +78,13 @@ class Agents(Scripted):
         kept: Mapping[str, float] | None = None,
         knows: float = 0.0,
         known: Sequence[str] = (),
+        looks: Line = "unknown",
         logprobs: bool = True,
     ) -> None:
         super().__init__(self._say, name="scripted", choices=self._odds)
         self._reads, self._parts, self._explains = reads, parts, explains
         self._believed, self._kept, self._knows, self._known = believed or {}, kept or {}, knows, known
-        self._has_logprobs = logprobs
+        self._looks, self._has_logprobs = looks, logprobs
         self.batches: list[tuple[str, int]] = []
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling, **_: object) -> list[Completion]:
@@ -117,6 +119,8 @@ class Agents(Scripted):
             )
         if role == "explain":
             return self._explains
+        if role == "look":
+            return self._looks
         assert role == "closed book", text[:80]
         return json.dumps({"answers": list(self._known), "explanation": ""})
 
@@ -146,6 +150,7 @@ def role_of_text(text: str) -> str:
         SYSTEM: "reader",
         DEBATE_SYSTEM: "debate",
         _BELIEF: "belief",
+        LOOK_SYSTEM: "look",
         PARTS_SYSTEM: "parts",
         _EXPLAIN: "explain",
         KNOWN_SYSTEM: "knows",

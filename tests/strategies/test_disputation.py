@@ -272,7 +272,7 @@ def test_one_expected_answer_takes_any_two_for_a_contradiction() -> None:
 def test_belief_moves_what_stands_and_is_asked_in_every_rotation() -> None:
     model = Agents(believed={TRUE: 0.02, LIE: 0.98})
     answer = answered(model, [GUILD, HARBOUR], debate=0)
-    assert model.batches == [("reader", 2), ("belief", 2)]
+    assert model.batches == [("reader", 2), ("look", 1), ("belief", 2)]
     assert [prompt.splitlines()[1] for prompt in model.prompts("belief")] in (
         [f"A: {TRUE}", f"A: {LIE}"],
         [f"A: {LIE}", f"A: {TRUE}"],
@@ -281,7 +281,7 @@ def test_belief_moves_what_stands_and_is_asked_in_every_rotation() -> None:
     reason = answer.conflict.positions[1].reason
     assert reason == "stated in 1 passage; the model itself holds it less likely than the others"
     without = Agents(believed={TRUE: 0.02, LIE: 0.98})
-    assert set(answered(without, [GUILD, HARBOUR], debate=0, belief=False).answers) == {TRUE, LIE}
+    assert set(answered(without, [GUILD, HARBOUR], debate=0, belief=False, look=False).answers) == {TRUE, LIE}
     assert without.roles() == ["reader"]
 
 
@@ -315,7 +315,7 @@ def test_a_slight_belief_leaves_equals_open_and_says_which_is_likelier() -> None
 def test_a_belief_is_not_asked_where_one_answer_stands() -> None:
     model = Agents(believed={TRUE: 0.02, LIE: 0.98})
     assert answered(model, [GUILD, INN, LINKS]).answers == (TRUE,)
-    assert model.roles() == ["reader"]
+    assert model.roles() == ["reader", "look"]
 
 
 def test_a_debate_settles_what_the_weights_leave_open() -> None:
@@ -324,7 +324,7 @@ def test_a_debate_settles_what_the_weights_leave_open() -> None:
     model = Agents(kept={TRUE: 0.2, LIE: 0.9})
     trace = Trace()
     answer = answered(model, EQUALS, order=False, belief=False, trace=trace)
-    assert model.batches == [("reader", 2), ("debate", 2)]
+    assert model.batches == [("reader", 2), ("look", 1), ("debate", 2)]
     assert verdicts(answer) == {LIE: "accepted", TRUE: "rejected"}
     (note,) = notes(trace, "debate")
     assert note["kept"][LIE] > 0 > note["kept"][TRUE]
@@ -369,7 +369,7 @@ def test_a_model_without_log_probabilities_skips_belief_and_debate_and_says_so()
 def test_debating_agents_are_asked_once_where_the_model_has_no_log_probabilities() -> None:
     model = Agents(logprobs=False)
     answered(model, EQUALS, order=False, debate=3)
-    assert model.batches == [("reader", 2), ("belief", 2), ("debate", 2)]
+    assert model.batches == [("reader", 2), ("look", 1), ("belief", 2), ("debate", 2)]
 
 
 # --- hostile material ---------------------------------------------------------------------------

@@ -190,6 +190,7 @@ def test_belief_and_debate_stay_within_a_part() -> None:
     assert model.batches == [
         ("parts", 1),
         ("reader", 3),
+        ("look", 1),
         ("belief", 2),
         ("debate", 2),
         ("reader", 3),
@@ -232,7 +233,7 @@ def test_a_question_that_asks_for_one_thing_is_not_divided(question: str) -> Non
 
 def test_complete_off_divides_nothing() -> None:
     model = Agents(parts=[WHO, WHEN])
-    answered(model, [GUILD, OPENED], BOTH, complete=0, belief=False, debate=0)
+    answered(model, [GUILD, OPENED], BOTH, complete=0, look=False, belief=False, debate=0)
     assert model.batches == [("reader", 2)]
     assert model.prompts("reader")[0].endswith(f"Question: {BOTH}")
 

@@ -66,7 +66,7 @@ def answered(model: Any, spans: Spans | None, passages: Sequence[Passage], **opt
 
 def test_the_encoder_reads_every_passage_and_no_model_does() -> None:
     model, reader = Agents(), Spans()
-    answer = answered(model, reader, [GUILD, INN, HARBOUR, GOATS], reader="encoder", belief=False)
+    answer = answered(model, reader, [GUILD, INN, HARBOUR, GOATS], reader="encoder", look=False, belief=False)
     assert model.roles() == []
     assert reader.read_ids == ["guild", "inn", "harbour", "goats"]
     replies = {reply.passages[0]: reply for reply in answer.replies}

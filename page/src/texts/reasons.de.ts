@@ -108,6 +108,7 @@ export const sentences: Record<string, (facts: Facts) => string> = {
     `${supported}${against}; der eigene Rang ist ${rank(cause.support)} (${weights}, davon ${decimal(cause.support.declared ?? 0)} aus angegebenem Rang)`,
   newest: ({ supported, against, cause }) => `${supported}${against}; trägt das jüngste Datum (${cause.support.date})`,
   likeliest: ({ supported, against, chances }) => `${supported}${against}; ist eher richtig (${chances})`,
+  fits_best: ({ supported, against }) => `${supported}${against}; beantwortet von allen Zitaten nebeneinander die Frage am besten`,
   met_first: ({ supported, rivals }) => `${supported}, ebenso gut gestützt wie ${rivals}, und kam zuerst`,
   kept: ({ supported }) => supported,
   cited: ({ cause }) => `${passagesOf(cause.support.passages ?? 0)} dafür zitiert`,

@@ -51,6 +51,10 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
             "By all that was weighed, what the model itself holds too, it is more likely right.",
             "{supported}{against}; it is more likely right ({chances})",
         ),
+        "fits_best": Wording(
+            "Shown the quotes of all answers side by side, the model answered as it does.",
+            "{supported}{against}; of all quotes side by side it answers the question best",
+        ),
         "met_first": Wording(
             "With as much weight as another answer, it was met first.",
             "{supported}, as well supported as {rivals}, and met first",

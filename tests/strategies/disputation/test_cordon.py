@@ -13,6 +13,7 @@ from disputatio.kit import Kit
 from disputatio.llm.scripted import Call
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.disputation.debate import QUOTE, QUOTES
+from disputatio.strategies.disputation.joint_look import MOST
 from disputatio.types import Answer, Example, Passage
 from tests.strategies.disputation_agents import BOTH, LIE, TRUE, Agents, answered, role_of, word
 
@@ -88,7 +89,7 @@ def leaked(call: Call, given: list[Passage]) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_no_agent_but_a_reader_gets_a_passage_and_none_but_a_debater_a_quote(name: str) -> None:
+def test_no_agent_but_a_reader_gets_a_passage_and_few_a_quote(name: str) -> None:
     _, model, given = ask_under(name)
     roles = {role_of(call.prompt) for call in model.calls}
     assert {"reader", "parts", "explain"} <= roles
@@ -96,12 +97,13 @@ def test_no_agent_but_a_reader_gets_a_passage_and_none_but_a_debater_a_quote(nam
         role = role_of(call.prompt)
         if role == "reader":
             assert sum(shown(passage) in call.text for passage in given) == 1
-        elif role == "debate":
+        elif role in ("debate", "look"):
             quotes = FENCE.findall(call.text)
-            assert len(quotes) <= 2 * QUOTES and all(len(quote.strip()) <= QUOTE for quote in quotes)
+            most = 2 * QUOTES if role == "debate" else MOST
+            assert len(quotes) <= most and all(len(quote.strip()) <= QUOTE for quote in quotes)
             outside = FENCE.sub("", call.prompt.messages[-1].content)
             assert not any(run in " ".join(re.findall(r"\w+", outside.casefold())) for run in leaked_orders())
-            assert call.options == ("Keep", "Yield")
+            assert role == "look" or call.options == ("Keep", "Yield")
         else:
             assert not leaked(call, given), role
             assert role != "belief" or set(call.options) <= set("ABCD")

@@ -7,9 +7,10 @@
    or Vote" (2508.17536) finds that votes over isolated answers do most of the work of a debate, so they come first.
 4. Search wider: where a contradiction is open or its lead short, unread passages are searched for with the question and
    with every answer alike; what no side answers is searched for with an explanation as query (AC-RAG, Zhang et al. 2025).
-5. Ask on: where the lead is short, the model's own belief is a weak vote, also on sides that read too badly to stand (a
+5. Compare: the model sees the best quote of every side at once, and the one that it answers with gains: `joint_look`.
+6. Ask on: where the lead is short, the model's own belief is a weak vote, also on sides that read too badly to stand (a
    planted text reads better than a true one); then one agent for each open answer debates with verified quotes: `debate`.
-6. Answer: a cited claim for each accepted side, the rejected ones with their causes, and how many liars the answer
+7. Answer: a cited claim for each accepted side, the rejected ones with their causes, and how many liars the answer
    survives: `answering`.
 
 A question that asks for several things is divided first, and each is resolved alone (RAGentA's components, Besrour et al.
@@ -151,7 +152,8 @@ def disputation(
     sure; `auto` is `encoder` where there is no language model, else `llm`.
     `copies` takes similarity to passages with other answers as a sign of alteration, `order` takes the
     better-ranked of two for the original; `standing` weighs how passages read, `certainty` how sure their
-    readers were. `expect` is how many answers are right; `auto` decides from the question and passages. `belief` asks the model's
+    readers were. `expect` is how many answers are right; `auto` decides from the question and passages. `look` shows the model
+    the quotes of all answers at once, and weighs which it gives. `belief` asks the model's
     own where answers contradict each other and neither a lead of two accounts, nor known sources, nor dates
     decide. `debate` is the most rounds of debate, `complete` of searching further (0 also leaves a question of
     several parts undivided), `wider` the most passages to read beyond the first where answers contradict each
@@ -200,7 +202,7 @@ def disputation(
         parts.append(part)
     record = Record(
         beliefs={part.question: part.beliefs for part in parts if part.beliefs},
-        looks={part.question: part.looks for part in parts if part.looks},
+        looks={part.question: part.look for part in parts if part.look},
         similarities=plan.similarity.cosines,
         today=plan.today if any(map(_has_days, passages.values())) else "",
         late=[each.passage.id for part in parts for each in part.readings if each.late]
@@ -284,7 +286,7 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         rounds=turn,
         looked=looked,
         beliefs=beliefs,
-        looks=tuple(looks),
+        look=looks[-1] if looks else "",
         today=tuple(today),
     )
 
@@ -301,7 +303,7 @@ def _look(
     if not plan.look or kit.is_late:
         return resolved
     try:
-        sides, reply = move_by_look(question, resolved, kit, expect, len(replies))
+        sides, reply = move_by_look(question, resolved, kit, expect)
     except TooLate:
         return resolved
     replies.append(reply)

@@ -42,7 +42,7 @@ class PartResult:
     rounds: int = 1
     looked: WiderSearch | None = None
     beliefs: Mapping[str, float] = field(default_factory=dict)
-    looks: tuple[str, ...] = ()
+    look: str = ""
     today: tuple[ResolvedSide, ...] = ()
 
     @property

@@ -37,13 +37,13 @@ class WiderSearch:
 class Record:
     """Evidence beside calls and searches: the model's beliefs and the similarities of passages.
 
-    `beliefs` has the nats of each answer by question, `looks` the replies to its joint looks; `similarities` the cosine of each pair of passages, by
+    `beliefs` has the nats of each answer by question, `looks` the reply to its last joint look; `similarities` the cosine of each pair of passages, by
     `judgement_key`; `today` the day of the question, where documents say from when or until when they are in force;
     `late` the passages that the language model had not read by the deadline, None if that did not pass.
     """
 
     beliefs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    looks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    looks: Mapping[str, str] = field(default_factory=dict)
     similarities: Mapping[str, float] = field(default_factory=dict)
     today: str = ""
     late: Sequence[str] | None = None
@@ -52,7 +52,7 @@ class Record:
         """Return the JSON value of `Basis.details`."""
         details: dict[str, Any] = {
             "beliefs": dict(self.beliefs),
-            "looks": {question: list(replies) for question, replies in self.looks.items()},
+            "looks": dict(self.looks),
             "similarities": dict(sorted(self.similarities.items())),
         }
         late = {} if self.late is None else {LATE: list(self.late)}

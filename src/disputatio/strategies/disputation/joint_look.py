@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from disputatio.errors import MustAskAgain
 from disputatio.events import LookedJointly
 from disputatio.kit import Kit, chat
 from disputatio.strategies.disputation.details import Record
@@ -30,34 +31,34 @@ TASK = """\
 
 Question: {question}"""
 
-MOST, QUOTE = 6, 300  # sides that are shown, and characters of each quote
+MOST = 6  # sides that are shown
+QUOTE, NAME = 300, 100  # characters of each quote, and of the title and heading before it
 MAX_TOKENS = 60
-LOOK = 2.0  # of the contest score
+LOOK = 1.0  # of the contest score: a lead of two accounts to one weighs 1.7
 UNSURE = -0.5  # mean log-probability of the reply's tokens below which it is a guess
 
 
 def move_by_look(
-    question: str, resolved: Sequence[ResolvedSide], kit: Kit, expect: Expectation, number: int
+    question: str, resolved: Sequence[ResolvedSide], kit: Kit, expect: Expectation
 ) -> tuple[list[Side], str]:
     """Show the model the quotes of all sides; return the sides, moved by its reply, and the reply.
 
-    The reply is empty where there was nothing to choose from. `number` counts the looks on a question. Raises
+    The reply is empty where there was nothing to choose from, or the model has no answer or guesses. Raises
     `LLMError` for faults and `TooLate` after the deadline.
     """
     sides = [each.side for each in resolved]
     shown = sides_to_show(resolved, expect)
     if not shown:
         return sides, ""
-    reply = (
-        _recorded(question, kit, number) if kit.recorded else _reply(question, [sides[n] for n in shown], kit)
-    )
-    picked = next((n for n in shown if _gives(reply, sides[n])), None)
+    reply = _reply(question, [sides[number] for number in shown], kit)
+    picked = next((number for number in shown if _gives(reply, sides[number])), None)
     kit.emit(
         LookedJointly(question=question, reply=reply, answer="" if picked is None else sides[picked].answer)
     )
     if picked is not None:
-        for n in shown:
-            sides[n] = replace(sides[n], moved={**sides[n].moved, "look": LOOK if n == picked else 0.0})
+        for number in shown:
+            moved = {**sides[number].moved, "look": LOOK if number == picked else 0.0}
+            sides[number] = replace(sides[number], moved=moved)
     return sides, reply
 
 
@@ -83,10 +84,13 @@ def sides_to_show(resolved: Sequence[ResolvedSide], expect: Expectation) -> list
 
 
 def _reply(question: str, sides: Sequence[Side], kit: Kit) -> str:
-    """Return the model's answer from the quotes of sides; empty if it has none or guesses."""
+    """Return the model's answer from the quotes of sides, that to an earlier look where no model can be asked."""
     quotes = "\n".join(fence("quote", _quote_of(side)) for side in sides)
     prompt = chat(SYSTEM, TASK.format(quotes=quotes, question=one_line(question)))
-    (completion,) = kit.complete("resolver", [prompt], Sampling(max_tokens=MAX_TOKENS))
+    try:
+        (completion,) = kit.complete("comparer", [prompt], Sampling(max_tokens=MAX_TOKENS))
+    except MustAskAgain:
+        return Record.from_details(kit.recorded).looks.get(question, "")
     return "" if is_unknown(completion.text) or _is_guess(completion) else one_line(completion.text)
 
 
@@ -95,17 +99,15 @@ def _is_guess(completion: Completion) -> bool:
     return bool(logprobs) and sum(logprobs) / len(logprobs) < UNSURE
 
 
-def _recorded(question: str, kit: Kit, number: int) -> str:
-    """Return the reply to an earlier look, for an answer that is decided again."""
-    replies = Record.from_details(kit.recorded).looks.get(question, ())
-    return replies[number] if number < len(replies) else ""
-
-
 def _quote_of(side: Side) -> str:
     """Return the quote of a side's best passage, after its title and heading."""
     best = side.readings[0]
-    quote = one_line(best.reply.quote or best.answer)[:QUOTE]
-    return " | ".join(filter(None, (best.passage.title, best.passage.metadata.get("heading", ""), quote)))
+    parts = (
+        best.passage.title[:NAME],
+        best.passage.metadata.get("heading", "")[:NAME],
+        best.reply.quote[:QUOTE],
+    )
+    return " | ".join(filter(None, map(one_line, parts)))
 
 
 def _gives(reply: str, side: Side) -> bool:

@@ -42,6 +42,8 @@ PLAUSIBLE = -5.0  # log-odds from which a side may be the right one where a lead
 CLEAR_LEAD = 2  # independent accounts by which a side must lead for its contradiction to be settled
 LEAST = -2.2  # log-odds below which not even the best side is an answer: one in ten
 
+_BY_READING = ("unanimous", "unopposed", "likeliest")  # causes to which a joint look adds that of its own
+
 Expectation = Literal["auto", "one", "several"]
 
 # A question for all that there are: "who are the directors", "name the towns".
@@ -435,6 +437,8 @@ def _cause(
         strongest = max(rivals, key=strength, default=None)
         if strongest is not None and _beats(side, strongest):
             kind = _won(side, strongest)
+        if side.is_picked and kind in _BY_READING:
+            kind = "fits_best"
         return Cause(kind=kind, support=support, rivals=_rivals(side, rivals, rivals))
     winner = max((rival for rival in left if _beats(rival, side)), key=strength)
     return Cause(kind=_lost(side, winner), support=support, rivals=_rivals(side, [winner], rivals))
