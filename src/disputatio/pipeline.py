@@ -23,7 +23,7 @@ from typing import Any, Literal
 from disputatio.agents.options import Estimates, Logprobs
 from disputatio.attribution.audit import ClaimCheck, audit, confidently, reading_of, reckoned
 from disputatio.attribution.verification import verified
-from disputatio.errors import ConfigError, InputError, UnknownName
+from disputatio.errors import ConfigError, InputError, MissingPart, UnknownName
 from disputatio.events import AgentFault, Concluded, IndexUnsearched, OutOfTime, Started, Unchecked
 from disputatio.kit import Kit
 from disputatio.trace import Trace
@@ -345,6 +345,15 @@ def describe(name: str) -> StrategyDescription:
         logprobs=str(needs) if isinstance(needs, Logprobs) else NO_LOGPROBS,
         cost=tuple(measured().get(name, ())),
     )
+
+
+def check_model(strategy: str | Strategy, kit: Kit) -> None:
+    """Raise `MissingPart` for a shipped strategy that needs a language model where there is none."""
+    if kit.has_model or kit.roles or not isinstance(strategy, str) or ":" in strategy:
+        return
+    if describe(strategy).needs_model:
+        without = f"a strategy that reads without, such as {DEFAULT_STRATEGY}"
+        raise MissingPart(f"{strategy} needs a language model: give one (--model), or {without}")
 
 
 def needs_estimates(name: str, options: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from disputatio.cli import eval_run as cli_eval
 from disputatio.cli.main import _is_of_the_disk
 from disputatio.config import Settings
-from disputatio.errors import InputError, StoreError, UnknownName
+from disputatio.errors import InputError, MissingPart, StoreError, UnknownName
 from disputatio.eval.running.pace import Left
 from disputatio.eval.running.preparing import load_models
 from disputatio.eval.running.runner import Progress
@@ -264,6 +264,11 @@ def test_the_table_of_prices_is_printed_as_it_is_read() -> None:
         (("--strategy", FIRST, "--seeds", "0;1"), InputError, "separated by commas, as 0,1,2"),
         (("--strategy", FIRST, "--seeds", "1,1"), InputError, "a seed stands twice"),
         (("--strategy", FIRST, "--prices", "none.toml"), InputError, "none.toml"),
+        (
+            ("--strategy", "disputation,concat", "--model", "none"),
+            MissingPart,
+            "concat needs a language model: give one",
+        ),
         (("--strategy", FIRST, "--rows", "nowhere.txt"), InputError, "nowhere.txt"),
     ],
 )

@@ -21,6 +21,7 @@ from disputatio.pipeline import (
     DEFAULT_STRATEGY,
     Strategy,
     ask,
+    check_model,
     check_question,
     check_terms,
     load_strategy,
@@ -170,8 +171,10 @@ def prepare(
             retriever, sources=request.sources, after=request.after, before=before, mute=muted
         )
     least = settings.min_confidence if request.min_confidence is None else request.min_confidence
+    parts = kit()
+    check_model(strategy, parts)
     return Prepared(
-        kit=replace(with_retriever(kit(), retriever), elsewhere=request.elsewhere),
+        kit=replace(with_retriever(parts, retriever), elsewhere=request.elsewhere),
         strategy=strategy,
         options=options,
         verify=request.verify,

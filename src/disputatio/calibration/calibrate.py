@@ -29,7 +29,7 @@ from disputatio.calibration.questions import (
     keep_relevant,
     write_questions,
 )
-from disputatio.errors import InputError, ReplyError, StoreError
+from disputatio.errors import InputError, MissingPart, ReplyError, StoreError
 from disputatio.events import Read
 from disputatio.kit import Kit
 from disputatio.store.addresses import require_one
@@ -151,8 +151,8 @@ def calibrate(
     (RA-RAG's equations 3 and 4, over answers that pass its own f_align alone) or `ours`, the default. All
     three are kept for later calibrations. Another estimator than the last one asks the sources again. `day`
     (ISO) is the date of the outcomes. `anew` drops earlier outcomes. Raises `InputError` for another
-    estimator or several indexes, `StoreError` if there is no index or it is not writable, `LLMError` for
-    faults of a model; outcomes until then are kept.
+    estimator or several indexes, `MissingPart` without a language model, `StoreError` if there is no index
+    or it is not writable, `LLMError` for faults of a model; outcomes until then are kept.
     """
     if estimator is not None:
         try:
@@ -160,6 +160,8 @@ def calibrate(
         except ValueError as error:
             raise InputError(str(error)) from error
     require_one(index.path)
+    if not (kit.has_model or kit.roles):
+        raise MissingPart("a calibration needs a language model: give one (--model)")
     listener = listener or Listener()
     passages = index.source_passages()
     counts = {} if passages is None else passages.counts()

@@ -11,7 +11,7 @@ import typer
 
 from disputatio.cli.messages import say
 from disputatio.cli.options import Indexes, IndexFolder, Journal, Json, Model, Replay, Roles, read_roles
-from disputatio.errors import InputError, MissingPart
+from disputatio.errors import InputError
 
 if TYPE_CHECKING:
     from disputatio.calibration.calibrate import CalibrationPlan, Report
@@ -96,8 +96,6 @@ def calibrate(
         replay=replay or None,
     )
     require_one(settings.index)
-    if settings.model == "none" and not settings.role:
-        raise MissingPart("calibrate needs a language model: give --model, or answers of yours by --answers")
     count, own_questions = _questions(questions)
     verified = inputs.read_anchors(anchors) if anchors else []
     owner_of = inputs.read_owners(owners) if owners else {}

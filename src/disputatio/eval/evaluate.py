@@ -33,7 +33,7 @@ from disputatio.eval.running.ray_run import JUDGES, EvaluationRecipe, defer_work
 from disputatio.eval.running.run_log import Entry, RunManifest
 from disputatio.eval.running.run_log_file import report_disk_faults
 from disputatio.eval.running.runner import Progress, run
-from disputatio.pipeline import DEFAULT_STRATEGY
+from disputatio.pipeline import DEFAULT_STRATEGY, check_model
 from disputatio.protocols import MinimalLLM, Retriever
 from disputatio.spending import Budget, Meter
 from disputatio.store.contract import Index
@@ -205,6 +205,8 @@ class _Evaluation:
             for line in lines:
                 say(f"{name}: {line}")
         self.plain = kit_for(self.settings, plan.model, plan.roles, say=say)
+        for entrant in self.chosen:
+            check_model(entrant.strategy, self.plain)
         self.kit = meter.wrap(self.plain)
         self.retriever = retriever_for(plan.index, self.settings, say)
 

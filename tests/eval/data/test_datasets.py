@@ -177,6 +177,9 @@ def test_a_plain_row_keeps_what_it_says_about_its_passages(tmp_path: Path) -> No
     assert second.source == "doc2"
     assert second.id.startswith("p")
     assert example.wrong == ()
+    row["answers"] = row.pop("gold")  # as they are called in the rows of others
+    (renamed,) = load(f"jsonl:{_file(tmp_path, [row])}")
+    assert (renamed.gold, renamed.passages) == (example.gold, example.passages)
 
 
 def test_a_plain_row_whose_passage_has_no_text_is_named(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def jsonl(row: Mapping[str, Any], place: Place) -> Example:
     """Return a row of our own format: question, gold, wrong, passages, categories.
 
     A passage is {"text", "source"?, "id"?, "title"?, "url"?, "date"?}; without a source it is its own.
-    Without `passages` those of an index are read.
+    `gold` may be called `answers`. Without `passages` those of an index are read.
     """
     passages: list[Passage] = []
     texts: dict[str, str] = {}
@@ -45,7 +45,7 @@ def jsonl(row: Mapping[str, Any], place: Place) -> Example:
                 date=known.get("date", ""),
             )
         )
-    gold = answers(row, "gold", place)
+    gold = answers(row, "answers" if "gold" not in row and "answers" in row else "gold", place)
     return place.example(
         row,
         string(row, "question", place),
@@ -102,16 +102,16 @@ def multisource(row: Mapping[str, Any], place: Place) -> Example:
 FORMATS = (
     DatasetFormat(
         name="jsonl",
-        description="our own format: question, answers, passages per line",
+        description="our own format: question, gold answers, passages per line",
         origin="of this project",
         licence="yours",
         shape="JSON lines",
-        fields="question, gold[], wrong[]?, "
+        fields="question, gold[] (or answers[]), wrong[]?, "
         "passages[{text, source?, id?, title?, url?, date?}]?, id?, categories{}?",
         measure="strict EM, precision, recall and F1 of the answers; accuracy: some gold answer stands in it",
         metrics=(*BY_ANSWER, "accuracy"),
         loader=jsonl,
-        shapes=(("question", "gold", "passages"), ("question", "gold")),
+        shapes=(("question", "gold", "passages"), ("question", "answers", "passages"), ("question", "gold")),
     ),
     DatasetFormat(
         name="multisource",
