@@ -32,6 +32,7 @@ TASK = """\
 Question: {question}"""
 
 MOST = 6  # sides that are shown
+CHOICE = 4  # sides from which on a reply is a choice, where none of them stands by itself
 QUOTE, NAME = 300, 100  # characters of each quote, and of the title and heading before it
 MAX_TOKENS = 60
 LOOK = 1.0  # of the contest score: a lead of two accounts to one weighs 1.7
@@ -65,7 +66,8 @@ def move_by_look(
 def sides_to_show(resolved: Sequence[ResolvedSide], expect: Expectation) -> list[int]:
     """Return the numbers of the sides that are shown, the likeliest first; none where nothing is open.
 
-    Several answers are no choice between them, and one that stands alone is settled.
+    Several answers are no choice between them, and one that stands alone is settled. Of few of which none stands the
+    model gives one whatever they say.
     """
     sides = [each.side for each in resolved]
     accepted = [each for each in resolved if each.verdict != "rejected"]
@@ -78,7 +80,7 @@ def sides_to_show(resolved: Sequence[ResolvedSide], expect: Expectation) -> list
         and not side.is_retracted
         and successor_of(side, sides) is None
     ]
-    if len(shown) == 1 and accepted:
+    if len(shown) < (2 if accepted else CHOICE):
         return []
     return sorted(shown, key=lambda number: -sides[number].log_odds)[:MOST]
 
