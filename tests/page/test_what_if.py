@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -137,9 +138,15 @@ def test_what_changes_is_in_view_where_a_passage_is_muted(tab: Visit, page: Page
     assert server.service.answers.count() == 1
 
 
-def test_only_sources_that_gave_an_answer_can_be_pinned(tab: Visit, page: Page) -> None:
+def test_only_sources_that_gave_an_answer_can_be_pinned(tab: Visit, page: Page, server: Served) -> None:
     tab.ask(QUESTION)
     expect(page.locator(".source-row")).to_have_count(5)
+    expect(page.locator(".what-if")).to_contain_text("1 other source gave no answer")
+    answer = server.service.answers.answer(tab.answer)
+    assert answer.basis is not None
+    unread = Passage(id="far1", source="far.example", text="The lighthouse of Orrin was designed by nobody.")
+    server.service.answers.keep("afar", replace(answer, basis=replace(answer.basis, passages=(unread,))))
+    tab.go("answer/afar")
     expect(page.locator(".what-if")).to_contain_text("1 other source gave no answer")
 
 

@@ -93,6 +93,17 @@ def test_a_question_is_stopped_and_its_calls_end(tmp_path: Path) -> None:
         assert server.service.kit.model.calls == []  # type: ignore[attr-defined]
 
 
+def test_a_body_that_is_no_json_and_an_address_that_is_not_there_are_named(server: Served) -> None:
+    ask = "/api/ask"
+    for body in (server.client.post(ask, content=b'{"q": '), server.client.post(ask, data={"question": "x"})):
+        assert body.status_code == 400
+        assert body.json()["error"]["message"].endswith(
+            "a JSON object sent with Content-Type: application/json"
+        )
+    nowhere = server.client.get("/api/nothing")
+    assert nowhere.json()["error"]["message"] == "GET /api/nothing: not found"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("fields", "word"),

@@ -1,6 +1,6 @@
 /** Which passages count: mute or pin a source that spoke, or an owner, or a range of dates. */
 import type { Answer, Passage } from "../api/types";
-import { allPassages, lookedFor, ownerOf, sourceOf } from "../model/evidence";
+import { lookedFor, ownerOf, sourceOf } from "../model/evidence";
 import { named } from "../model/text";
 import { isCounted, toggled, type WhatIf } from "../model/whatif";
 import { t } from "../texts";
@@ -15,9 +15,9 @@ interface Props {
 }
 
 export function WhatIfBar({ answer, whatIf, onChange }: Props) {
-  const passages = allPassages(answer);
-  const { unanswered, faulty, unread } = lookedFor(answer);
-  const silent = new Set([...unanswered, ...faulty, ...unread]);
+  const { passages } = answer;
+  const { unanswered, faulty } = lookedFor(answer);
+  const silent = new Set([...unanswered, ...faulty]);
   const all = grouped(passages, (passage) => passage.source);
   const sources = all.filter(([name, theirs]) => theirs.some((each) => !silent.has(each)) || whatIf.muted.includes(name) || whatIf.pinned.includes(name));
   const owners = grouped(passages, ownerOf).filter(([owner, theirs]) => theirs.some((each) => each.source !== owner));

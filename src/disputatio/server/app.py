@@ -188,17 +188,20 @@ async def _invalid(_: Request, error: Exception) -> Response:
     """Report the first invalid field of a request, in one line."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
+    if first["type"] in ("json_invalid", "model_attributes_type"):
+        message = "the body is not a JSON object sent with Content-Type: application/json"
+        return fault_response(Fault(status=400, kind="InputError", message=message))
     where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
     return fault_response(Fault(status=400, kind="InputError", message=f"{where}: {first['msg']}"))
 
 
-async def _framework_error(_: Request, error: Exception) -> Response:
+async def _framework_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kinds = {404: "NotFound", 405: "NotAllowed"}
     fault = Fault(
         status=error.status_code,
         kind=kinds.get(error.status_code, "InputError"),
-        message=str(error.detail),
+        message=f"{request.method} {request.url.path[:200]}: {str(error.detail).lower()}",
         headers=dict(error.headers or {}),
     )
     return fault_response(fault)
