@@ -204,6 +204,8 @@ def test_a_judge_that_cannot_detect_contradictions_is_not_asked_for_them() -> No
         ("The old quay is not open on Monday.", "The old quay is not open on Monday.", "supported"),
         ("The lock does not open on Mondays.", _answer("When does the lock open?", "Mondays"), "unsupported"),
         ("The lock opens on Mondays.", _answer("When does the lock open?", "Mondays"), "supported"),
+        ("Ilm Works is not for sale.", "Ilm Works is not for sale (No sale of the works).", "supported"),
+        ("The lock is not for sale.", "The lock is for sale (No sale of the lock).", "unsupported"),
         ("It was not until 1931 that the lock was built.", "The lock was built in 1931.", "supported"),
         (
             "Nobody may pass the lock before noon.",

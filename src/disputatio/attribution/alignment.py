@@ -66,11 +66,14 @@ def plain_statement(question: str, answer: str) -> str:
 def unasked(claim: str) -> str:
     """Return a claim that is a question and its answer as one statement, to compare its words.
 
-    >>> unasked("When is the lock open: in May.")
-    'is the lock open in May.'
+    The subject that is named in brackets at its end is left out: a title may have a negation of its own.
+
+    >>> unasked("When is the lock open: in May."), unasked("The lock is not for sale (No sale).")
+    ('is the lock open in May.', 'The lock is not for sale')
     """
-    rest, asks = _ASKING.subn("", claim)
-    return rest.replace(": ", " ", 1) if asks else claim
+    said = claim.partition(" (")[0] if claim.endswith(").") else claim
+    rest, asks = _ASKING.subn("", said)
+    return rest.replace(": ", " ", 1) if asks else said
 
 
 def turned(question: str, answer: str) -> str | None:

@@ -50,6 +50,7 @@ _LEADS = re.compile(
 _TIME = re.compile(
     r"\d{1,2}[:.]\d{2}\b|\d{1,2}\s?(?:am|pm|a\.m\.|p\.m\.|o'clock|uhr)\b|noon|midnight", re.IGNORECASE
 )
+_ASKS_ON = re.compile(r"\b(?:and|or) (?:what|how|when|who|where|which|why)\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?:[a-z]+ )?\d{4}", re.IGNORECASE)
 
 
@@ -62,6 +63,7 @@ def value_sentence(question: str, answer: str, quote: str = "") -> str | None:
     'The ferry to Holm leaves at 9:15.'
     >>> value_sentence("How many beds does the hostel have?", "36"), value_sentence("Who is it?", "40")
     ('The hostel has 36 beds.', None)
+    >>> value_sentence("What is the fee and when is it due?", "12 euros")
     >>> value_sentence("How many days a week may one row?", "one", "One may row one day a week.")
     'One may row one day a week.'
     >>> value_sentence("Are dogs allowed on deck?", "no", "Dogs are not allowed on deck.")
@@ -69,7 +71,7 @@ def value_sentence(question: str, answer: str, quote: str = "") -> str | None:
     """
     asked = one_line(question).rstrip(" ?")
     value = one_line(answer).rstrip(".")
-    if len(asked) > LONGEST or not value:
+    if len(asked) > LONGEST or not value or _ASKS_ON.search(asked):
         return None
     if is_yes_or_no(value):
         sentence = _affirmed(asked, same_answer(value, "yes"), quote)
