@@ -3,7 +3,7 @@
     python -m bench.verdict.readers --out readers.jsonl --journal FILE [--trained FILE.gguf] [--minutes N] [--show]
     python -m bench.verdict.readers --arms released trained default --at-once 1 --every 10 --journal none --out FILE
 
-Each row is asked with `disputation` as it is by default, with `--set reader=trained`, and with `concat`, one prompt over all
+Each row is asked with `disputation` as it is by default, without its joint look, with `--set reader=trained`, and with `concat`, one prompt over all
 passages; rows are those that nothing is fitted or chosen on (`Corpus.to_report`), passages shuffled. Every answer is on
 disk before the next, and the same command goes on where it was stopped. The core-seconds are those of this process and of
 the engines below it, `--at-once` questions in flight, over questions none of whose calls were in the journal; a question that does not
@@ -42,13 +42,18 @@ RELEASED = "released"
 ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "default": ("disputation", {}),
     "trained": ("disputation", {"reader": "trained"}),
+    "no look": ("disputation", {"look": False}),
     "concat": ("concat", {}),
     "several": ("disputation", {"expect": "several"}),
     "trained, several": ("disputation", {"reader": "trained", "expect": "several"}),
     RELEASED: ("bench.verdict.released_loop:released_loop", {}),
 }
 # The first of each is compared with the others; those of the second are told how many answers are right.
-COMPARED = (("trained", "default", "concat"), ("trained, several", "several"))
+COMPARED = (
+    ("default", "no look", "concat"),
+    ("trained", "default", "concat"),
+    ("trained, several", "several"),
+)
 COSTS = (RELEASED, "default", "trained", "several", "trained, several")
 WARMING = Example(
     id="warming",
