@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from disputatio.attribution.audit import audit, divided
 from disputatio.attribution.entailment import DENIAL_SYSTEM, JUDGE_SYSTEM, ModelJudge
-from disputatio.attribution.verification import resolved, strictly, verified
+from disputatio.attribution.verification import headlined, resolved, strictly, verified
 from disputatio.causes import Cause
 from disputatio.errors import ConfigError, InputError, NoLogprobs
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import ask
 from disputatio.store.in_memory import InMemory
-from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
+from disputatio.types import Answer, Citation, CitationVerdict, Claim, Conflict, Passage, Position
 
 HEIGHT = Passage(id="h", source="maps.example", text="Everest is 8,849 m high. Snow falls there.")
 LAND = Passage(id="n", source="nepal.example", text="Everest lies in Nepal. It is cold.")
@@ -303,6 +303,26 @@ def test_strict_abstains_when_nothing_is_left() -> None:
 def test_strict_keeps_supported_and_partly_supported_claims() -> None:
     claimed_answer = claimed("supported", "partly")
     assert strictly(claimed_answer) is claimed_answer
+
+
+@pytest.mark.parametrize(
+    ("verdict", "citation", "answers"),
+    [
+        ("contradicted", "contradicted", ("Nepal",)),
+        ("unsupported", "unsupported", ("Nepal",)),
+        ("contradicted", "supported", ("8,849 m", "Nepal")),
+        ("partly", "partly", ("8,849 m", "Nepal")),
+    ],
+)
+def test_what_no_citation_says_is_no_headline(
+    verdict: CitationVerdict, citation: CitationVerdict, answers: tuple[str, ...]
+) -> None:
+    answer = claimed(verdict, "supported")
+    first = answer.claims[0]
+    cited = tuple(replace(each, verdict=citation) for each in first.citations)
+    answer = replace(answer, claims=(replace(first, citations=cited), *answer.claims[1:]))
+    shown = headlined(answer)
+    assert (shown.answers, shown.claims) == (answers, answer.claims)
 
 
 def test_strict_answers_need_verdicts() -> None:

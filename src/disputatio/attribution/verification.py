@@ -28,6 +28,7 @@ from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Positio
 from disputatio.values import states
 
 FAILED = ("unsupported", "contradicted")
+_SAYING_SO = ("supported", "partly")
 
 
 def resolved(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> tuple[Claim, ...]:
@@ -113,12 +114,19 @@ def strictly(answer: Answer) -> Answer:
 
 
 def headlined(answer: Answer) -> Answer:
-    """Return the answer without what is stated by nothing but claims whose citations do not say so.
+    """Return the answer without what is stated by nothing but claims of which no citation says so.
 
-    These claims stay beside it, with their verdict; an abstention if no other remains. Claims without
-    citations count as before: a strategy may answer from memory.
+    These claims stay beside it, with their verdict; an abstention if no other remains. A claim that one
+    citation contradicts and another supports is disputed, and counts. Claims without citations count as
+    before: a strategy may answer from memory.
     """
-    failed = [claim for claim in answer.claims if claim.citations and claim.verdict == "unsupported"]
+    failed = [
+        claim
+        for claim in answer.claims
+        if claim.citations
+        and claim.verdict in FAILED
+        and not any(citation.verdict in _SAYING_SO for citation in claim.citations)
+    ]
     return replace(_without(answer, failed), claims=answer.claims)
 
 
