@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from disputatio.text import bare_words, one_line
 from disputatio.values import canonical, is_yes_or_no, same_answer
@@ -43,6 +43,19 @@ _NO_VERBS = frozenset(
 _SAID_BY_UNITS = frozenset({"money", "time"})
 _FOR = frozenset({"last", "take"})  # verbs of a duration without "for"
 _IRREGULAR = {"have": "has", "do": "does", "go": "goes"}
+_PASTS = {
+    **{
+        "become": "became",
+        "begin": "began",
+        "build": "built",
+        "buy": "bought",
+        "come": "came",
+        "cost": "cost",
+    },
+    **{"get": "got", "give": "gave", "go": "went", "have": "had", "hold": "held", "leave": "left"},
+    **{"lose": "lost", "make": "made", "meet": "met", "pay": "paid", "run": "ran", "sell": "sold"},
+    **{"send": "sent", "take": "took", "win": "won", "write": "wrote"},
+}
 _LEADS = re.compile(
     r"(?:at|on|in|from|until|till|by|before|after|since|within|every|each|daily|for|up to|about)\b",
     re.IGNORECASE,
@@ -61,6 +74,8 @@ def value_sentence(question: str, answer: str, quote: str = "") -> str | None:
     'The minimum order is 40 units.'
     >>> value_sentence("When does the ferry to Holm leave?", "9:15", "The ferry to Holm leaves at 9:15.")
     'The ferry to Holm leaves at 9:15.'
+    >>> value_sentence("In what year did Holm get a school?", "1911", "Holm got a school in 1911.")
+    'Holm got a school in 1911.'
     >>> value_sentence("How many beds does the hostel have?", "36"), value_sentence("Who is it?", "40")
     ('The hostel has 36 beds.', None)
     >>> value_sentence("What is the fee and when is it due?", "12 euros")
@@ -200,9 +215,15 @@ def _held(verb: str, after: Sequence[str], quote_words: Sequence[str]) -> int:
     >>> _held("takes", ["place", "again"], ["it", "takes", "place", "on", "monday"])
     1
     """
-    behind = quote_words[quote_words.index(verb) + 1 :] if verb in quote_words else []
-    same = (word.casefold() == other for word, other in zip(after, behind, strict=False))
-    return sum(takewhile(bool, same))
+    behind = iter(quote_words[quote_words.index(verb) + 1 :] if verb in quote_words else [])
+    held = 0
+    for at, word in enumerate(map(str.casefold, after), 1):
+        if word in ("a", "an", "the"):  # which are no bare words
+            continue
+        if word != next(behind, ""):
+            break
+        held = at
+    return held
 
 
 def _verb_at(rest: Sequence[str], aux: str, quote: str) -> int | None:
@@ -238,7 +259,7 @@ def _forms(verb: str, aux: str) -> Iterator[str]:
     if aux == "does":
         yield _inflected(verb, "does")
     elif aux == "did":
-        yield from (f"{verb}ed", f"{verb}d", f"{verb[:-1]}ied", f"{verb}{verb[-1:]}ed")
+        yield from (_PASTS.get(verb, ""), f"{verb}ed", f"{verb}d", f"{verb[:-1]}ied", f"{verb}{verb[-1:]}ed")
     else:
         yield verb
 
