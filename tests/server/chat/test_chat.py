@@ -172,6 +172,8 @@ def test_a_first_question_is_asked_as_it_is(server: Served) -> None:
 @pytest.mark.long
 def test_without_a_model_a_follow_up_is_asked_unchanged_with_a_note(tmp_path: Path) -> None:
     with served(without_model(tmp_path)) as server:
+        listed = [model["id"] for model in server.client.get("/v1/models").json()["data"]]
+        assert "disputatio/disputation" in listed and "disputatio/concat" not in listed
         completion = chat(server, "Tell me.", "What?", QUESTION).json()
         ours = completion["disputatio"]
         assert (ours["rewriting"], ours["question"], ours["answers"]) == ("no_model", QUESTION, ["1887"])

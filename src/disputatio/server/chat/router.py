@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from disputatio.errors import UnknownName
-from disputatio.pipeline import strategy_names
+from disputatio.pipeline import describe, strategy_names
 from disputatio.server.chat.asking import Chat
 from disputatio.server.chat.faults import CHAT_FAULTS, OpenAIRoute
 from disputatio.server.chat.requests import (
@@ -34,7 +34,9 @@ def router(service: Service) -> APIRouter:
 
     @routes.get("/models", operation_id="models", summary="Strategies, as models")
     async def models() -> Response:
-        return json_response({"object": "list", "data": [_model(name) for name in model_names()]})
+        reads_alone = not (service.kit.has_model or service.kit.roles)
+        names = [NAME, *_reading_alone()] if reads_alone else model_names()
+        return json_response({"object": "list", "data": [_model(name) for name in names]})
 
     @routes.get("/models/{name:path}", operation_id="model", summary="One of them")
     async def model(name: str) -> Response:
@@ -106,6 +108,11 @@ def strategy_of(model: str) -> str | None:
     if model not in model_names():
         raise UnknownName("model", model, model_names(), command="client.models.list()")
     return model.partition("/")[2] or None
+
+
+def _reading_alone() -> list[str]:
+    """Return the names of the strategies that run without a language model."""
+    return [f"{NAME}/{name}" for name in strategy_names() if not describe(name).needs_model]
 
 
 def _model(name: str) -> dict[str, Any]:
