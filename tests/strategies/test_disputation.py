@@ -117,6 +117,14 @@ def test_an_answer_that_makes_no_sentence_is_given_after_its_question() -> None:
         assert answer.claims[0].text == f"By whom was the Quillhaven lighthouse designed: {told}"
 
 
+def test_a_yes_or_no_of_the_model_cites_the_sentence_that_is_asked_about() -> None:
+    mail = passage("m", "Dear all, it rained. The Quillhaven quay is not for sale. Ada Berg")
+    model = Agents(reads=lambda *_: word("no"))
+    [claim] = answered(model, [mail], "Is the Quillhaven quay for sale?").claims
+    assert claim.text == "The Quillhaven quay is not for sale."
+    assert [one.quote for one in claim.citations] == ["The Quillhaven quay is not for sale"]
+
+
 def test_one_answer_is_a_sentence_and_several_are_named_by_their_subjects() -> None:
     assert answered(Agents(), [GUILD]).claims[0].text == f"{TRUE} designed the Quillhaven lighthouse."
     namesakes = [

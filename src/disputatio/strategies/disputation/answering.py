@@ -21,7 +21,7 @@ from disputatio.strategies.disputation.resolve import (
 )
 from disputatio.strategies.disputation.sentences import value_sentence
 from disputatio.strategies.disputation.sides import Side, votes_by_owner
-from disputatio.text import one_line, without_headings
+from disputatio.text import nearest_sentence, one_line, without_headings
 from disputatio.types import Answer, Certificate, Claim
 from disputatio.values import is_yes_or_no, states
 
@@ -138,6 +138,11 @@ def _claim(question: str, side: Side, *, alone: bool) -> Claim:
     replies = {reading.passage.id: reading.reply for reading in side.readings}
     subject = subject_of(side)
     citations = tuple(cite(side.answer, side.passages, replies))
+    if not citations and is_yes_or_no(side.answer):  # said by the model, and in no such word by a passage
+        for passage, reply in [(reading.passage, reading.reply) for reading in side.readings]:
+            start, end = nearest_sentence(passage.text, question)
+            replies[passage.id] = replace(reply, quote=passage.text[start:end])
+        citations = tuple(cite(side.answer, side.passages, replies))
     quote = without_headings(citations[0].quote)[1] if citations else ""
     text = value_sentence(question, side.answer, quote) if alone or subject else None
     if text is None and alone:
