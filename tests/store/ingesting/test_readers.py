@@ -348,6 +348,12 @@ def test_csv_that_is_ragged_or_broken_keeps_its_good_rows(tmp_path: Path) -> Non
     assert reasons == {"a.csv:2": "has 1 fields where the header has 2", "a.csv:3": "is not UTF-8 text"}
 
 
+def test_a_csv_in_utf_16_is_told_to_be_saved_as_utf_8(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("text;year\none;1\n".encode("utf-16"))
+    _, [refused] = read_all([tmp_path])
+    assert (refused.reason, refused.code) == ("is not UTF-8 text but UTF-16", "encoding")
+
+
 @pytest.mark.slow
 def test_a_large_file_of_rows_is_read_in_bounded_memory(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"

@@ -417,6 +417,8 @@ def _csv_lines(file: BinaryIO) -> Iterator[str]:
             )
         if first:
             raw, first = raw.removeprefix(codecs.BOM_UTF8), False
+        if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise Unreadable("is not UTF-8 text but UTF-16", "encoding")
         if b"\0" in raw:
             raise Unreadable("is a binary file", "unknown_type")
         line = raw.decode("utf-8", "surrogateescape")
