@@ -59,6 +59,15 @@ def test_the_help_of_check_says_that_no_model_is_its_default(capsys: Capture) ->
     assert about.endswith("[default: none]")
 
 
+@pytest.mark.parametrize("group", [(), ("index",), ("eval",), ("model",)])
+def test_a_list_of_commands_says_whole_sentences(
+    group: tuple[str, ...], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = run(capsys, *group, "--help").out.partition("Commands:")[2]
+    assert listed and "..." not in listed
+
+
 def test_completion_can_be_installed_and_shown(capsys: Capture) -> None:
     lines = run(capsys, "--help").out
     assert "--install-completion" in lines

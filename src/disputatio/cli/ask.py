@@ -117,7 +117,7 @@ def ask(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Answer a question over an index or over passages, with citations and all positions."""
+    """Answer a question, with citations and every position. An index is read, or passages."""
     from disputatio.api.request import Request, prepare
     from disputatio.cli.screen import Waiting, show_answer, write
     from disputatio.cli.stream import follow

@@ -57,7 +57,7 @@ def check(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Find where documents contradict each other, without a question.
+    """Find where documents contradict each other. It takes no question.
 
     Without --model code alone compares values, dates, names and negations. Exit status: 0 nothing new, 1 new
     contradictions, 2 bad input, 3 a fault outside.

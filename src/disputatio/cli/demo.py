@@ -24,7 +24,7 @@ def demo(
         bool, typer.Option(help="Estimate at last how reliable the sources are: as much again to read.")
     ] = False,
 ) -> None:
-    """Show what it does: where a small corpus disagrees, and what a real model answers about it."""
+    """Show what it does, on a small corpus. It disagrees, and a real model answers about it."""
     start = time.monotonic()
     program = context.find_root().command
     chosen = ("--model", model) if model else ()

@@ -412,7 +412,7 @@ def synthesize(
     journal: Journal = None,
     replay: Replay = False,
 ) -> None:
-    """Write questions with passages and checked short answers, for `disputatio eval run jsonl:FILE`."""
+    """Write questions with checked answers from passages. `eval run jsonl:FILE` reads them."""
     from disputatio.config import read_settings
     from disputatio.eval.builders.synthesis import changed_mix, prompts_hash
     from disputatio.eval.builders.synthesis import synthesize as make

@@ -33,9 +33,10 @@ def report(
         str | None, typer.Option(metavar="NAME", help="Rank by this metric: em_lenient, f1, accuracy, ...")
     ] = None,
 ) -> None:
-    """Rank the strategies: scores with intervals, paired tests, costs, failures.
+    """Rank the strategies of an evaluation.
 
-    An evaluation that is still running is reported so far.
+    Scores have intervals, differences are tested in pairs, costs and failures are counted. An evaluation
+    that is still running is reported so far.
     """
     from disputatio.eval.reporting.page import page
     from disputatio.eval.reporting.report import report as found_in
@@ -70,7 +71,7 @@ def compare(
     ] = 20,
     metric: Annotated[str | None, typer.Option(metavar="NAME", help="Compare by this metric.")] = None,
 ) -> None:
-    """Show the questions on which two strategies differ: answers, scores, positions, traces."""
+    """Show where two strategies differ. Each question has answers, scores, positions and traces."""
     from disputatio.eval.reporting.compare import choose_runs
     from disputatio.eval.reporting.compare import compare as compared
     from disputatio.eval.reporting.compare_page import comparison_page
@@ -90,7 +91,7 @@ def tables(
     paper: Annotated[str, typer.Option(metavar="NAME", help="madam, ra-rag, ac-rag or ragenta.")],
     as_json: Json = False,
 ) -> None:
-    """Print a paper's tables beside ours: the same methods and columns, and what is missing."""
+    """Print a paper's tables beside ours. Methods and columns are the same, and gaps are named."""
     from disputatio.eval.reporting.paper_tables import markdown, paper_tables
 
     results = paper_tables(paper, runs)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from disputatio.spending import Amount, Budget
 
 app = typer.Typer(
-    help="Measure strategies on data sets: scores with intervals, paired differences, cost, failures.",
+    help="Measure strategies on data sets, with intervals and costs.",
     no_args_is_help=True,
 )
 app.add_typer(build_app, name="build")
@@ -135,7 +135,7 @@ def run_command(
         ),
     ] = "paper",
 ) -> None:
-    """Ask every strategy every question and print the scores; can be interrupted and resumed."""
+    """Ask every strategy every question and print scores. It can be interrupted and resumed."""
     from disputatio.eval.evaluate import evaluate
     from disputatio.eval.reporting.report import summaries
     from disputatio.spending import Budget, read_prices
@@ -176,7 +176,7 @@ def run_command(
 
 @app.command("prices")
 def prices_command() -> None:
-    """Print the built-in table of prices, as a TOML file to edit and pass to --prices."""
+    """Print the built-in table of prices. It is a TOML file to edit, for --prices."""
     from disputatio.spending import our_prices
 
     typer.echo(our_prices(), nl=False)

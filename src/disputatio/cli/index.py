@@ -212,10 +212,11 @@ def describe(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """State what documents do not state themselves, or state wrongly: date, owner, source, authority, ...
+    """State what documents do not state themselves.
 
-    It stands above what a document states, stays when its file is read again, and changes no id; an empty
-    text takes a field back. Without anything to state, the history of the documents is shown, or of all.
+    Or what they state wrongly: date, owner, source, authority and so on. It stands above what a document
+    states, stays when its file is read again, and changes no id; an empty text takes a field back. Without
+    anything to state, the history of the documents is shown, or of all.
     """
     from disputatio.cli.screen import write, write_json
     from disputatio.rendering.wording import count
@@ -307,10 +308,10 @@ def reembed(
 def trust(
     index: Annotated[Path, typer.Argument(metavar="DIR", help="The index, a folder or an address.")],
 ) -> None:
-    """Allow an index that you did not make to use the embedder on a server that it names.
+    """Allow an index that you did not make to use its embedder.
 
-    Every query is then sent there (OPENAI_BASE_URL), with your key. It is recorded in your folder of
-    configuration, for this place of the index and this model.
+    The embedder is on a server, and every query is then sent there (OPENAI_BASE_URL), with your key. It is
+    recorded in your folder of configuration, for this place of the index and this model.
     """
     from disputatio.cli.screen import write
     from disputatio.store.addresses import mask_secrets
@@ -339,7 +340,7 @@ def convert(
         Path | None, typer.Argument(metavar="[NEW]", help="New folder for the result; in place without it.")
     ] = None,
 ) -> None:
-    """Convert an index of the last version, whose record is in LanceDB, to the present format."""
+    """Convert an index of the last version. Its record is in LanceDB."""
     from disputatio.cli.screen import write
     from disputatio.rendering.wording import count
     from disputatio.store.record.convert import convert as convert_index

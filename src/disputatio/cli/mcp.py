@@ -23,7 +23,7 @@ def mcp(
     role: Roles = None,
     journal: Journal = None,
 ) -> None:
-    """Serve the tools ask, search, fetch and sources to an agent (MCP, over stdio)."""
+    """Serve an index to an agent (MCP, over stdio). The tools: ask, search, fetch, sources, check."""
     for package in ("mcp", "fastapi"):
         if importlib.util.find_spec(package) is None:
             raise MissingDependency(package, "serve")

@@ -47,7 +47,7 @@ def list_command(as_json: Json = False) -> None:
 
 @app.command("pull")
 def pull_command(name: _Name, as_json: Json = False) -> None:
-    """Fetch a model, verify it, and print where it is; can be interrupted and resumed."""
+    """Fetch a model and verify it. Prints where it is; can be interrupted and resumed."""
     from disputatio.cli.screen import ProgressBar
     from disputatio.llm import catalogue
 
@@ -67,7 +67,7 @@ def path_command(name: _Name, as_json: Json = False) -> None:
 
 @app.command("verify")
 def verify_command(name: _Name, as_json: Json = False) -> None:
-    """Compare every byte of a model with its checksums; exit 1 when a file differs."""
+    """Compare a model with its checksums. The exit code is 1 when a file differs."""
     from disputatio.cli.screen import write, write_json
     from disputatio.llm import catalogue
 

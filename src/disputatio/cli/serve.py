@@ -96,9 +96,10 @@ def serve(
         Path | None, typer.Option(metavar="FILE", help="Log who asked what to a file.  [default: off]")
     ] = None,
 ) -> None:
-    """Serve an index: the API at /api, chat clients at /v1, agents at /mcp, the page at /.
+    """Serve an index as a page, an API and to chat clients.
 
-    It listens at loopback only. To open it to others, give a token and its host names.
+    The page is at /, the API at /api, chat clients at /v1, agents at /mcp. It listens at loopback only. To
+    open it to others, give a token and its host names.
     """
     for package in _NEEDED:
         if importlib.util.find_spec(package) is None:

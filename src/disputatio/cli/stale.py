@@ -43,7 +43,7 @@ def stale(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List documents that are superseded or old, first what most kept answers cite."""
+    """List documents that are superseded or old. First comes what most kept answers cite."""
     from disputatio.api.staleness import find_stale
     from disputatio.cli.opening import open_named
     from disputatio.cli.screen import write_json, write_row
