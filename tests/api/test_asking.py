@@ -345,7 +345,7 @@ def test_an_index_shows_its_sources(place: Path) -> None:
 @pytest.mark.parametrize("question", [None, 5, ["When?"]])
 def test_a_question_that_is_no_text_is_told_in_a_line(question: Any) -> None:
     with pytest.raises(InputError, match=rf"the question is {type(question).__name__}, not text"):
-        d.ask(question, passages=["The lock opened in 1911."], model="none", settings={"journal": "none"})
+        d.ask(question, passages=["The lock opened in 1911."], model="none", strategy="disputation")
 
 
 def test_options_of_a_search_that_have_no_name_are_told_in_a_line() -> None:
