@@ -5,8 +5,7 @@
     python -m bench.engine.first_answer --here --avx2 --busy 2 --page FILE   # the demo of this checkout alone
 
 The packages are downloaded first, and the models copied from this user's cache or downloaded. Then the clock runs: the
-environment, the install, and `disputatio demo`, which prepares the model for the engine, answers and then estimates how
-reliable the sources are. `--busy` processes that only count run beside the demo. `--avx2` holds the engine to kernels of
+environment, the install, and `disputatio demo`, which prepares the model for the engine and answers. `--busy` processes that only count run beside the demo. `--avx2` holds the engine to kernels of
 AVX2 with VNNI and to f32, as `bench.engine.folder` does; encoder and embedder have only the first of these, numpy neither.
 """
 
@@ -84,13 +83,13 @@ def measure(wheel: Path | None, work: Path, busy: int, *, avx2: bool) -> list[St
     ):
         answers = 0
         for line in running.stdout or ():
-            if line.startswith("$ disputatio ask") and not answers:
+            if line.startswith("$ disputatio check"):
                 note("ingest of the corpus", running.pid)
+            elif line.startswith("$ disputatio ask") and not answers:
+                note("what contradicts, without a model", running.pid)
             elif line.startswith("Cost:"):  # the last line of an answer
                 answers += 1
                 note(f"answer {answers}", running.pid)
-            elif line.startswith("The demo took"):
-                note("how reliable the sources are", running.pid)
     if running.returncode:
         raise SystemExit(running.returncode)
     return steps
@@ -113,7 +112,7 @@ def main() -> None:
         _, *steps = measure(wheel, Path(folder), asked.busy, avx2=asked.avx2)
     ask = next(at for at, step in enumerate(steps) if step.name == "answer 1")
     first = sum(step.seconds for step in steps[: ask + 1])
-    demo = sum(step.seconds for step in steps[ask - 1 :])
+    demo = sum(step.seconds for step in steps[ask - 2 :])
     rows = [[step.name, f"{step.seconds:.0f}", f"{step.core_seconds:.0f}"] for step in steps]
     how = " ".join(sys.argv[1:])
     begin = "the start of the demo" if asked.here else "making an environment"

@@ -117,11 +117,11 @@ def _convert(path: Path, folder: Path) -> None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)
-                openvino_genai.Tokenizer(link, enable_save_ov_model=True)
+                tokenizer = openvino_genai.Tokenizer(link, enable_save_ov_model=True)
                 scheduler = openvino_genai.SchedulerConfig()
                 scheduler.cache_size = 1
-                openvino_genai.ContinuousBatchingPipeline(
-                    link, scheduler, "CPU", {"enable_save_ov_model": True}
+                openvino_genai.ContinuousBatchingPipeline(  # makes another tokenizer if it is given none
+                    link, tokenizer, scheduler, "CPU", enable_save_ov_model=True
                 )
         except RuntimeError as fault:
             raise LLMError(
