@@ -74,9 +74,9 @@ def run(asked: argparse.Namespace, kit: Kit) -> None:
     done = {(each["corpus"], each["row"], each["arm"]) for each in read(asked.out)}
     kept = slice(asked.skip, asked.skip + asked.rows * asked.every, asked.every)
     examples = {name: CORPORA[name](asked.data).to_report()[kept] for name in asked.corpora}
-    for arm in asked.arms:
+    for arm in asked.arms:  # no journal has these
         if arm != RELEASED:
-            asked_of("", arm, [WARMING], kit)
+            asked_of("", arm, [replace(WARMING, question=f"{WARMING.question} {time.time_ns()}")], kit)
     for first in range(0, asked.rows, asked.at_once):
         for name, rows in examples.items():
             turn = list(asked.arms)
