@@ -102,7 +102,7 @@ def multisource(row: Mapping[str, Any], place: Place) -> Example:
 FORMATS = (
     DatasetFormat(
         name="jsonl",
-        description="our own format: question, gold answers, passages per line",
+        description="our own format: question, gold, passages per line",
         origin="of this project",
         licence="yours",
         shape="JSON lines",
