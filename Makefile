@@ -20,7 +20,7 @@ help: ## this list
 setup: ## make or refresh the environment in .venv from requirements.lock
 	@bash scripts/setup.sh
 
-demo: setup ## ingest examples/, show what contradicts, ask a model on this machine about it
+demo: setup ## ingest examples/, show what contradicts, ask a model on this machine, estimate reliabilities
 	@$(BIN)/disputatio demo
 
 test: check ## everything: check, the tests that need no model, then those that run one (under 12 minutes)

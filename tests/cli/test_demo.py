@@ -30,7 +30,7 @@ def test_the_demo_ingests_and_answers_every_question_without_a_language_model(
 
 @pytest.mark.parametrize(
     ("options", "last"),
-    [({}, "ask"), ({"calibrate": True}, "calibrate"), ({"calibrate": True, "model": "none"}, "ask")],
+    [({}, "calibrate"), ({"calibrate": False}, "ask"), ({"model": "none"}, "ask")],
 )
 def test_the_demo_answers_first_and_estimates_sources_where_it_is_told_to_and_has_a_model(
     tmp_path: Path, options: dict[str, Any], last: str

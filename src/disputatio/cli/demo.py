@@ -22,7 +22,7 @@ def demo(
     ] = Path(".disputatio/demo.index"),
     calibrate: Annotated[
         bool, typer.Option(help="Estimate at last how reliable the sources are: as much again to read.")
-    ] = False,
+    ] = True,
 ) -> None:
     """Show what it does, on a small corpus. It disagrees, and a real model answers about it."""
     start = time.monotonic()
@@ -44,12 +44,9 @@ def demo(
     run("check", sources, fine=1)  # what it exits with where it has found some; no model is waited for
     for question in json.loads((folder / "questions.json").read_text(encoding="utf-8")):
         run("ask", question["question"], "--index", str(index), *chosen)
-    estimating = ["calibrate", "--index", str(index), "--questions", CHECKS, *chosen]
+    typer.echo(f"\nThe answers took {time.monotonic() - start:.0f} s.")
     if calibrate and model != "none":  # which writes no questions
-        run(*estimating)
-    typer.echo(f"\nThe demo took {time.monotonic() - start:.0f} s.")
-    if not calibrate and model != "none":
-        typer.echo(f"\nHow reliable the sources are: disputatio {' '.join(estimating)}")
+        run("calibrate", "--index", str(index), "--questions", CHECKS, *chosen)
     typer.echo(f"\nThe same on a page: disputatio serve --index {index}, then open http://127.0.0.1:8377")
 
 
