@@ -222,5 +222,5 @@ def test_the_commands_work_on_an_index_in_a_database(
     told = run(capsys, "index", "export", "out.jsonl", "--index", place)
     assert (told.code, Path("out.jsonl").exists()) == (2, False)
     told = run(capsys, "calibrate", "--index", place, "--model", "none")
-    assert (told.code, "nothing can be cross-checked" in told.err) == (1, True)
+    assert (told.code, "needs a language model" in told.err) == (2, True)
     assert run(capsys, "config", "--index", "postgresql://a:s3cret@h/d", "--json").out.count("s3cret") == 0
