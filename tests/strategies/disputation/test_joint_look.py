@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
+from disputatio.causes import Cause
 from disputatio.errors import LLMError
 from disputatio.llm.scripted import Line
-from disputatio.strategies.disputation.joint_look import CHOICE, UNSURE
-from disputatio.types import Answer, Completion, Passage, Token, Usage
+from disputatio.strategies.disputation.joint_look import CHOICE, UNSURE, sides_to_show
+from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.strategies.disputation.resolve import ResolvedSide
+from disputatio.strategies.disputation.sides import Side
+from disputatio.types import Answer, Completion, Passage, PositionVerdict, Reply, Token, Usage
 from tests.strategies.disputation_agents import Agents, answered, word
 
 QUESTION = "How soon do I have to say that my laptop was stolen?"
@@ -116,6 +120,27 @@ def test_a_planted_order_is_not_shown() -> None:
 def test_of_few_answers_of_which_none_stands_none_is_picked() -> None:
     answer, model = asked("two hours", PAPERS[: CHOICE - 1])
     assert (answer.answers, model.prompts("look")) == ((), [])
+
+
+@pytest.mark.parametrize(
+    ("odds", "verdict", "shown"), [(0.1, "rejected", 4), (-0.1, "rejected", 0), (-0.1, "accepted", 4)]
+)
+def test_where_none_stands_the_encoder_has_to_take_one_for_an_answer(
+    odds: float, verdict: PositionVerdict, shown: int
+) -> None:
+    resolved = [
+        ResolvedSide(
+            side=Side(
+                answer=value,
+                readings=(PassageReading(passage=paper, reply=Reply(passages=(), answer=value)),),
+                features={"ground": 0.0, "answered": odds if paper is RULES else -1.0},
+            ),
+            verdict=verdict if paper is LEASE else "rejected",
+            cause=Cause(kind="off_topic"),
+        )
+        for paper, value in zip(PAPERS, VALUES.values(), strict=True)
+    ]
+    assert len(sides_to_show(resolved, "auto")) == shown
 
 
 def test_one_answer_that_stands_alone_is_not_put_to_the_model() -> None:

@@ -52,7 +52,15 @@ def move_by_look(
     if not shown:
         return sides, ""
     reply = _reply(question, [sides[number] for number in shown], kit)
-    picked = next((number for number in shown if _gives(reply, sides[number])), None)
+    stands = any(each.verdict != "rejected" for each in resolved)
+    picked = next(
+        (
+            number
+            for number in shown
+            if _gives(reply, sides[number]) and (stands or _is_taken_for_an_answer(sides[number]))
+        ),
+        None,
+    )
     kit.emit(
         LookedJointly(question=question, reply=reply, answer="" if picked is None else sides[picked].answer)
     )
@@ -67,7 +75,7 @@ def sides_to_show(resolved: Sequence[ResolvedSide], expect: Expectation) -> list
     """Return the numbers of the sides that are shown, the likeliest first; none where nothing is open.
 
     Several answers are no choice between them, and one that stands alone is settled. Of few of which none stands the
-    model gives one whatever they say.
+    model gives one whatever they say, as it does where the encoder takes none of them for an answer.
     """
     sides = [each.side for each in resolved]
     accepted = [each for each in resolved if each.verdict != "rejected"]
@@ -82,7 +90,14 @@ def sides_to_show(resolved: Sequence[ResolvedSide], expect: Expectation) -> list
     ]
     if len(shown) < (2 if accepted else CHOICE):
         return []
+    if not accepted and not any(_is_taken_for_an_answer(sides[number]) for number in shown):
+        return []
     return sorted(shown, key=lambda number: -sides[number].log_odds)[:MOST]
+
+
+def _is_taken_for_an_answer(side: Side) -> bool:
+    """Return whether the encoder takes a side's passage for an answer, at even odds; True where none has read it."""
+    return side.features.get("answered", 0.0) >= 0.0
 
 
 def _reply(question: str, sides: Sequence[Side], kit: Kit) -> str:
