@@ -22,7 +22,7 @@ from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import NO_MODEL, Kit
 from disputatio.llm import catalogue
 from disputatio.llm.model_names import ENGINES
-from disputatio.protocols import LLM, Embedder, Entailment, MinimalLLM, Reranker, Retriever
+from disputatio.protocols import LLM, Embedder, Entailment, ModelObject, Reranker, Retriever
 from disputatio.text import content_id
 from disputatio.trace import Speeds
 
@@ -38,8 +38,8 @@ _SHARED: dict[str, Any] = {}  # journals that another process keeps for this one
 def build_kit(
     settings: Settings,
     *,
-    model: MinimalLLM | None = None,
-    roles: Mapping[str, MinimalLLM] | None = None,
+    model: ModelObject | None = None,
+    roles: Mapping[str, ModelObject] | None = None,
     embedder: Embedder | None = None,
     retriever: Retriever | None = None,
     say: Say = lambda _: None,
@@ -75,7 +75,7 @@ def _trained_reader(settings: Settings, named: Callable[[str], LLM]) -> LLM | No
     return named(f"local:{catalogue.DEFAULT_READER}") if known and runs else None
 
 
-def own_model(model: MinimalLLM, settings: Settings, journal: Any) -> LLM:
+def own_model(model: ModelObject, settings: Settings, journal: Any) -> LLM:
     """Return a model object as an `LLM`; its calls are kept only in a journal that was named for them.
 
     Raises `ConfigError` for an object that is no model.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Literal, Protocol, Self, TypedDict, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, Self, TypeAlias, TypedDict, Unpack, runtime_checkable
 
 from disputatio.errors import Cancelled, InputError, NoLogprobs
 from disputatio.types import (
@@ -103,6 +103,10 @@ class MinimalLLM(Protocol):
     """
 
     def complete(self, prompts: Sequence[Prompt], sampling: Sampling) -> Sequence[str | Completion]: ...
+
+
+ModelObject: TypeAlias = MinimalLLM | Callable[[str], str]
+"""A model of your own: an object with `complete`, or a function of a prompt's text to that of a reply."""
 
 
 @runtime_checkable

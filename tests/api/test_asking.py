@@ -204,7 +204,16 @@ def test_a_model_is_any_object_with_complete_and_its_calls_are_counted(place: Pa
 
 
 @pytest.mark.long
-def test_a_function_is_a_model_when_it_is_wrapped() -> None:
+def test_a_function_is_a_model_under_its_name() -> None:
+    def mine(prompt: str) -> str:
+        return reads("1887" if "1887" in prompt else "unknown")
+
+    answer = d.ask(QUESTION, passages=HELD, model=mine, strategy="disputation")
+    assert (answer.answers, answer.model) == (("1887",), "mine")
+
+
+@pytest.mark.long
+def test_a_function_is_a_model_of_another_name_when_it_is_wrapped() -> None:
     function = d.FunctionModel(lambda prompt: reads("1887" if "1887" in prompt else "unknown"), name="mine")
     answer = d.ask(QUESTION, passages=HELD, model=function, strategy="disputation")
     assert (answer.answers, answer.model) == (("1887",), "mine")
@@ -213,7 +222,6 @@ def test_a_function_is_a_model_when_it_is_wrapped() -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (str.upper, r"write model=disputatio\.FunctionModel\(function\)"),
         (Reader, r"Reader is a class: give an instance of it, model=Reader\(\.\.\.\)"),
         (object(), r"needs a method complete\(prompts, sampling\)"),
     ],

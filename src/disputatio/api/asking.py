@@ -17,7 +17,7 @@ from disputatio.errors import ConfigError, UnknownName
 from disputatio.kit import Elsewhere, Kit
 from disputatio.parts import build_kit
 from disputatio.pipeline import Strategy
-from disputatio.protocols import Cancel, Embedder, MinimalLLM
+from disputatio.protocols import Cancel, Embedder, ModelObject
 from disputatio.store.own_passages import PassageLike, RetrieverLike
 from disputatio.trace import Trace
 from disputatio.types import Answer
@@ -40,8 +40,8 @@ def ask(
     index: str | Path | RetrieverLike | None = None,
     passages: Iterable[PassageLike] | None = None,
     strategy: str | Strategy | None = None,
-    model: str | MinimalLLM | None = None,
-    role: Mapping[str, str | MinimalLLM] | None = None,
+    model: str | ModelObject | None = None,
+    role: Mapping[str, str | ModelObject] | None = None,
     embedder: str | Embedder | None = None,
     sources: Collection[str] | None = None,
     mute: Collection[str] = (),
@@ -64,8 +64,9 @@ def ask(
     `index` is a path, an `Index`, or another retriever: one of your own, or one in the shape of LangChain's
     or LlamaIndex's. `passages` are texts, mappings (`{"text": ..., "source": ...}`) or `Passage`s. `strategy`
     is a name or a function (question, kit, *, options) -> Answer. `model` is a name (`local:...`,
-    `openai:...`) or an object with `complete` (`MinimalLLM`); `role` has another one for each role that it
-    names. `embedder` compares passages for strategies that do so. `options` are the strategy's (`rounds=2`).
+    `openai:...`), an object with `complete` (`MinimalLLM`) or a function of a prompt's text; `role` has
+    another one for each role that it names. `embedder` compares passages for strategies that do so. `options`
+    are the strategy's (`rounds=2`).
 
     `sources`, and the ISO dates `after` and `before`, limit what is read; documents in `mute` (by id, file or
     title) are not read. `as_of` asks for the answer of a day, with what holds today beside it. `verify` has
@@ -120,8 +121,8 @@ def prepared_for(arguments: Mapping[str, Any], question: str | None = None) -> P
 
 def kit_with(
     *,
-    model: str | MinimalLLM | None = None,
-    role: Mapping[str, str | MinimalLLM] | None = None,
+    model: str | ModelObject | None = None,
+    role: Mapping[str, str | ModelObject] | None = None,
     embedder: str | Embedder | None = None,
     settings: Mapping[str, Any] | None = None,
     strategy: str | Strategy | None = None,

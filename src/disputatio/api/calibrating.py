@@ -14,7 +14,7 @@ from disputatio.calibration import inputs
 from disputatio.calibration.calibrate import DEFAULT_QUESTIONS, CalibrationPlan, Listener, Report
 from disputatio.calibration.calibrate import calibrate as calibrate_index
 from disputatio.errors import InputError
-from disputatio.protocols import Cancel, MinimalLLM
+from disputatio.protocols import Cancel, ModelObject
 from disputatio.rendering.markup import table
 from disputatio.rendering.plain import aligned
 from disputatio.serialisation import Serialisable
@@ -67,8 +67,8 @@ def calibrate(
     estimator: str | None = None,
     seed: int = 0,
     anew: bool = False,
-    model: str | MinimalLLM | None = None,
-    role: Mapping[str, str | MinimalLLM] | None = None,
+    model: str | ModelObject | None = None,
+    role: Mapping[str, str | ModelObject] | None = None,
     planned: Callable[[CalibrationPlan], None] = lambda _: None,
     progress: Callable[[int, int, float | None], None] = lambda *_: None,
     cancel: Cancel | None = None,

@@ -12,7 +12,7 @@ from disputatio.authority import TIERS
 from disputatio.contradictions.baseline import read_baseline
 from disputatio.contradictions.standing import Text
 from disputatio.errors import ConfigError, IngestError, InputError, UnknownName
-from disputatio.protocols import MinimalLLM
+from disputatio.protocols import ModelObject
 from disputatio.store import contract
 from disputatio.store.ingesting.documents import Document, page_of
 from disputatio.store.ingesting.files import find_files
@@ -39,7 +39,7 @@ def check(
     *,
     severity: Severity = "medium",
     baseline: str | Path | Iterable[str] = (),
-    model: str | MinimalLLM | None = None,
+    model: str | ModelObject | None = None,
     calls: int = CALLS,
     settings: Mapping[str, Any] | None = None,
     options: ReadOptions = DEFAULT,

@@ -34,7 +34,7 @@ from disputatio.eval.running.run_log import Entry, RunManifest
 from disputatio.eval.running.run_log_file import report_disk_faults
 from disputatio.eval.running.runner import Progress, run
 from disputatio.pipeline import DEFAULT_STRATEGY, check_model
-from disputatio.protocols import MinimalLLM, Retriever
+from disputatio.protocols import ModelObject, Retriever
 from disputatio.spending import Budget, Meter
 from disputatio.store.contract import Index
 from disputatio.store.opening import name_for_workers
@@ -51,15 +51,15 @@ def evaluate(
     strategies: Strategies = DEFAULT_STRATEGY,
     *,
     options: Options = (),
-    model: str | MinimalLLM | None = None,
-    role: Mapping[str, str | MinimalLLM] | None = None,
+    model: str | ModelObject | None = None,
+    role: Mapping[str, str | ModelObject] | None = None,
     index: str | Path | RetrieverLike | None = None,
     out: str | Path | None = None,
     limit: int | None = None,
     rows: str | Path | Sequence[int] | None = None,
     seeds: int | Sequence[int] = 0,
     verify: bool = False,
-    judge: bool | str | MinimalLLM = False,
+    judge: bool | str | ModelObject = False,
     rubric: Rubric = "menu",
     in_flight: int = 1,
     ray: str | None = None,
@@ -130,8 +130,8 @@ class EvaluationPlan:
     dataset: Dataset
     strategies: Strategies
     options: Options
-    model: str | MinimalLLM | None
-    roles: Mapping[str, str | MinimalLLM]
+    model: str | ModelObject | None
+    roles: Mapping[str, str | ModelObject]
     index: str | Path | RetrieverLike | None
     out: Path | None
     limit: int | None

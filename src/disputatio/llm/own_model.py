@@ -10,20 +10,20 @@ from typing import Any
 from disputatio.errors import ConfigError, LLMError, Malformed, NoLogprobs
 from disputatio.llm.batch import Batch, in_threads
 from disputatio.llm.request import with_schema
-from disputatio.protocols import LLM, NO_LOGPROBS, Cancel, MinimalLLM
+from disputatio.protocols import LLM, NO_LOGPROBS, Cancel, MinimalLLM, ModelObject
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling, Usage
 
 
-def as_llm(model: MinimalLLM) -> LLM:
-    """Adapt a model object to `LLM`, adding what it lacks; raises `ConfigError` for what is no model."""
+def as_llm(model: ModelObject) -> LLM:
+    """Adapt an object or a function to `LLM`, adding what it lacks; raises `ConfigError` for what is none."""
     if isinstance(model, type):
         raise ConfigError(f"{model.__name__} is a class: give an instance of it, model={model.__name__}(...)")
     if isinstance(model, LLM) and _takes_report(model.complete) and _takes_report(model.choose):
         return model
-    if callable(getattr(model, "complete", None)):
+    if hasattr(model, "complete") and callable(model.complete):
         return OwnModel(model)
     if callable(model):
-        raise ConfigError("a function is no model by itself: write model=disputatio.FunctionModel(function)")
+        return OwnModel(FunctionModel(model, name=getattr(model, "__name__", type(model).__name__)))
     raise ConfigError(f"{type(model).__name__} is no model: it needs a method complete(prompts, sampling)")
 
 

@@ -20,7 +20,7 @@ from disputatio.eval.running.run_log import Entrant, RunManifest
 from disputatio.kit import Kit
 from disputatio.parts import build_kit, embedder_for, with_retriever
 from disputatio.pipeline import Strategy, ask
-from disputatio.protocols import MinimalLLM, Retriever
+from disputatio.protocols import ModelObject, Retriever
 from disputatio.spending import charge_to_thread
 from disputatio.store.contract import Index
 from disputatio.store.in_memory import InMemory
@@ -173,8 +173,8 @@ def installed_versions() -> dict[str, str]:
 
 def kit_for(
     settings: Settings,
-    model: str | MinimalLLM | None,
-    roles: Mapping[str, str | MinimalLLM],
+    model: str | ModelObject | None,
+    roles: Mapping[str, str | ModelObject],
     *,
     say: Say = lambda _: None,
 ) -> Kit:

@@ -29,7 +29,7 @@ from disputatio.eval.running.preparing import (
 )
 from disputatio.eval.running.run_log import Entrant
 from disputatio.pipeline import Strategy
-from disputatio.protocols import MinimalLLM
+from disputatio.protocols import ModelObject
 from disputatio.spending import Meter
 from disputatio.trace import Logged, Trace
 from disputatio.types import Example, Usage
@@ -44,8 +44,8 @@ class EvaluationRecipe:
     """The parts of a worker's kit; all of it travels."""
 
     settings: Settings
-    model: str | MinimalLLM | None = None
-    roles: Mapping[str, str | MinimalLLM] = field(default_factory=dict)
+    model: str | ModelObject | None = None
+    roles: Mapping[str, str | ModelObject] = field(default_factory=dict)
     index: Path | None = None
     verify: bool = False
     judge: str = ""  # the rubric, where answers are graded
