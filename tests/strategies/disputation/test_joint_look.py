@@ -66,6 +66,11 @@ def test_of_passages_that_name_little_of_what_is_asked_the_one_that_fits_is_the_
     assert "It locks the account" not in prompt
 
 
+def test_the_same_quotes_are_shown_once() -> None:
+    _, model = asked("unknown")
+    assert len(model.prompts("look")) == 1
+
+
 @pytest.mark.parametrize("reply", ["unknown", "a fortnight"])
 def test_a_reply_that_no_passage_gave_moves_nothing(reply: str) -> None:
     without, model = asked(reply, look=False)

@@ -233,9 +233,7 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         readings += read_more(other_versions)
     looks: list[str] = []
     look = partial(_look, question, kit=kit, plan=plan, replies=looks)
-    resolved = _weigh_and_resolve(question, readings, kit, plan)
-    if _is_none_accepted(resolved):
-        resolved = look(resolved)
+    resolved = look(_weigh_and_resolve(question, readings, kit, plan), standing=False)
     turn = 1
     while turn <= plan.complete and not kit.is_late and _is_none_accepted(resolved):
         try:
@@ -246,7 +244,7 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
             break
         turn += 1
         readings += read_more(more, turn=turn)
-        resolved = look(_weigh_and_resolve(question, readings, kit, plan))
+        resolved = look(_weigh_and_resolve(question, readings, kit, plan), standing=False)
     looked = None
     if plan.wider and not kit.is_late and (disputed := find_disputed(resolved)):
         more, searches = _search_wider(question, disputed, _ids(readings), kit, plan.wider)
@@ -263,7 +261,7 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
             )
         kit.emit(LookedWider(question=question, passages=[passage.id for passage in more], **asdict(looked)))
     if not any(each.side.moved for each in resolved):
-        resolved = look(resolved)
+        resolved = look(resolved, standing=True)
     resolved, beliefs = _ask_on(question, resolved, kit, plan)
     _tell_sides(question, resolved, kit)
     later = divided(question, readings, plan.as_of)[1]
@@ -296,11 +294,20 @@ def _is_none_accepted(resolved: Sequence[ResolvedSide]) -> bool:
 
 
 def _look(
-    question: str, resolved: list[ResolvedSide], kit: Kit, plan: Options, replies: list[str]
+    question: str,
+    resolved: list[ResolvedSide],
+    kit: Kit,
+    plan: Options,
+    replies: list[str],
+    *,
+    standing: bool,
 ) -> list[ResolvedSide]:
-    """Resolve again after a joint look, whose reply is added to `replies`; as before where none was taken."""
+    """Resolve again after a joint look, whose reply is added to `replies`; as before where none was taken.
+
+    It is taken where something stands if `standing`, else where nothing does.
+    """
     expect = expectation_of(question, plan.expect)
-    if not plan.look or kit.is_late:
+    if not plan.look or kit.is_late or standing == _is_none_accepted(resolved):
         return resolved
     try:
         sides, reply = move_by_look(question, resolved, kit, expect)
