@@ -1,7 +1,7 @@
 """Ask the questions about the folder of bench/documents, and grade the answers: right, half, wrong or abstained.
 
     python -m bench.documents.ask --part development --strategy disputation,concat --out DIR [--model NAME]
-        [--reader NAME] [--metadata found|stated] [--sample N] [--minutes N] [--journal FILE]
+        [--reader NAME] [--no-look] [--metadata found|stated] [--sample N] [--minutes N] [--journal FILE]
     python -m bench.documents.ask --part development --out DIR --show
 
 The documents are written and ingested below `--out` as a user would ingest them, and each question is asked through
@@ -166,6 +166,7 @@ def run(asked: argparse.Namespace) -> None:
         "metadata": asked.metadata,
         "model": asked.model or "default",
         "reader": asked.reader or "default",
+        **({"look": False} if asked.no_look else {}),
         "commit": version(),
         "cores": os.cpu_count(),
     }
@@ -185,8 +186,10 @@ def run(asked: argparse.Namespace) -> None:
                 if time.monotonic() > ends or faults == MOST_FAULTS:
                     say(f"stopped: {faults} faults in a row" if faults else "stopped: its minutes are over")
                     return
-                reader = {"reader": asked.reader} if asked.reader and strategy == "disputation" else {}
-                given = ask_one(question, strategy, index=index, model=asked.model, **reader)
+                own = {"reader": asked.reader} if asked.reader else {}
+                own |= {"look": False} if asked.no_look else {}
+                own = own if strategy == "disputation" else {}
+                given = ask_one(question, strategy, index=index, model=asked.model, **own)
                 file.write(json.dumps(asdict(given), ensure_ascii=False) + "\n")
                 file.flush()
                 faults = faults + 1 if given.fault else 0
@@ -293,6 +296,7 @@ def main() -> None:
     parser.add_argument("--strategy", default="disputation", help="one or more, separated by commas")
     parser.add_argument("--model", help="as for `disputatio ask`; by default its default")
     parser.add_argument("--reader", help="of `disputation`; by default its default")
+    parser.add_argument("--no-look", action="store_true", help="`disputation` without its joint look")
     parser.add_argument("--metadata", choices=get_args(Metadata), default="found")
     parser.add_argument("--sample", type=int, metavar="N", help="only so many questions")
     parser.add_argument(

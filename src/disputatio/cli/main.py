@@ -67,7 +67,7 @@ def main() -> None:
     """Run the command line; an error of ours is one line and an exit code, others a traceback."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # the shell closed it: >&-
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (open until the end)
     sys.exit(_run())
 
 
