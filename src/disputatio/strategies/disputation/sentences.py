@@ -44,18 +44,10 @@ _SAID_BY_UNITS = frozenset({"money", "time"})
 _FOR = frozenset({"last", "take"})  # verbs of a duration without "for"
 _IRREGULAR = {"have": "has", "do": "does", "go": "goes"}
 _PASTS = {
-    **{
-        "become": "became",
-        "begin": "began",
-        "build": "built",
-        "buy": "bought",
-        "come": "came",
-        "cost": "cost",
-    },
-    **{"get": "got", "give": "gave", "go": "went", "have": "had", "hold": "held", "leave": "left"},
-    **{"lose": "lost", "make": "made", "meet": "met", "pay": "paid", "run": "ran", "sell": "sold"},
-    **{"send": "sent", "take": "took", "win": "won", "write": "wrote"},
-}
+    "become": "became", "begin": "began", "build": "built", "buy": "bought", "come": "came", "cost": "cost", "get": "got",
+    "give": "gave", "go": "went", "have": "had", "hold": "held", "leave": "left", "lose": "lost", "make": "made", "meet": "met",
+    "pay": "paid", "run": "ran", "sell": "sold", "send": "sent", "take": "took", "win": "won", "write": "wrote",
+}  # fmt: skip
 _LEADS = re.compile(
     r"(?:at|on|in|from|until|till|by|before|after|since|within|every|each|daily|for|up to|about)\b",
     re.IGNORECASE,
