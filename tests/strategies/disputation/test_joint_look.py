@@ -10,10 +10,12 @@ import pytest
 
 from disputatio.causes import Cause
 from disputatio.errors import LLMError
+from disputatio.kit import Kit
 from disputatio.llm.scripted import Line
-from disputatio.strategies.disputation.joint_look import CHOICE, UNSURE, sides_to_show
+from disputatio.reliability.succession import Succession
+from disputatio.strategies.disputation.joint_look import CHOICE, MOST, UNSURE, move_by_look, sides_to_show
 from disputatio.strategies.disputation.reading import PassageReading
-from disputatio.strategies.disputation.resolve import ResolvedSide
+from disputatio.strategies.disputation.resolve import ResolvedSide, resolve
 from disputatio.strategies.disputation.sides import Side
 from disputatio.types import Answer, Completion, Passage, PositionVerdict, Reply, Token, Usage
 from tests.strategies.disputation_agents import Agents, answered, word
@@ -127,25 +129,89 @@ def test_of_few_answers_of_which_none_stands_none_is_picked() -> None:
     assert (answer.answers, model.prompts("look")) == ((), [])
 
 
+def side_of(paper: Passage, answer: str, *, answered: float = 0.5, **changes: Any) -> Side:
+    reading = PassageReading(passage=paper, reply=Reply(passages=(), answer=answer, quote=paper.text))
+    features: dict[Any, float] = {"ground": 0.0, "answered": answered, **changes.pop("features", {})}
+    return Side(answer=answer, readings=(reading,), features=features, **changes)
+
+
+def decided(side: Side, verdict: PositionVerdict = "rejected") -> ResolvedSide:
+    return ResolvedSide(side=side, verdict=verdict, cause=Cause(kind="off_topic"))
+
+
+def all_decided(odds: float = 0.5, other: float = 0.5) -> list[ResolvedSide]:
+    return [
+        decided(side_of(paper, value, answered=odds if paper is RULES else other))
+        for paper, value in zip(PAPERS, VALUES.values(), strict=True)
+    ]
+
+
 @pytest.mark.parametrize(
     ("odds", "verdict", "shown"), [(0.1, "rejected", 4), (-0.1, "rejected", 0), (-0.1, "accepted", 4)]
 )
 def test_where_none_stands_the_encoder_has_to_take_one_for_an_answer(
     odds: float, verdict: PositionVerdict, shown: int
 ) -> None:
-    resolved = [
-        ResolvedSide(
-            side=Side(
-                answer=value,
-                readings=(PassageReading(passage=paper, reply=Reply(passages=(), answer=value)),),
-                features={"ground": 0.0, "answered": odds if paper is RULES else -1.0},
-            ),
-            verdict=verdict if paper is LEASE else "rejected",
-            cause=Cause(kind="off_topic"),
-        )
-        for paper, value in zip(PAPERS, VALUES.values(), strict=True)
-    ]
-    assert len(sides_to_show(resolved, "auto")) == shown
+    first, second, *others = all_decided(odds, other=-1.0)
+    assert len(sides_to_show([first, replace(second, verdict=verdict), *others], "auto")) == shown
+
+
+@pytest.mark.parametrize(("reply", "picked"), [("two hours", {"two hours"}), ("thirty days", set())])
+def test_where_none_stands_what_is_picked_is_an_answer_for_the_encoder_too(
+    reply: str, picked: set[str]
+) -> None:
+    kit = Kit(model=Agents(looks=reply))
+    sides, _ = move_by_look(QUESTION, all_decided(0.1, other=-1.0), kit, "auto")
+    assert {side.answer for side in sides if side.is_picked} == picked
+
+
+NEWER = side_of(replace(RULES, id="newer"), "one hour")
+OLD = replace(RULES, id="old")
+
+
+@pytest.mark.parametrize(
+    "side",
+    [
+        side_of(OLD, "250 euros", features={"ground": 1.0, "kind": 0.0}),
+        side_of(OLD, "four hours", features={"ground": 1.0, "thing": 0.0}),
+        side_of(OLD, "four hours", features={"ground": 1.0, "orders": 0.0}),
+        side_of(replace(OLD, by_people={"status": "retracted"}), "four hours"),
+        side_of(
+            OLD,
+            "four hours",
+            superseded={OLD.id: Succession(kind="replaces", newer=NEWER.passages[0], older=OLD)},
+        ),
+    ],
+    ids=["of another kind", "of another thing", "giving orders", "retracted", "superseded"],
+)
+def test_what_can_be_no_answer_is_not_shown(side: Side) -> None:
+    resolved = [*all_decided(), decided(NEWER, "accepted"), decided(side)]
+    assert sides_to_show(resolved, "auto") == [0, 1, 2, 3, 4]
+
+
+def test_few_are_shown_and_the_likeliest_first() -> None:
+    resolved = [decided(side_of(RULES, f"{n} hours", log_odds=float(n))) for n in range(MOST + 3)]
+    assert sides_to_show(resolved, "auto") == list(range(MOST + 2, 2, -1))
+
+
+def test_several_answers_that_stand_are_not_compared() -> None:
+    resolved = [replace(each, verdict="accepted") for each in all_decided()]
+    assert sides_to_show(resolved, "auto") and not sides_to_show(resolved, "several")
+
+
+@pytest.mark.parametrize(("accounts", "winner"), [(1, "two hours"), (2, "thirty days")])
+def test_a_look_decides_between_equals_and_not_against_two_accounts(accounts: int, winner: str) -> None:
+    def stands(paper: Passage, answer: str, votes: int) -> ResolvedSide:
+        voters = tuple((f"{paper.id} {n}", 1.0) for n in range(votes))
+        features = {"ground": 1.0}
+        side = side_of(paper, answer, log_odds=1.0, independent_votes=voters, features=features)
+        return decided(side, "unresolved")
+
+    resolved = [stands(RULES, "two hours", 1), stands(LEASE, "thirty days", accounts)]
+    sides, _ = move_by_look(QUESTION, resolved, Kit(model=Agents(looks="two hours")), "one")
+    assert {one.side.answer: one.verdict for one in resolve(QUESTION, sides, expect="one")}[
+        winner
+    ] == "accepted"
 
 
 def test_one_answer_that_stands_alone_is_not_put_to_the_model() -> None:
