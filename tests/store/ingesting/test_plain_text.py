@@ -161,6 +161,17 @@ def test_menus_of_a_short_page_are_no_text(menu: str, tmp_path: Path) -> None:
     assert _page(tmp_path, page).text == "Severin\n\nOpened in 1931."
 
 
+def test_a_page_that_marks_no_main_text_keeps_headings_and_lists_without_comments(tmp_path: Path) -> None:
+    prose = "".join(f"<h2>Part {n}</h2><p>The bridge carried {n} trams a day then.</p>" for n in range(8))
+    people = "<h2>People</h2><ul><li>Ada Lind, keeper of the keys.</li><li>Bo Lind, keeper.</li></ul>"
+    text = _page(tmp_path, f"<body><h1>Severin</h1>{prose}{people}</body>").text
+    assert text.startswith("Severin\n\nPart 0\n\nThe bridge")
+    assert text.endswith("People\n\n- Ada Lind, keeper of the keys.\n- Bo Lind, keeper.")
+    others = "".join(f"<p>I would have taken tunnel {n}.</p>" for n in range(19))
+    page = f"<body><h1>Severin</h1>{prose}<div class=comments>{others}</div></body>"
+    assert "tunnel" not in _page(tmp_path, page).text
+
+
 @pytest.mark.long
 def test_a_page_of_nothing_but_links_keeps_them(tmp_path: Path) -> None:
     page = "<ul><li><a href='/1'>First report</a></li><li><a href='/2'>Second report</a></li></ul>"

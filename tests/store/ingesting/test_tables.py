@@ -266,7 +266,7 @@ anything.</td><td>So does this.</td></tr><tr><td>More.</td><td>And more.</td></t
 def test_tables_of_a_page_are_written_out_and_those_of_a_layout_are_not(tmp_path: Path) -> None:
     (tmp_path / "ferries.html").write_text(_PAGE)
     lines = [line for line in _only(tmp_path / "ferries.html").text.split("\n") if line]
-    assert lines[1:6] == [
+    assert lines[2:7] == [
         "Rates of 2025.",
         "Line: North; Fare Car: 12 EUR; Fare Bicycle: 3 EUR.",
         "Line: North; Fare Car: 14 EUR; Fare Bicycle: 3.5 EUR.",

@@ -35,6 +35,7 @@ FORMATS = (
 
 _CHARSET = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE)
 _SHORT = 250  # characters of main text, below which the whole page counts
+_MOST_LEFT_OUT = 0.5  # of the length of the paragraphs: a page with more has other things than its text
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
@@ -56,8 +57,11 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         },
     )
     text = plain_text(page.body) if page is not None and page.body is not None else ""
-    # What was found may be a part of the main text only, where there is not much on the page.
-    if not text or (len(text) < _SHORT and len(whole) < 2 * _SHORT):
+    # What was found may be a part of the main text only, where there is not much on the page; where a page
+    # marks no main text, it is the paragraphs alone, without their headings and lists.
+    is_bare = text and page.body.find(".//head") is None and page.body.find(".//list") is None
+    most = (1 + _MOST_LEFT_OUT) * len(text) if is_bare else 2 * _SHORT if len(text) < _SHORT else 0
+    if not text or len(whole) < most:
         text = whole
     fields = {name: str(getattr(page, name, None) or "") for name in ("title", "url")}
     fields["url"] = address or fields["url"]
