@@ -53,22 +53,17 @@ def report(name: str, options: argparse.Namespace, model: str) -> None:
     traps = [row for row in rows if "trap" in row]
     sprung = [row for row in traps if any(_is_trap(each, row, folder) for each in wrong)]
     print(
-        f"{name}, {options.severity}, model {model}: {found.documents} documents, {found.statements} statements, {found.compared} pairs, {found.seconds} s"
+        f"{name}, {options.severity}, model {model}: {found.documents} documents, {found.statements} statements, {found.compared} pairs, {found.seconds} s",
+        f"  found {len(found.contradictions)}: right {right}, wrong {len(wrong)}, optional {len(found.contradictions) - right - len(wrong)}",
+        f"  precision {right / max(1, right + len(wrong)):.3f}  recall {len(recalled) / len(wanted):.3f} ({len(recalled)} of {len(wanted)})",
+        f"  traps sprung {len(sprung)} of {len(traps)}",
+        sep="\n",
     )
-    print(
-        f"  found {len(found.contradictions)}: right {right}, wrong {len(wrong)}, optional {len(found.contradictions) - right - len(wrong)}"
-    )
-    print(
-        f"  precision {right / max(1, right + len(wrong)):.3f}  recall {len(recalled) / len(wanted):.3f} ({len(recalled)} of {len(wanted)})"
-    )
-    print(f"  traps sprung {len(sprung)} of {len(traps)}")
     kinds = Counter(row["kind"] for row in wanted)
-    print(
-        "  recall by kind:",
-        ", ".join(
-            f"{kind} {sum(row['kind'] == kind for row in recalled)}/{count}" for kind, count in kinds.items()
-        ),
+    met_of = (
+        f"{kind} {sum(row['kind'] == kind for row in recalled)}/{count}" for kind, count in kinds.items()
     )
+    print("  recall by kind:", ", ".join(met_of))
     if options.wrong:
         for each in wrong:
             print(

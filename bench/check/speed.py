@@ -35,13 +35,10 @@ def main() -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     peak, processor = used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
     print(
-        f"{len(passages):,} passages, {words:,} words, {found.statements:,} statements, {found.compared:,} pairs"
-    )
-    print(
-        f"{seconds:.0f} s ({processor:.0f} s of one processor in all), peak {peak:.0f} MB ({before:.0f} MB of them the passages and the program)"
-    )
-    print(
-        f"{len(found.contradictions):,} contradictions, {found.hidden:,} of low severity, {found.left_out:,} left out"
+        f"{len(passages):,} passages, {words:,} words, {found.statements:,} statements, {found.compared:,} pairs",
+        f"{seconds:.0f} s ({processor:.0f} s of one processor in all), peak {peak:.0f} MB ({before:.0f} MB of them the passages and the program)",
+        f"{len(found.contradictions):,} contradictions, {found.hidden:,} of low severity, {found.left_out:,} left out",
+        sep="\n",
     )
 
 

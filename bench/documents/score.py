@@ -15,13 +15,8 @@ _SMALL = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 ]  # fmt: skip
 _ORDINALS = {
-    "first": "1st",
-    "second": "2nd",
-    "third": "3rd",
-    "fourth": "4th",
-    "fifth": "5th",
-    "seventh": "7th",
-}
+    "first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "seventh": "7th"
+}  # fmt: skip
 _WORDS = {word: str(number) for number, word in enumerate(_SMALL)} | {"twenty": "20"} | _ORDINALS
 _TOKEN = re.compile(
     r"\d+(?:st|nd|rd|th)\b|\d+(?:[.,:]\d+)*|[\u3040-\u30ff\u3400-\u9fff]|[^\W\d_\u3040-\u30ff\u3400-\u9fff]+"

@@ -1,4 +1,4 @@
-"""Rank and product-moment correlation, and percentile intervals, for the benchmarks of source reliability."""
+"""Rank and product-moment correlation, for the benchmarks of source reliability."""
 
 from __future__ import annotations
 
@@ -28,11 +28,3 @@ def pearson(first: Floats, other: Floats) -> float:
     a, b = first - first.mean(), other - other.mean()
     size = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / size if size > TINY else float("nan")
-
-
-def interval(values: Floats) -> str:
-    """Return the 95 % percentile interval."""
-    if np.isnan(values).all():
-        return ""
-    low, high = np.nanquantile(values, [0.025, 0.975])
-    return f" ({low:.3f} to {high:.3f})"

@@ -26,7 +26,6 @@ _SOURCE = r"""
 
 static atomic_long seen = 0, limit = -1, changes = 0, death = -1;
 void disk_reset(long n) { seen = 0; limit = n; }
-long disk_seen(void) { return seen; }
 void disk_death(long n) { changes = 0; death = n; }
 
 static void change(void) {
@@ -99,17 +98,10 @@ def fill(limit: int) -> None:
     _loaded().disk_reset(ctypes.c_long(limit))
 
 
-def writes() -> int:
-    """Return how many writes there were since `fill`."""
-    return int(_loaded().disk_seen())
-
-
 def die(limit: int) -> None:
     """End this process as `kill -9` does at its n-th change from now; never, if it is -1."""
     _loaded().disk_death(ctypes.c_long(limit))
 
 
 def _loaded() -> ctypes.CDLL:
-    library = ctypes.CDLL(os.environ["LD_PRELOAD"])
-    library.disk_seen.restype = ctypes.c_long
-    return library
+    return ctypes.CDLL(os.environ["LD_PRELOAD"])

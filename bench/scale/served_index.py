@@ -72,10 +72,7 @@ def filled(index: Index, corpus: Corpus, known: Known) -> dict[str, float]:
                 yield Passage(id=f"p{number}", text=text, source=name)
 
     index.add(passages())
-    return {
-        "seconds": round(time.perf_counter() - begun, 1),
-        "cpu": round(time.process_time() - spent, 1),
-    }
+    return {"seconds": round(time.perf_counter() - begun, 1), "cpu": round(time.process_time() - spent, 1)}
 
 
 def cores_of(pid: int | None) -> float:

@@ -210,11 +210,7 @@ class _Maker:
         self.slot = np.full(_VOCABULARY, -1, dtype=np.int64)
         self.slot[self.terms] = np.arange(len(self.terms))
         written: list[dict[str, Any]] = [
-            {
-                "text": " ".join(self.vocabulary[ids]),
-                "kind": kind,
-                "terms": self.slot[ids].tolist(),
-            }
+            {"text": " ".join(self.vocabulary[ids]), "kind": kind, "terms": self.slot[ids].tolist()}
             for kind, ids in queries
         ]
         self.asked = [ids for _, ids in queries]

@@ -207,7 +207,4 @@ class Lance(System):
         return list(zip(table["row"].to_pylist(), table["text"].to_pylist(), strict=True))
 
 
-SYSTEMS: dict[str, type[System]] = {
-    "ours": Ours,
-    "lancedb": Lance,
-}
+SYSTEMS: dict[str, type[System]] = {"ours": Ours, "lancedb": Lance}

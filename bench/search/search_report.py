@@ -16,10 +16,7 @@ from typing import Any
 
 from bench.lib.files import read_json
 
-NAMES = {
-    "ours": "ours",
-    "lancedb": "LanceDB",
-}
+NAMES = {"ours": "ours", "lancedb": "LanceDB"}
 LEGS = ("sparse", "dense", "hybrid")
 COUNTS = ("5", "20", "100", "1000")
 _OF_THE_LAST = {

@@ -71,17 +71,7 @@ def documents(folder: Path, passages: int) -> Path:
 @contextmanager
 def serving(source: Path, index: Path) -> Iterator[tuple[int, str]]:
     """Serve an index with the code below a folder; yields the process and the address."""
-    arguments = [
-        "-c",
-        _RUN,
-        "serve",
-        "--index",
-        str(index),
-        "--port",
-        "0",
-        "--allow-writing",
-        *_QUIET,
-    ]
+    arguments = ["-c", _RUN, "serve", "--index", str(index), "--port", "0", "--allow-writing", *_QUIET]
     with process(arguments, PYTHONPATH=str(source), DISPUTATIO_ENCODER="none") as (running, url):
         until = time.monotonic() + 60
         while time.monotonic() < until:

@@ -153,9 +153,7 @@ def _with_second(row: Row, shelf: InMemory) -> Row:
     for shared in (True, False):
         if halves := _halves(text, row.gold, shared=shared):
             return replace(
-                row,
-                real=halves,
-                second="halves with one answer" if shared else "halves with an answer each",
+                row, real=halves, second="halves with one answer" if shared else "halves with an answer each"
             )
         if shared and (passage := _retrieved(row, shelf)):
             return replace(row, real=(text, passage), second="retrieved")
@@ -217,10 +215,7 @@ def poisonedrag(data: Path, *, questions: int | None = None, seed: int = 0) -> C
         row for one in met if (row := _poisoned(one, retrieved[squad_normalise(one.question)])) is not None
     ]
     count = len(rows) if questions is None else min(questions, len(rows))
-    chosen = sorted(
-        random.Random(f"{seed} poisonedrag").sample(rows, count),
-        key=lambda one: one.number,
-    )
+    chosen = sorted(random.Random(f"{seed} poisonedrag").sample(rows, count), key=lambda one: one.number)
     return Chosen(rows=tuple(chosen))
 
 

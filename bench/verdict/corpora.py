@@ -83,9 +83,7 @@ def conflicts(data: Path, setting: str) -> Corpus:
     asked = SETTINGS[setting]
     chosen = conflictnq(data, questions=120, seed=SEED) if asked.corpus == "conflictnq" else poisonedrag(data)
     return Corpus(
-        name=setting,
-        expect="one",
-        examples=tuple(example(row, asked, SEED) for row in chosen.of(asked)),
+        name=setting, expect="one", examples=tuple(example(row, asked, SEED) for row in chosen.of(asked))
     )
 
 

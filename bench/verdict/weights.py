@@ -27,7 +27,6 @@ from bench import RESULTS
 from bench.lib.agreement import calibration_error, resampled, roc_auc
 from bench.lib.asking import over, say, table
 from bench.lib.files import beside, write_json, write_whole
-from bench.lib.logistic import RIDGE, Fit, Floats, chance, fit
 from bench.lib.options import asking_parser
 from bench.verdict.corpora import CORPORA, Corpus
 from disputatio.config import read_settings
@@ -41,6 +40,9 @@ from disputatio.strategies.disputation.sides import BIAS, WEIGHTS, Feature, weig
 from disputatio.text import content_id
 from disputatio.types import Example
 
+Floats = NDArray[np.float64]
+RIDGE = 1.0  # on standardised features; the bias has none
+STEPS = 40  # of Newton's method, which has settled after about ten
 FITTED_ON = ("ramdocs", "nq", "conflictnq-1r1f", "poisonedrag-1f", "realtimeqa-1f", "realtimeqa-5f")
 SET = ("kinship", "kind")  # not fitted: for ranks that are trusted, and too seldom unlike the question to fit
 NAMES: list[Feature] = [name for name in WEIGHTS if name not in SET]
@@ -52,6 +54,56 @@ FILES = {
     "realtimeqa": "realtimeqa/realtimeqa.json",
 }
 _OUT = RESULTS / "verdict" / "weights.json.gz"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """A logistic model: log-odds = bias + weights . (features - means)."""
+
+    bias: float
+    weights: Floats
+    means: Floats
+
+    def log_odds(self, features: Floats) -> Floats:
+        """Return the log-odds of rows of features; an unknown one counts as its mean."""
+        return np.asarray(self.bias + _known(features, self.means) @ self.weights)
+
+
+def fit(features: Floats, right: NDArray[np.bool_], *, ridge: float = RIDGE) -> Fit:
+    """Return the logistic regression with this ridge on standardised features, by Newton's method.
+
+    >>> even = fit(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([True, False, True, False]))
+    >>> abs(round(even.bias, 6)), abs(round(float(even.weights[0]), 6)), even.means.tolist()
+    (0.0, 0.0, [0.5])
+    """
+    there = ~np.isnan(features)
+    means = np.where(there, features, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    centred = _known(features, means)
+    spread = centred.std(axis=0)
+    spread[spread < 1e-9] = 1.0  # a feature that is always the same tells nothing
+    design = np.hstack([np.ones((len(features), 1)), centred / spread])
+    penalty = np.r_[1e-9, np.full(features.shape[1], ridge)]  # next to nothing for the bias: all may be right
+    weights = np.zeros(design.shape[1])
+    for _ in range(STEPS):
+        likely = chance(design @ weights)
+        slope = design.T @ (likely - right) + penalty * weights
+        bend = (design * (likely * (1 - likely))[:, None]).T @ design + np.diag(penalty)
+        weights = weights - np.linalg.solve(bend, slope)
+    return Fit(bias=float(weights[0]), weights=weights[1:] / spread, means=means)
+
+
+def _known(features: Floats, means: Floats) -> Floats:
+    """Return the features about their means, unknown ones at them."""
+    return np.asarray(np.where(np.isnan(features), 0.0, features - means))
+
+
+def chance(log_odds: Floats) -> Floats:
+    """Return the probability that log-odds stand for.
+
+    >>> chance(np.array([0.0])).tolist()
+    [0.5]
+    """
+    return np.asarray(1 / (1 + np.exp(-log_odds)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import io
+import json
+import math
 import zipfile
 from pathlib import Path
 from typing import get_args
@@ -14,9 +16,12 @@ from bench.documents import ask
 from bench.documents.ask import Given, Run, by_kind, core_seconds, in_turns, read_run
 from bench.documents.build import SIDECAR, build, documents, read_text
 from bench.documents.page import Condition, page
-from bench.documents.questions import Part, Question, path_of, read_questions
+from bench.documents.questions import HERE, Part, Question, path_of, read_questions
+from bench.documents.recall import ranks_of
 from bench.documents.score import grade, states
 from disputatio.eval.metrics import predicted_set
+from disputatio.store.folder_index import FolderIndex
+from tests.store.hashing import HashEmbedder
 
 PARTS = [part for part in get_args(Part) if path_of(part).exists()]
 
@@ -248,3 +253,24 @@ def test_a_run_goes_on_where_it_was_stopped_and_stops_after_faults_in_a_row(
     monkeypatch.setattr("sys.argv", [*words[:4], "other", *words[5:]])
     with pytest.raises(SystemExit, match="name another folder"):
         ask.main()
+
+
+@pytest.mark.parametrize("part", ["aside3", "aside4", "aside5", "aside6"])
+def test_each_question_that_a_folder_answers_has_evidence_in_files_of_it(part: Part) -> None:
+    rows = map(json.loads, (HERE / "evidence.jsonl").read_text(encoding="utf-8").splitlines())
+    evidence = {row["question"]: row["evidence"] for row in rows if row["part"] == part}
+    assert list(evidence) == [each.id for each in read_questions(part) if each.accept]
+    names = dict(documents("found", part))
+    files = [file for each in evidence.values() for file, words in each if words]
+    assert all(any(f"{file}/".startswith(f"{name}/") for name in names) for file in files)
+
+
+def test_the_rank_is_that_of_the_last_evidence_that_is_found(tmp_path: Path) -> None:
+    build(tmp_path / "documents", part="aside3")
+    index = FolderIndex.open(tmp_path / "index", embedder=HashEmbedder())
+    index.ingest(tmp_path / "documents")
+    ranks = ranks_of("aside3", index, 1.0)
+    assert len(ranks) == 53
+    assert (ranks["aside3 fact t010"], ranks["aside3 change t055"]) == (1, 2)
+    index.delete(paths=[tmp_path / "documents" / "museum" / "volunteers.docx"])
+    assert ranks_of("aside3", index, 1.0)["aside3 fact t010"] == math.inf

@@ -120,9 +120,7 @@ class InMemory:
             if dense not in self._searchers:
                 vectors = None
                 if dense and self._embedder is not None and self._passages:
-                    vectors = self._embedder.embed(
-                        [searched_text(passage.title, passage.text) for passage in self._passages]
-                    )
+                    vectors = self._embedder.embed([*map(searched_text, self._passages)])
                 segment = Segment.build(self._passages, vectors, language="")
                 self._searchers[dense] = Searcher([segment], language="", everything=True)
             return self._searchers[dense]

@@ -48,6 +48,12 @@ def searcher(edges: Sequence[int] = (0, ROWS)) -> Searcher:
     )
 
 
+def test_a_passage_that_does_not_name_its_source_is_found_by_it() -> None:
+    texts = [Passage(text="A berth costs 30.", id=name, source=name) for name in ("harbour", "hallin", "")]
+    (hit, *_) = Searcher([Segment.build(texts, None)]).search("What is a berth at Hallin?")
+    assert hit.passage.id == "hallin"
+
+
 @pytest.fixture
 def in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small indexes are searched as large ones are."""

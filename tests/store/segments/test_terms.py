@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disputatio.errors import InputError, MissingDependency
-from disputatio.store.segments.terms import count, hash_of, query_terms, searched_text, tokens
+from disputatio.store.segments.terms import count, hash_of, name_of, query_terms, searched_text, tokens
+from disputatio.types import Passage
 
 
 def test_negations_and_stop_words_stay() -> None:
@@ -66,10 +67,10 @@ def test_without_the_stemmer_the_install_line_is_told(monkeypatch: pytest.Monkey
     assert tokens("a") == ["a"]
 
 
-def test_a_title_counts_once() -> None:
-    assert searched_text("Rome", "It is old.") == "Rome\nIt is old."
-    assert searched_text("Rome", "Rome is old.") == "Rome is old."
-    assert searched_text("", "Rome") == "Rome"
+def test_a_passage_is_found_by_its_source_and_by_its_title_once() -> None:
+    assert searched_text(Passage(text="It is old.", title="Rome")) == "Rome\nIt is old."
+    assert searched_text(Passage(text="Rome is old.", title="Rome", source="guide")) == "guide\nRome is old."
+    assert searched_text(Passage(text="Rome")) == "Rome"
 
 
 def test_repeats_of_a_query_are_counted() -> None:
@@ -79,13 +80,14 @@ def test_repeats_of_a_query_are_counted() -> None:
 
 @given(st.lists(st.tuples(st.text(max_size=12), st.text(max_size=60)), max_size=6))
 def test_the_batch_gives_the_terms_of_each_text(pairs: list[tuple[str, str]]) -> None:
-    counted = count([title for title, _ in pairs], [text for _, text in pairs])
+    passages = [Passage(text=text, title=title, source=title[:2]) for title, text in pairs]
+    counted = count([*map(name_of, passages)], [text for _, text in pairs])
     begin = 0
-    for (title, text), body, end in zip(pairs, counted.bodies.tolist(), counted.ends.tolist(), strict=True):
+    for passage, body, end in zip(passages, counted.bodies.tolist(), counted.ends.tolist(), strict=True):
         assert [counted.hashes[one] for one in counted.tokens[begin:end]] == [
-            hash_of(term) for term in tokens(searched_text(title, text))
+            hash_of(term) for term in tokens(searched_text(passage))
         ]
-        assert end - body == len(tokens(text))
+        assert end - body == len(tokens(passage.text))
         begin = end
 
 

@@ -26,6 +26,7 @@ from disputatio.store.ingesting.prepare import PreparedDocument, passage_at
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.statements import with_relations
 from disputatio.store.segments.terms import searched_text
+from disputatio.types import Passage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,7 +119,8 @@ def texts_of(block: pa.Table) -> list[str]:
         if row.kind == DOCUMENT:
             fields = json.loads(row.body)
             spans = zip(row.starts, row.ends, strict=True)
-            texts += [searched_text(fields["title"], fields["text"][start:end]) for start, end in spans]
+            named = {name: fields[name] for name in ("source", "title")}
+            texts += [searched_text(Passage(text=fields["text"][start:end], **named)) for start, end in spans]
     return texts
 
 

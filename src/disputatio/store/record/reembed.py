@@ -61,7 +61,7 @@ def _embed(
     parts = []
     for at in range(0, len(passages), _EMBEDDED):
         part = passages[at : at + _EMBEDDED]
-        parts.append(embedder.embed([searched_text(passage.title, passage.text) for passage in part]))
+        parts.append(embedder.embed([*map(searched_text, part)]))
         progress(at + len(part))
     return np.concatenate(parts).astype(np.float32, copy=False)
 

@@ -335,9 +335,7 @@ class Writer:
 
         start = time.perf_counter()
         without = [number for number, vector in enumerate(self._vectors) if vector is None]
-        embedded = self._embedder.embed(
-            [searched_text(self._passages[number].title, self._passages[number].text) for number in without]
-        )
+        embedded = self._embedder.embed([searched_text(self._passages[number]) for number in without])
         if len(without) == len(self._passages):
             vectors = embedded
         else:

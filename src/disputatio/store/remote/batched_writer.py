@@ -113,11 +113,9 @@ def count_and_embed(
     passages: list[Passage], language: str, embedder: Embedder | None
 ) -> tuple[Counted, NDArray[np.float32] | None]:
     """Count the terms of passages, and embed their texts."""
-    from disputatio.store.segments.terms import count, searched_text
+    from disputatio.store.segments.terms import count, name_of, searched_text
 
-    titles, texts = [passage.title for passage in passages], [passage.text for passage in passages]
-    counted = count(titles, texts, language)
+    counted = count([*map(name_of, passages)], [passage.text for passage in passages], language)
     if embedder is None or not passages:
         return counted, None
-    searched = [searched_text(title, text) for title, text in zip(titles, texts, strict=True)]
-    return counted, embedder.embed(searched)
+    return counted, embedder.embed([*map(searched_text, passages)])

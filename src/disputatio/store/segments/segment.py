@@ -20,7 +20,7 @@ from disputatio.errors import StoreError
 from disputatio.store.segments import minhash, postings, quantised, stored
 from disputatio.store.segments.array_files import Hashed, HashedFile, read_array, read_whole
 from disputatio.store.segments.days import first_day
-from disputatio.store.segments.terms import Counted, count, hash_of
+from disputatio.store.segments.terms import Counted, count, hash_of, name_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,8 +115,7 @@ class Segment:
         if vectors is not None and not np.isfinite(vectors).all():
             raise ValueError("a vector has a number that is not finite")
         if counted is None:
-            titles, texts = [passage.title for passage in passages], [passage.text for passage in passages]
-            counted = count(titles, texts, language)
+            counted = count([*map(name_of, passages)], [passage.text for passage in passages], language)
         names: dict[str, int] = {}
         arrays: dict[str, NDArray[Any]] = {
             "lengths": np.diff(counted.ends, prepend=0).astype(np.int32),

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from disputatio.errors import InputError, importing
+from disputatio.types import Passage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +39,7 @@ _MARK_BLOCKS = ((0x0300, 0x1E00), (0x3099, 0x309B), (0xA800, 0xAC00))
 class Counted(NamedTuple):
     """Texts as terms: `hashes` of the unique terms, and for each token in turn its number in them.
 
-    Text i has the tokens `ends[i - 1]` to `ends[i]`, those from `bodies[i]` on without its title.
+    Text i has the tokens `ends[i - 1]` to `ends[i]`, those from `bodies[i]` on without its name.
     """
 
     hashes: NDArray[np.uint64]
@@ -47,19 +48,22 @@ class Counted(NamedTuple):
     ends: NDArray[np.int64]
 
 
-def searched_text(title: str, text: str) -> str:
-    """Return the text that a passage is found by: its document's title and its own text.
+def name_of(passage: Passage) -> str:
+    """Return what a passage is found by beside its text: its source, which few sections name, and its title.
 
-    >>> searched_text("Broken Bow", "It has 3,559 people.")
-    'Broken Bow\\nIt has 3,559 people.'
-    >>> searched_text("Broken Bow", "# Broken Bow is a city.")
-    '# Broken Bow is a city.'
+    >>> name_of(Passage(text="It has 3,559 people.", source="census", title="Broken Bow"))
+    'census\\nBroken Bow'
+    >>> name_of(Passage(text="# Broken Bow is a city.", title="Broken Bow"))
+    ''
     """
-    return f"{title}\n{text}" if _adds(title, text) else text
+    title = "" if passage.text.lstrip("# ").startswith(passage.title) else passage.title
+    return "\n".join(filter(None, (passage.source, title)))
 
 
-def _adds(title: str, text: str) -> bool:
-    return bool(title) and not text.lstrip("# ").startswith(title)
+def searched_text(passage: Passage) -> str:
+    """Return the text that a passage is found by: its name (`name_of`) and its own text."""
+    name = name_of(passage)
+    return f"{name}\n{passage.text}" if name else passage.text
 
 
 def tokens(text: str, language: str = "") -> list[str]:
@@ -111,17 +115,16 @@ def query_terms(query: str, language: str = "") -> dict[int, int]:
     return counts
 
 
-def count(titles: Sequence[str], texts: Sequence[str], language: str = "") -> Counted:
-    """Return the terms of many texts, each with its title (`searched_text`); raises what `stemmer` raises."""
+def count(names: Sequence[str], texts: Sequence[str], language: str = "") -> Counted:
+    """Return the terms of many texts, each with its name (`name_of`); raises what `stemmer` raises."""
     import numpy as np
 
     table = _Numbers(stemmer(language))
     number = table.__getitem__
     flat = array("i")
     bodies, ends = np.zeros(len(texts), dtype=np.int64), np.zeros(len(texts), dtype=np.int64)
-    for row, (title, text) in enumerate(zip(titles, texts, strict=True)):
-        if title and _adds(title, text):
-            flat.extend(map(number, _split(title)))
+    for row, (name, text) in enumerate(zip(names, texts, strict=True)):
+        flat.extend(map(number, _split(name)))
         bodies[row] = len(flat)
         flat.extend(map(number, _split(text)))
         ends[row] = len(flat)
