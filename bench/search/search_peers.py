@@ -114,7 +114,7 @@ class Ours(System):
 
         for first, texts, sources, vectors in blocks:
             for at, (text, source) in enumerate(zip(texts, sources, strict=True)):
-                self.vectors[text] = vectors[at]
+                self.vectors[f"{source}\n{text}"] = vectors[at]  # by what it is found by
                 yield Passage(text=text, id=f"p{first + at:08d}", source=source)
 
     @staticmethod
