@@ -200,6 +200,8 @@ class Index(Protocol):
         start, run = time.perf_counter(), Run(unverified=options.unverified)
         stating = stating_of(paths, options, run)
         files = find_all(paths, run, options)
+        keys = {file_key(path) for path, _ in files}
+        run.notices += stating.idle(paths, keys)
 
         def report(passages: int) -> None:
             if progress is not None:
@@ -207,7 +209,7 @@ class Index(Protocol):
 
         with self.open_writer(report) as writer:
             put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))
-            writer.describe(partial(stating.of, {file_key(path) for path, _ in files}, run.unfiled))
+            writer.describe(partial(stating.of, keys, run.unfiled))
             writer.finish()
         return summary_of(writer.counts, start, run)
 

@@ -63,6 +63,19 @@ def test_a_sidecar_that_is_named_states_all_of_it_from_then_on(folder: Path, tmp
         assert index.ingest(folder).described == 0
 
 
+def test_a_pattern_that_fits_no_file_is_said_where_the_whole_folder_is_read(
+    folder: Path, tmp_path: Path
+) -> None:
+    sidecar = folder / "disputatio.yaml"
+    sidecar.write_text(
+        '"*.md":\n  owner: Town hall\nlamp-2.md:\n  date: 2024\nold.zip/lamps.md:\n  date: 2023\n'
+    )
+    (folder / "old.zip").write_bytes(b"")
+    index = FolderIndex.open(tmp_path / "index")
+    assert index.ingest(folder / "notices", sidecar=sidecar).notices == ()
+    assert index.ingest(folder).notices == (f"{sidecar}: 'lamp-2.md' fits no file of the folder",)
+
+
 def test_a_sidecar_that_is_only_found_states_nothing_beyond_its_folder(folder: Path, tmp_path: Path) -> None:
     index = FolderIndex.open(tmp_path / "index")
     summary = index.ingest(folder)

@@ -86,6 +86,8 @@ def ingest_with_ray(
     stating = stating_of(paths, options, run)
     files = find_all(paths, run, options)
     run.total = len(files)
+    keys = {file_key(path) for path, _ in files}
+    run.notices += stating.idle(paths, keys)
 
     def report(passages: int) -> None:
         if progress is not None:
@@ -126,7 +128,7 @@ def ingest_with_ray(
                     stream = BlockStream(tasks, pool, is_wanted if make is not None else None)
                     rows = itertools.chain.from_iterable(map(_rows_of, stream))
                     _put(writer, changed, rows, run, lambda: report(writer.counts["passages"]))
-        writer.describe(partial(stating.of, {file_key(path) for path, _ in files}, ()))
+        writer.describe(partial(stating.of, keys, ()))
         writer.finish()
     return summary_of(writer.counts, start, run)
 

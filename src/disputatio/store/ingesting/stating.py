@@ -44,6 +44,24 @@ class Stating:
         if self.fields:
             yield Description(target=target, fields=self.fields, by="ingest")
 
+    def idle(self, paths: Sequence[str | Path], files: Collection[str]) -> list[str]:
+        """Return a line for each pattern that fits no file, of sidecars whose whole folder was ingested."""
+        whole = {Path(path).resolve() for path in paths}
+        return [
+            f"{display_path(sidecar.path)}: {pattern!r} fits no file of the folder"
+            for sidecar in self.sidecars
+            if sidecar.folder in whole
+            for pattern, _ in sidecar.entries
+            if not any(_may_fit(pattern, file, sidecar.folder) for file in files)
+        ]
+
+
+def _may_fit(pattern: str, file: str, folder: Path) -> bool:
+    """Return whether a pattern fits a file of a folder; by its first parts, a member of one."""
+    path, parts = Path(file), pattern.split("/")
+    starts = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+    return path.is_relative_to(folder) and is_excluded(path.relative_to(folder), starts)
+
 
 def stating_of(paths: Sequence[str | Path], options: ReadOptions, run: Run) -> Stating:
     """Return what is stated of what is under some paths; the run notes what was not taken of a sidecar.
