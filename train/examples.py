@@ -7,7 +7,7 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ class Example:
     title: str
     text: str
     spans: tuple[tuple[int, int], ...]
+    subject: str = ""  # what the passage is about, where the set says it apart from the title
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -160,6 +161,7 @@ def ramdocs(path: Path, sides: Iterable[str], *, keep_unread: bool = False) -> l
     for number, row in enumerate(rows_of(path)):
         if row_side(number) not in wanted:
             continue
+        subjects = dict(zip(row.get("gold_answers", ()), row.get("disambig_entity", ()), strict=True))
         for place, document in enumerate(row["documents"]):
             noise = document["type"] == "noise"
             spans = () if noise else occurrences(document["text"], document["answer"])
@@ -174,9 +176,19 @@ def ramdocs(path: Path, sides: Iterable[str], *, keep_unread: bool = False) -> l
                     title="",
                     text=document["text"],
                     spans=spans,
+                    subject="" if noise else _subject(document, subjects),
                 )
             )
     return examples
+
+
+def _subject(document: Mapping[str, str], subjects: Mapping[str, str]) -> str:
+    """Return whom a document is about: by its answer, or for a false one the only one whose words it has."""
+    if known := subjects.get(document["answer"]):
+        return known
+    words = set(_WORD.findall(document["text"].lower()))
+    named = [each for each in subjects.values() if set(_WORD.findall(each.lower())) <= words]
+    return named[0] if len(named) == 1 else ""
 
 
 def natural_questions(path: Path, sides: Iterable[str], *, without: Set[str] = frozenset()) -> list[Example]:

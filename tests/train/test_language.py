@@ -11,9 +11,10 @@ import pytest
 
 from disputatio.agents.trained_reader import GAP, INSTRUCTIONS, UNKNOWN
 from train.language import made
+from train.language import rows as rows_table
 from train.language.leaves import with_other_name, with_other_year
-from train.language.tasks import passage_text, question_leaf
-from train.language.trees import END, Branch, Leaf, Tree, pack, rows_of_leaf
+from train.language.tasks import named_in, passage_text, question_leaf
+from train.language.trees import END, Branch, Leaf, Tree, pack, packed_branches, rows_of_leaf
 
 TREE = Tree(
     "read",
@@ -59,7 +60,8 @@ def test_made_documents_bear_their_answers_and_not_those_they_lack() -> None:
         for branch in made.branches(random.Random(seed), 3):
             for leaf in branch.leaves:
                 if leaf.kind == "made":
-                    assert leaf.target in branch.text
+                    answer, _, subject = leaf.target.partition("\n")
+                    assert answer in branch.text and subject in branch.text
                 else:
                     assert leaf.target == UNKNOWN
     assert made.branches(random.Random(4), 3) == made.branches(random.Random(4), 3)
@@ -148,3 +150,51 @@ def test_a_fresh_adapter_changes_nothing_and_a_trained_one_is_kept(model: Any, t
     torch.testing.assert_close(logits_of(model, packed, dtype=torch.float32), before)
     set_adapter_weights(model, read_adapter(tmp_path / "adapter.safetensors"))
     torch.testing.assert_close(logits_of(model, packed, dtype=torch.float32), trained, atol=0.1, rtol=0.05)
+
+
+def test_rows_side_by_side_have_the_logits_of_their_trees(model: Any, tmp_path: Any) -> None:
+    import torch
+
+    from train.language import gpu, rows
+    from train.language.passes import logits_of
+
+    packed = list(packed_branches([TREE, TREE], bytes_of))
+    apart = torch.cat([logits_of(model, tree, dtype=torch.float32) for tree in packed])
+    model.set_attn_implementation(gpu.ATTENTION)
+    rows.save(rows.rows_of(packed), tmp_path / "rows.npz")
+    kept = rows.load(tmp_path / "rows.npz")
+    numbers = [number for some in rows.batches(kept, 10_000, None) for number in some]
+    assert sorted(numbers) == list(range(len(packed)))
+    batch = rows.batch_of(kept, range(len(packed)))
+    torch.testing.assert_close(gpu.logits_of(model, batch), apart, atol=1e-4, rtol=1e-4)
+    assert bytes(gpu.wanted_of(batch, "cpu").tolist()).decode() == "".join(
+        f"{leaf.target}{END}" for branch in (*TREE.branches, *TREE.branches) for leaf in branch.leaves
+    )
+
+
+def test_batches_hold_no_more_places_than_asked_and_every_row_once() -> None:
+    packed = list(packed_branches([TREE] * 5, bytes_of))
+    kept = rows_table.rows_of(packed)
+    longest = max(len(tree.tokens) for tree in packed)
+    for seed in (None, 3):
+        found = list(rows_table.batches(kept, 2 * longest, seed))
+        assert sorted(number for some in found for number in some) == list(range(len(packed)))
+        assert all(
+            len(some) * max(len(packed[number].tokens) for number in some) <= 2 * longest for some in found
+        )
+
+
+def test_a_subject_that_the_passage_lacks_is_not_taught() -> None:
+    assert named_in("Mercury (planet)", "Mercury is near") == ""
+    assert question_leaf("Who?", "Ada", "page", "Night Harbour").target == "Ada\nNight Harbour"
+    assert question_leaf("Who?", "", "page", "Night Harbour").target == UNKNOWN
+
+
+def test_quotes_on_one_topic_are_asked_of_one_owner_and_of_one_that_is_not_there() -> None:
+    for seed in range(20):
+        branch = made.same_topic(random.Random(seed))
+        asked, absent = branch.leaves
+        owner = asked.prompt.rsplit(" at ", 1)[1].rstrip("?")
+        (quote,) = [line for line in branch.text.splitlines() if owner in line and asked.target in line]
+        assert asked.target in quote
+        assert absent.target == UNKNOWN and absent.prompt.rsplit(" at ", 1)[1].rstrip("?") not in branch.text

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 from dataclasses import fields
+from itertools import islice
 from pathlib import Path
 
 from train.language.fit import ADAPTER, Settings
@@ -31,6 +32,14 @@ def parser() -> argparse.ArgumentParser:
     for field in fields(Settings):
         kind = float if isinstance(field.default, float) else int
         fit.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
+    packed = verbs.add_parser(
+        "pack", parents=[every], help="write rows for a machine with a GPU: python -m train.language.gpu"
+    )
+    packed.add_argument("--rows", type=int, default=135_000, help="branches, one a row")
+    packed.add_argument(
+        "--watched", action="store_true", help="of what is watched, not of what is trained on"
+    )
+    packed.add_argument("--to", type=Path, required=True, help="the file to write")
     measure = verbs.add_parser("measure", parents=[every], help="score readings that were not trained on")
     measure.add_argument("--adapter", type=Path, help="an adapter, or `none` (default: that of the run)")
     measure.add_argument("--limit", type=int, default=200, help="questions of each set")
@@ -54,6 +63,16 @@ def main(arguments: list[str] | None = None) -> int:
         from disputatio.llm.gguf import add_adapter
 
         add_adapter(gguf, options.adapter or out / ADAPTER, options.to)
+        return 0
+    if options.verb == "pack":
+        from train.language.leaves import load_data
+        from train.language.model import load_tokenizer
+        from train.language.rows import rows_of, save
+        from train.language.trees import packed_branches
+
+        data = load_data(options.data, seed=Settings().seed)[options.watched]
+        trees = data.trees(Settings().shares)
+        save(rows_of(islice(packed_branches(trees, load_tokenizer(gguf)), options.rows)), options.to)
         return 0
     import torch
 

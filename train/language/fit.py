@@ -53,11 +53,14 @@ class Settings:
     support: int = 3
     entail: int = 3
     same: int = 2
+    look: int = 3
 
     @property
     def shares(self) -> Shares:
         """The trees of each task in a round."""
-        return Shares(read=self.read, support=self.support, entail=self.entail, same=self.same)
+        return Shares(
+            read=self.read, support=self.support, entail=self.entail, same=self.same, look=self.look
+        )
 
     def share_of_rate(self, tree: int) -> float:
         """Return the factor of the rate after so many trees.

@@ -9,10 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from disputatio.agents.trained_reader import about_of
+from disputatio.text import sentence_at
 from train.claims import Claims, shape_of
 from train.examples import RETRIEVED, Example, Unanswerable, occurrences, seeded, shown_title, window
 from train.language import made
-from train.language.tasks import claim_leaf, passage_text, question_leaf, same_leaf, support_leaf
+from train.language.tasks import (
+    claim_leaf,
+    named_in,
+    passage_text,
+    question_leaf,
+    quotes_text,
+    same_leaf,
+    support_leaf,
+)
 from train.language.trees import Branch, Leaf, Tree
 from train.pairs import CONTRADICTS, NOT_SUPPORTS, SILENT, SUPPORTS, Pair, all_pairs, side_of
 from train.split import training_examples
@@ -34,14 +43,20 @@ class Shares:
     support: int = 3
     entail: int = 3
     same: int = 2
-    pages: int = 2
-    retrieved: int = 2
+    look: int = 3
+    pages: int = 4
+    retrieved: float = 0.6
     made: int = 1
 
 
 def shortest(example: Example) -> str:
     """Return the shortest of an example's answers, without marks around it."""
     return min((answer.strip(" .,;:\"'“”") for answer in example.answers), key=len, default="")
+
+
+def quote_of(example: Example) -> str:
+    """Return the sentence that bears an example's first answer, as a quote of it is shown."""
+    return example.text[slice(*sentence_at(example.text, *example.spans[0]))]
 
 
 def with_other_year(question: str, text: str, chance: random.Random) -> str:
@@ -84,13 +99,23 @@ class Data:
         for example in examples:
             if example.dataset not in RETRIEVED:
                 self.contexts.setdefault(example.group, []).append(example)
+        self.groups = list(self.contexts)
+        self.of_page: dict[tuple[str, str], list[Example]] = {}
+        for example in examples:
+            if example.spans and example.dataset not in RETRIEVED:
+                self.of_page.setdefault((example.dataset, example.title), []).append(example)
         self.names = sorted({name for example in examples for name in _NAME.findall(example.question)})
         self.questions = [example.question for example in self.retrieved]
         self.answers: dict[tuple[str, str], list[str]] = {}
         for example in examples:
             if example.spans:
                 self.answers.setdefault((example.dataset, example.title), []).append(shortest(example))
-        self.entail = [pair for pair in pairs if pair.head == "entail" and pair.label != NOT_SUPPORTS]
+        # A set that tells support from the rest alone would teach that its style supports.
+        coarse = {pair.dataset for pair in pairs if pair.label == NOT_SUPPORTS}
+        self.entail: dict[str, list[Pair]] = {}
+        for pair in pairs:
+            if pair.head == "entail" and pair.dataset not in coarse:
+                self.entail.setdefault(pair.dataset, []).append(pair)
         self.same = [pair for pair in pairs if pair.head == "same"]
         self.seconds: dict[str, list[Pair]] = {}
         for pair in self.same:
@@ -108,6 +133,8 @@ class Data:
         if len(first.text.split()) > WHOLE or chance.random() < 0.5:
             shown = window(first, chance, 50, 160)
         text = shown.text
+        about = shown_title(first.title)
+        title = about if chance.random() < 0.4 else ""
         start = first.text.find(text)
         leaves: list[Leaf] = []
         for each in chance.sample(answered, len(answered)):
@@ -118,7 +145,8 @@ class Data:
             ]
             if inside and len(leaves) < 3:
                 answer = min((part.strip(" .,;:\"'“”") for part in inside), key=len)
-                leaves.append(question_leaf(each.question, answer, "page"))
+                subject = named_in(about, f"{title} {text}")
+                leaves.append(question_leaf(each.question, answer, "page", subject))
         unknown = [each.question for each in declined]
         unknown += [
             each.question for each in answered if not any(occurrences(text, own) for own in each.answers)
@@ -136,14 +164,14 @@ class Data:
             if twin is not None:
                 text = " ".join(twin.text.split()[:160])
                 leaves = [question_leaf(first.question, "", "page/unknown")]
-        title = shown_title(first.title) if chance.random() < 0.4 else ""
         return Branch(passage_text(text, title), tuple(leaves)) if leaves else None
 
     def retrieved_branch(self, example: Example, chance: random.Random) -> Branch:
         """Return a retrieved passage with its question, and at times a question of another row."""
         shown = example if chance.random() < 0.6 else window(example, chance, 50, 160)
         kind = "retrieved" if shown.spans else "retrieved/unknown"
-        leaves = [question_leaf(example.question, shortest(shown), kind)]
+        subject = named_in(example.subject, f"{example.question} {shown.text}")
+        leaves = [question_leaf(example.question, shortest(shown), kind, subject)]
         if chance.random() < 0.2:
             other = chance.choice(self.questions)
             if other != example.question:
@@ -177,6 +205,43 @@ class Data:
             leaves.append(support_leaf(changed, answer, supported=False, kind="support/no"))
         return Branch(passage_text(shown.text), tuple(leaves))
 
+    def look_branch(self, chance: random.Random) -> Branch | None:
+        """Return quotes that answer questions of one page and others, and a question that none of them answers.
+
+        Half of them bear answers of one shape, as the sides of a question do.
+        """
+        first = self._any_page(chance)
+        page = self.of_page[first.dataset, first.title]
+        others = chance.sample(page, min(len(page), 24))
+        others += [self._any_page(chance) for _ in range(4)]
+        shape = shape_of(shortest(first))
+        if chance.random() < 0.7:
+            others.sort(key=lambda each: shape_of(shortest(each)) != shape)
+        chosen: list[Example] = []
+        for each in (first, *others):
+            if each.spans and len(shortest(each).split()) <= LONGEST_ANSWER:
+                known = [answer.casefold() for own in chosen for answer in own.answers]
+                if not any(answer.casefold() in quote_of(each).casefold() for answer in known):
+                    chosen.append(each)
+        chosen = chosen[: chance.randint(2, 7)]
+        if not chosen:
+            return None
+        absent = chosen.pop(chance.randrange(1, len(chosen))) if len(chosen) > 2 else None
+        titled = chance.random() < 0.6
+        quotes = [
+            " | ".join(filter(None, (shown_title(each.title) if titled else "", quote_of(each))))
+            for each in chosen
+        ]
+        leaves = [
+            question_leaf(each.question, shortest(each), "look")
+            for each in chance.sample(chosen, min(len(chosen), 2))
+        ]
+        text = " ".join(quotes)
+        if absent is not None and not any(occurrences(text, answer) for answer in absent.answers):
+            leaves.append(question_leaf(absent.question, "", "look/unknown"))
+        chance.shuffle(quotes)
+        return Branch(quotes_text(quotes), tuple(leaves))
+
     def claim_branch(self, chance: random.Random) -> Branch | None:
         """Return a passage with a claim, published or made of a question."""
         if chance.random() < 0.5:
@@ -184,7 +249,7 @@ class Data:
             if pair is None:
                 return None
         else:
-            pair = chance.choice(self.entail)
+            pair = chance.choice(self.entail[chance.choice(tuple(self.entail))])
         return Branch(
             passage_text(pair.second),
             (claim_leaf(pair.first, _LABELS[pair.label], f"entail/{_LABELS[pair.label]}"),),
@@ -200,10 +265,10 @@ class Data:
         return pair_branch(chance.sample(pairs, min(len(pairs), 3)))
 
     def _any_page(self, chance: random.Random) -> Example:
-        return chance.choice(self.contexts[chance.choice(self._groups())])
-
-    def _groups(self) -> list[str]:
-        return list(self.contexts)
+        while True:
+            example = chance.choice(self.contexts[chance.choice(self.groups)])
+            if chance.random() < SHARES.get(example.dataset, 1.0):
+                return example
 
     # --- trees --------------------------------------------------------------------------------
     def trees(self, shares: Shares = Shares()) -> Iterator[Tree]:
@@ -212,7 +277,7 @@ class Data:
         number = 0
         while True:
             order = ["read"] * shares.read + ["support"] * shares.support
-            order += ["entail"] * shares.entail + ["same"] * shares.same
+            order += ["entail"] * shares.entail + ["same"] * shares.same + ["look"] * shares.look
             seeded(self.seed, "round", number).shuffle(order)
             for place, task in enumerate(order):
                 chance = seeded(self.seed, "tree", number, place)
@@ -230,17 +295,20 @@ class Data:
         if task == "read":
             found = [next(pages) for _ in range(shares.pages)]
             if self.retrieved:
-                found += [self.retrieved_branch(next(retrieved), chance) for _ in range(shares.retrieved)]
+                count = int(shares.retrieved + chance.random())
+                found += [self.retrieved_branch(next(retrieved), chance) for _ in range(count)]
             found += made.branches(chance, shares.made)
             chance.shuffle(found)
             return found
         branches: list[Branch] = []
-        wanted = {"support": 4, "entail": 6, "same": 3}[task]
+        wanted = {"support": 4, "entail": 6, "same": 3, "look": 4}[task]
         while len(branches) < wanted:
             if task == "support":
                 from_rows = self.retrieved and chance.random() < 0.4
                 example = chance.choice(self.retrieved) if from_rows else self._any_page(chance)
                 branch = self.support_branch(example, chance)
+            elif task == "look":
+                branch = made.same_topic(chance) if chance.random() < 0.25 else self.look_branch(chance)
             else:
                 branch = self.claim_branch(chance) if task == "entail" else self.same_branch(chance)
             if branch is not None:
@@ -250,7 +318,7 @@ class Data:
     def _pages(self) -> Iterator[Branch]:
         epoch = 0
         while True:
-            groups = self._groups()
+            groups = list(self.groups)
             seeded(self.seed, "pages", epoch).shuffle(groups)
             for group in groups:
                 chance = seeded(self.seed, epoch, group)

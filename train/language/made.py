@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Sequence
 
 from disputatio.eval.builders.substitution import MONTHS
-from train.language.tasks import passage_text, question_leaf
+from train.language.tasks import passage_text, question_leaf, quotes_text
 from train.language.trees import Branch, Leaf
 
 _SYLLABLES = [
@@ -245,7 +245,7 @@ def policy(chance: random.Random) -> Branch:
         lines.append(chance.choice((f"## {heading}\n", f"{heading}\n", "")) + " ".join(body))
     asked = chance.sample(range(len(topics)), min(len(topics), chance.randint(1, 3)))
     leaves = [
-        question_leaf(_of(chance, chance.choice(topics[number][2]), subject), values[number], "made")
+        question_leaf(_of(chance, chance.choice(topics[number][2]), subject), values[number], "made", subject)
         for number in asked
     ]
     absent = [topic for topic in _TOPICS if topic not in topics]
@@ -304,7 +304,7 @@ def table_row(chance: random.Random) -> Branch:
     leaves = []
     for key in chance.sample(rows, min(2, len(rows))):
         place = chance.randrange(len(columns))
-        leaves.append(question_leaf(columns[place][1].format(key=key), values[key][place], "made"))
+        leaves.append(question_leaf(columns[place][1].format(key=key), values[key][place], "made", key))
     missing = chance.choice(keys[len(rows) :])
     leaves.append(question_leaf(chance.choice(columns)[1].format(key=missing), "", "made/number"))
     absent = [column for column in _COLUMNS if column not in columns]
@@ -312,6 +312,29 @@ def table_row(chance: random.Random) -> Branch:
     return Branch(
         passage_text(text, chance.choice(("", f"{name(chance)} price list", "models.csv"))), tuple(leaves)
     )
+
+
+def same_topic(chance: random.Random) -> Branch:
+    """Return quotes of several owners on one topic, asked of one of them, and of another that is not quoted."""
+    heading, sentence, questions, value = chance.choice(_TOPICS)
+    kind = chance.choice(("AG", "Ltd", "Foundation", "Group", "University", "Council", "Ferries", "Club"))
+    owners = [f"{name(chance)} {kind}" for _ in range(chance.randint(3, 6))]
+    absent = owners.pop()
+    values = {owner: value(chance) for owner in owners}
+    quotes = []
+    for owner in owners:
+        title = chance.choice((owner, f"{owner}: rules", f"Rules of {owner}", f"{heading} at {owner}"))
+        quotes.append(" | ".join([title, heading, sentence.format(value=values[owner])]))
+    other = chance.choice([topic for topic in _TOPICS if topic[0] != heading])
+    owner = chance.choice(owners)
+    quotes.append(f"{owner} | {other[0]} | {other[1].format(value=other[3](chance))}")
+    chance.shuffle(quotes)
+    leaves = [
+        question_leaf(f"{question[:-1].strip()} at {each}?", answer, kind_of)
+        for each, answer, kind_of in ((owner, values[owner], "look"), (absent, "", "look/unknown"))
+        for question in [chance.choice(questions)]
+    ]
+    return Branch(quotes_text(quotes), tuple(leaves))
 
 
 def branches(chance: random.Random, count: int) -> list[Branch]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from transformers import AttentionInterface
 
-from train.language.trees import Packed
+if TYPE_CHECKING:  # a GPU's machine has what PyTorch needs alone
+    from train.language.trees import Packed
 
 ATTENTION = "packed_tree"
 

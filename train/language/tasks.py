@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from disputatio.agents.replies import shown
 from disputatio.agents.trained_reader import UNKNOWN, ask_of, claim_of, judge_of
+from disputatio.text import bare_words, fence
 from disputatio.types import Passage
 from train.language.trees import Leaf
 
@@ -13,9 +16,24 @@ def passage_text(text: str, title: str = "") -> str:
     return shown(Passage(text=text, title=title))
 
 
-def question_leaf(question: str, answer: str, kind: str) -> Leaf:
-    """Return a question of *read* with its answer, empty if the passage has none."""
-    return Leaf(ask_of(question), answer or UNKNOWN, kind)
+def question_leaf(question: str, answer: str, kind: str, subject: str = "") -> Leaf:
+    """Return a question with its answer, empty if there is none, and what the passage is about below it."""
+    written = f"{answer}\n{subject}" if answer and subject else answer
+    return Leaf(ask_of(question), written or UNKNOWN, kind)
+
+
+def named_in(subject: str, text: str) -> str:
+    """Return a subject if a text has all of its words, else nothing: what is not there cannot be read.
+
+    >>> named_in("Mercury (planet)", "The planet Mercury"), named_in("Mercury (planet)", "Mercury is near")
+    ('Mercury (planet)', '')
+    """
+    return subject if set(bare_words(subject)) <= set(bare_words(text)) else ""
+
+
+def quotes_text(quotes: Sequence[str]) -> str:
+    """Return the first part of *look*: quotes as they are shown side by side."""
+    return "\n".join(fence("quote", quote) for quote in quotes)
 
 
 def support_leaf(question: str, answer: str, *, supported: bool, kind: str) -> Leaf:

@@ -6,15 +6,16 @@ is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from disputatio.agents.trained_reader import GAP
+from disputatio.agents.trained_reader import GAP, INSTRUCTIONS
 
 END = "<|im_end|>"
+LONGEST_ROW = 1_600  # tokens of a branch that is a row of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,15 @@ def pack(tree: Tree, instruction: str, tokenizer: Any) -> Packed:
         targets=np.array(targets),
         leaves=tuple(leaves),
     )
+
+
+def packed_branches(trees: Iterable[Tree], tokenizer: Any) -> Iterator[Packed]:
+    """Yield every branch of trees as a tree of its own, but those that are too long for a batch."""
+    for tree in trees:
+        for branch in tree.branches:
+            packed = pack(Tree(tree.task, (branch,)), INSTRUCTIONS[tree.task], tokenizer)
+            if len(packed.tokens) <= LONGEST_ROW:
+                yield packed
 
 
 def rows_of_leaf(packed: Packed) -> Sequence[Any]:

@@ -1,6 +1,6 @@
 """Prompts of the trained reader: a model with an adapter that was trained on these words (`train/language`).
 
-Four tasks are told apart by their instruction. A prompt has two parts with an empty line between them; the first stays the
+Five tasks are told apart by their instruction. A prompt has two parts with an empty line between them; the first stays the
 same for all that is asked about it.
 """
 
@@ -17,8 +17,12 @@ UNKNOWN = "unknown"
 GAP = "\n\n"  # between the two parts
 INSTRUCTIONS: Mapping[str, str] = {
     "read": (
-        "Copy from the passage the shortest answer to the question; "
-        f'reply "{UNKNOWN}" if the passage does not say it of what is asked about.'
+        "Copy from the passage the shortest answer to the question; below it, what the passage is about, with what tells it "
+        f'from namesakes. Reply "{UNKNOWN}" if the passage does not say it of what is asked about.'
+    ),
+    "look": (
+        "Copy from the quotes the shortest answer to the question; "
+        f'reply "{UNKNOWN}" if no quote says it of what is asked about.'
     ),
     "support": "Does the passage say that this answers the question? Reply yes or no.",
     "entail": "Compare the claim with the passage. Reply supports, contradicts or silent.",
