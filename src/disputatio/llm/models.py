@@ -184,13 +184,13 @@ KNOWN: tuple[ModelEntry, ...] = (
         licence="Apache-2.0",
         files=(
             ModelFile(
-                name="reader-1.5b-1.gguf",  # its bytes depend on how a machine adds, its parts do not
+                name="reader-1.5b-2.gguf",  # its bytes depend on how a machine adds, its parts do not
                 size=1_721_325_120,
                 origins=(
                     Merged(
                         base="qwen2.5-coder-1.5b",
-                        adapter="reader-1.5b-1.safetensors",
-                        sha256="a0aeabc908de48dde943e5e83005e5f9919e82f3073735b9b6603eb5750ccc31",
+                        adapter="reader-1.5b-2.safetensors",
+                        sha256="68a266bc783edab9a1b1bdba5f2677f725df92203f2006c173bde2ad3a813aa5",
                     ),
                 ),
             ),

@@ -111,6 +111,17 @@ def test_the_trained_reader_writes_the_answer_alone_and_the_language_model_is_no
     assert model.calls == []
 
 
+def test_below_its_answer_the_trained_reader_says_what_the_passage_is_about() -> None:
+    tokens = [("Ingrid", -0.1), (" Vasmer", -0.3), ("\n", -0.2), ("Quillhaven", -4.0), (" Light", -4.0)]
+    reply = completion("Ingrid Vasmer\nThe lighthouse, Ruritania", tokens=tokens)
+    (one,) = read(QUESTION, [VASMER], trained_kit(reply), "trained", max_tokens=80)
+    assert (one.answer, one.subject) == ("Ingrid Vasmer", "The lighthouse")  # the passage lacks the rest
+    assert one.certainty == pytest.approx(-0.2)
+    cut = completion("Ingrid Vasmer\nThe lighthouse that", cut=True)
+    (one,) = read(QUESTION, [VASMER], trained_kit(cut), "trained", max_tokens=80)
+    assert (one.answer, one.reply.fault) == ("Ingrid Vasmer", "")
+
+
 def test_the_trained_reader_copies_from_its_passage_or_has_no_answer() -> None:
     (one,) = read(QUESTION, [VASMER], trained_kit("Somebody Else"), "trained", max_tokens=80)
     assert (one.answer, one.reply.raw) == ("", "Somebody Else")

@@ -262,19 +262,30 @@ def read_briefly(
 
 
 def parse_brief(question: str, passage: Passage, completion: Completion, *, turn: int = 1) -> PassageReading:
-    """Parse a reply that is the answer alone; one that is not in the passage is dropped."""
+    """Parse a reply of an answer and its subject below it; an answer that is not in the passage is dropped."""
     raw = completion.text
-    if completion.finish_reason != "stop":
+    answer, is_whole, subject = raw.strip().partition("\n")
+    if completion.finish_reason != "stop" and not is_whole:
         fault = Reply(passages=(passage.id,), round=turn, fault="it was cut off before its end", raw=raw)
         return PassageReading(passage=passage, reply=fault)
-    logprobs = [token.logprob for token in completion.tokens]
     reply = Reply(
         passages=(passage.id,),
-        certainty=sum(logprobs) / len(logprobs) if logprobs else None,
+        subject=grounded_subject(subject, passage, question),
+        certainty=_certainty_of_line(completion),
         round=turn,
         raw=raw,
     )
-    return _answering(question, passage, reply, one_line(raw))
+    return _answering(question, passage, reply, one_line(answer))
+
+
+def _certainty_of_line(completion: Completion) -> float | None:
+    """Return the mean log-probability of the first line's tokens with what ends it; None if unknown."""
+    logprobs = []
+    for token in completion.tokens:
+        logprobs.append(token.logprob)
+        if "\n" in token.text:
+            break
+    return sum(logprobs) / len(logprobs) if logprobs else None
 
 
 # --- by the trained encoder -----------------------------------------------------------------------
