@@ -222,7 +222,7 @@ def test_an_index_made_with_a_served_embedder_is_opened_with_it_at_any_address(
         FolderIndex.open(place / "index", embedder=part).add(
             [Passage(text="It crossed.", source="a.example")]
         )
-        assert [one.body["input"] for one in server.asked] == [["passage: It crossed."]]
+        assert [one.body["input"] for one in server.asked] == [["passage: a.example\nIt crossed."]]
         assert server.asked[0].body["dimensions"] == 3
     with FakeServer(_embeddings) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
