@@ -76,8 +76,10 @@ _QUESTIONS = (
     _asks("place", r"^\W*(?:where|wo|wohin)\b|哪里|在哪"),
 )  # fmt: skip
 _HOW_MANY = re.compile(
-    r"\b(?:how\s+many|wie\s?viele)\s+(?P<first>[^\W\d_]+)(?:\s+(?P<second>[^\W\d_]+))?", re.IGNORECASE
+    r"\b(?:how\s+many\s+|wie\s?viele\s+|combien\s+d(?:e\s+|['’]))(?P<first>[^\W\d_]+)(?:\s+(?P<second>[^\W\d_]+))?",
+    re.IGNORECASE,
 )
+_DEGREES = re.compile(r"degrees?|degrés?|grade?", re.IGNORECASE)  # of heat, of a slope, of a wine
 _LABELLED = re.compile(
     r"(?:version|revision|edition|section|article|chapter|page|paragraph|clause|appendix|annex|table|figure|room)\s\d[\d.]{0,9}",
     re.IGNORECASE,
@@ -155,6 +157,8 @@ def asked_kinds(question: str) -> frozenset[Kind]:
 
     >>> sorted(asked_kinds("How much does the A12 weigh?")), sorted(asked_kinds("How many days of leave are there?"))
     (['mass'], ['duration'])
+    >>> sorted(asked_kinds("Combien de jours de congé ?")), sorted(asked_kinds("How many degrees is the slope?"))
+    (['duration'], [])
     >>> asked_kinds("What is the colour of the door?")
     frozenset()
     """
@@ -162,6 +166,8 @@ def asked_kinds(question: str) -> frozenset[Kind]:
         return frozenset()
     if many := _HOW_MANY.search(question):
         for name in filter(None, (many["first"], many["second"])):
+            if _DEGREES.fullmatch(name):
+                return frozenset()
             if kinds := _kinds_of(name):
                 return kinds
     kinds = next((kinds for pattern, kinds in _QUESTIONS if pattern.search(question)), frozenset())
@@ -223,8 +229,13 @@ def is_of_another_dimension(question: str, answer: str, text: str) -> bool:
     True
     >>> is_of_another_dimension("How long is the van?", "4.2 metres", "It is 4.2 metres long.")
     False
+    >>> is_of_another_dimension("How tall is it?", "2 m high, 1 m wide", "It is 2 m high, 1 m wide.")
+    False
     """
     words = bare_words(answer)
+    for names in _DIMENSIONS_NAMED.values():
+        if re.search(rf"\b(?:{names})\b", question, re.IGNORECASE) and {*names.split("|")} & {*words}:
+            return False  # of several dimensions, the one that is asked for is there
     for dimension, names in _DIMENSIONS_NAMED.items():
         value = " ".join(words[:-1] if words[-1:] == [dimension] else words)
         if not value or re.search(rf"\b(?:{names})\b", question, re.IGNORECASE):
