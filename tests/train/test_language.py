@@ -172,6 +172,29 @@ def test_rows_side_by_side_have_the_logits_of_their_trees(model: Any, tmp_path: 
     )
 
 
+def test_steps_on_rows_learn_their_leaves_and_a_bad_gradient_is_skipped(model: Any, tmp_path: Any) -> None:
+    import torch
+
+    from train.language import gpu, rows
+    from train.language.model import add_adapters
+
+    model.set_attn_implementation(gpu.ATTENTION)
+    add_adapters(model, rank=4, scale=2.0)
+    run = gpu.Run(model, tmp_path / "run", rate=3e-2)
+    kept = rows.rows_of(list(packed_branches([TREE], bytes_of)))
+    batch = rows.batch_of(kept, range(len(kept)))
+    losses = [run.step(batch, 1.0).mean().item() for _ in range(30)]
+    assert losses[-1] < losses[0] - 0.2
+    assert run.step(batch, 1.0).shape == (len(kept.leaves),)
+    assert (run.steps, run.leaves, run.skipped) == (31, 31 * len(kept.leaves), 0)
+    before = [parameter.clone() for parameter in run.parameters]
+    hook = run.parameters[0].register_hook(lambda gradient: gradient * float("nan"))
+    run.step(batch, 1.0)
+    hook.remove()
+    assert run.skipped == 1
+    assert all(torch.equal(own, old) for own, old in zip(run.parameters, before, strict=True))
+
+
 def test_batches_hold_no_more_places_than_asked_and_every_row_once() -> None:
     packed = list(packed_branches([TREE] * 5, bytes_of))
     kept = rows_table.rows_of(packed)

@@ -76,24 +76,19 @@ def wanted_of(batch: table.Batch, device: Any) -> Any:
 
 
 class Run:
-    """A run in a folder: model, optimiser and log. `seconds` are those since the model was loaded."""
+    """A run in a folder: a model with adapters, optimiser and log. `seconds` are those since it was begun."""
 
-    def __init__(self, gguf: Path, out: Path, *, rate: float, start: Path | None, compiled: bool) -> None:
-        torch.manual_seed(SEED)
+    def __init__(self, model: Any, out: Path, *, rate: float) -> None:
         out.mkdir(parents=True, exist_ok=True)
-        self.out, self.rate = out, rate
-        self.model = load(gguf, device="cuda", dtype=torch.bfloat16, start=start)
-        if compiled:  # in a minute, to go on at 1.6 times the pace
-            for layer in self.model.model.layers:
-                layer.compile(dynamic=True)
-        self.parameters = list(adapter_weights(self.model).values())
+        self.model, self.out, self.rate = model, out, rate
+        self.parameters = list(adapter_weights(model).values())
         self.optimizer = torch.optim.AdamW(self.parameters, lr=rate, weight_decay=0.0, betas=(0.9, 0.98))
         self.began = time.monotonic()
         self.steps = self.rows = self.leaves = self.tokens = self.skipped = 0
 
     @property
     def seconds(self) -> float:
-        """Seconds since the model was loaded."""
+        """Seconds since the run was begun."""
         return time.monotonic() - self.began
 
     def note(self, **values: object) -> None:
@@ -108,10 +103,9 @@ class Run:
         """Take a step on a batch; return the loss of each leaf, whose tokens count as one."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate * share_of_rate
-        each = torch.nn.functional.cross_entropy(
-            logits_of(self.model, batch), wanted_of(batch, "cuda"), reduction="none"
-        )
-        leaf_of = torch.from_numpy(batch.leaf_of).to("cuda")
+        logits = logits_of(self.model, batch)
+        each = torch.nn.functional.cross_entropy(logits, wanted_of(batch, logits.device), reduction="none")
+        leaf_of = torch.from_numpy(batch.leaf_of).to(logits.device)
         counts = torch.bincount(leaf_of).float()
         losses = torch.zeros_like(counts).index_add_(0, leaf_of, each) / counts
         losses.mean().backward()
@@ -140,7 +134,12 @@ def fit(
 ) -> None:
     """Train for so many minutes, the rate falling to 0 over the last half of them; write adapter and log."""
     data, kept = table.load(rows), table.load(watched)
-    run = Run(gguf, out, rate=rate, start=start, compiled=compiled)
+    torch.manual_seed(SEED)
+    model = load(gguf, device="cuda", dtype=torch.bfloat16, start=start)
+    if compiled:  # in a minute, to go on at 1.6 times the pace
+        for layer in model.model.layers:
+            layer.compile(dynamic=True)
+    run = Run(model, out, rate=rate)
     run.note(loaded=len(data), watching=len(kept), rate=rate, places=places, minutes=minutes)
     losses: dict[str, list[float]] = {}
     for numbers in table.endless(data, places, SEED):
