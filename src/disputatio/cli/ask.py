@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from disputatio.cli.messages import complain
+from disputatio.cli.opening import is_there, open_for_search
 from disputatio.cli.options import (
     After,
     AsOf,
@@ -28,7 +29,12 @@ from disputatio.cli.options import (
     read_pairs,
     read_roles,
 )
+from disputatio.cli.screen import Waiting, show_answer, write
+from disputatio.cli.sources import learn_from
 from disputatio.errors import InputError
+from disputatio.protocols import Cancel
+from disputatio.rendering.wording import count
+from disputatio.store.ingesting.options import read_columns
 
 if TYPE_CHECKING:
     from disputatio.cli.screen import Waiting
@@ -119,12 +125,9 @@ def ask(
 ) -> None:
     """Answer a question, with citations and every position. An index is read, or passages."""
     from disputatio.api.request import Request, prepare
-    from disputatio.cli.screen import Waiting, show_answer, write
     from disputatio.cli.stream import follow
     from disputatio.config import read_settings
     from disputatio.parts import build_kit
-    from disputatio.protocols import Cancel
-    from disputatio.store.ingesting.options import read_columns
     from disputatio.trace import Trace
 
     settings = read_settings(
@@ -182,8 +185,6 @@ def ask(
     if not (stream and as_json):
         show_answer(answer, as_json=as_json)
     if learn:
-        from disputatio.cli.sources import learn_from
-
         learn_from(prepared.searched, answer)
     if unwritten is not None:
         complain(f"--trace {trace} could not be written: {unwritten.strerror}")
@@ -237,7 +238,6 @@ def _retriever(
     waiting: Waiting,
 ) -> Retriever | None:
     """Return what to search: passages in hand, the index that was named, or the usual one if it is there."""
-    from disputatio.cli.opening import is_there, open_for_search
 
     if passages is not None:
         return _in_hand(passages, columns, waiting)
@@ -248,7 +248,6 @@ def _retriever(
 
 def _in_hand(passages: Path, columns: Mapping[str, str], waiting: Waiting) -> Retriever:
     """Return the passages of a file or of standard input; rows that were refused are listed."""
-    from disputatio.rendering.wording import count
     from disputatio.store.in_memory import InMemory
     from disputatio.store.passage_files import read_passages
 

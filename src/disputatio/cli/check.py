@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from disputatio import __version__
 from disputatio.cli.eval_report import keep
 from disputatio.cli.messages import say
+from disputatio.cli.opening import open_named
 from disputatio.cli.options import Columns, Json, TextColumn
+from disputatio.cli.screen import ProgressBar, write, write_json
 from disputatio.errors import InputError
+from disputatio.rendering.checks import check_page, check_sarif, check_text
+from disputatio.store.ingesting.options import ReadOptions, read_columns
 
 if TYPE_CHECKING:
     from disputatio.types import Check
@@ -63,10 +68,7 @@ def check(
     contradictions, 2 bad input, 3 a fault outside.
     """
     from disputatio.api.checking import check as find
-    from disputatio.cli.opening import open_named
-    from disputatio.cli.screen import ProgressBar
     from disputatio.contradictions.baseline import baseline_text
-    from disputatio.store.ingesting.options import ReadOptions, read_columns
 
     if bool(paths) == (index is not None):
         raise InputError("check: name files or folders, or an index with --index, and not both")
@@ -94,10 +96,6 @@ def check(
 
 
 def _report(found: Check, *, as_json: bool, sarif: bool, html: Path | None) -> None:
-    from disputatio import __version__
-    from disputatio.cli.screen import write, write_json
-    from disputatio.rendering.checks import check_page, check_sarif, check_text
-
     if html is not None:
         keep(html, check_page(found))
         say(f"written to {html}")

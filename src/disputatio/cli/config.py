@@ -6,8 +6,10 @@ import os
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from disputatio.cli.options import Indexes, Journal, Json, Model, Replay, Roles, read_roles
+from disputatio.cli.screen import plain, printing, write_json
 
 _SECRET = "OPENAI_API_KEY"
 
@@ -25,7 +27,6 @@ def config(
 
     Settings come from flags, the environment (DISPUTATIO_*), disputatio.toml and defaults, in this order.
     """
-    from disputatio.cli.screen import write_json
     from disputatio.config import read_settings, settings_file
     from disputatio.parts import cache_folder
     from disputatio.store.addresses import mask_secrets
@@ -86,10 +87,6 @@ def _endpoint() -> dict[str, Any]:
 
 
 def _show(rows: dict[str, dict[str, Any]], endpoint: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    from disputatio.cli.screen import plain, printing
-
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("setting", "value", "from"):
         table.add_column(column, overflow="fold")

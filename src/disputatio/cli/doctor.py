@@ -18,8 +18,10 @@ import typer
 
 from disputatio.cli.opening import is_there
 from disputatio.cli.options import Indexes, Json, Model, Roles, read_roles
-from disputatio.errors import DisputatioError
+from disputatio.cli.screen import hanging, plain, printing, write_json
+from disputatio.errors import DisputatioError, InputError, MissingDependency
 from disputatio.llm.model_names import ENGINES, suggest_name
+from disputatio.types import Passage
 
 if TYPE_CHECKING:
     from disputatio.config import Settings
@@ -69,7 +71,6 @@ def doctor(
     The exit code is 1 when something that is needed is broken. Nothing is fetched, and without
     `--try` no model is called.
     """
-    from disputatio.cli.screen import hanging, plain, printing, write_json
     from disputatio.config import read_settings
 
     settings = read_settings(index=index, model=model, role=read_roles(role))
@@ -168,7 +169,6 @@ def _parsers() -> Check:
 
 def _engine() -> Check:
     """Check that the embedded engine loads, in a process of its own."""
-    from disputatio.errors import MissingDependency
     from disputatio.llm.local import engine_name
 
     try:
@@ -251,7 +251,6 @@ def _reranker(settings: Settings) -> Check:
 
 def _encoder(name: str, *, needed: bool) -> Check:
     """Check that the trained encoder is complete."""
-    from disputatio.errors import InputError
     from disputatio.parts import open_encoder
 
     try:
@@ -423,7 +422,6 @@ def _try_embedder(name: str, settings: Settings) -> Iterator[Check]:
 
 def _try_reranker(name: str, settings: Settings) -> Iterator[Check]:
     from disputatio.parts import open_reranker
-    from disputatio.types import Passage
 
     reranker = open_reranker(settings)
     assert reranker is not None, "only `none` is none"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from disputatio.cli.options import Journal, Json, Model, Replay
+from disputatio.errors import InputError
 
 if TYPE_CHECKING:
     from disputatio.eval.builders.material import Material
@@ -169,7 +170,6 @@ def ramdocs(
     as_json: Json = False,
 ) -> None:
     """Combine ambiguity, misinformation and noise, in RAMDocs' format (MADAM-RAG, section 3)."""
-    from disputatio.errors import InputError
     from disputatio.eval.builders import figure5
     from disputatio.eval.builders.ambiguity import pool, read_ambiguous
     from disputatio.eval.builders.material import write_lines
@@ -231,7 +231,6 @@ def ramdocs(
 
 def _shares(option: str, text: str, first: int) -> dict[int, float]:
     """Return shares of the numbers from `first` on; raises `InputError` that names the option."""
-    from disputatio.errors import InputError
 
     try:
         shares = [float(part) for part in text.split(",")] if text else []
@@ -346,7 +345,6 @@ def _controlled(
     as_json: bool,
 ) -> None:
     """Build one of the two controlled sets and say what came of it."""
-    from disputatio.errors import InputError
     from disputatio.eval.builders.controlled import controlled
     from disputatio.eval.builders.material import write_lines
     from disputatio.eval.data.datasets import load

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.padding import Padding
+from rich.text import Text
 
 from disputatio.cli.options import Json
+from disputatio.cli.screen import hanging, plain, printing, write_json
+from disputatio.errors import UnknownName
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,8 +26,6 @@ def datasets(
 
     With a name: its origin, its licence, the shape of its files, what is measured.
     """
-    from disputatio.cli.screen import printing, write_json
-    from disputatio.errors import UnknownName
     from disputatio.eval.data.datasets import datasets as all_formats
     from disputatio.eval.data.datasets import describe_format
 
@@ -51,9 +53,6 @@ def short(description: str) -> str:
 
 def _show_list(out: Console, rows: dict[str, dict[str, Any]]) -> None:
     """Print a line for each data set: its name and what it holds."""
-    from rich.text import Text
-
-    from disputatio.cli.screen import plain
 
     width = max(map(len, rows))
     for name, row in rows.items():
@@ -64,10 +63,6 @@ def _show_list(out: Console, rows: dict[str, dict[str, Any]]) -> None:
 
 def _show_dataset(out: Console, row: dict[str, Any]) -> None:
     """Print one data set in detail."""
-    from rich.padding import Padding
-    from rich.text import Text
-
-    from disputatio.cli.screen import hanging, plain
 
     views = "".join(f" or {row['name']}:PATH#{view}" for view in row["views"])
     facts = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -20,7 +21,11 @@ from disputatio.cli.options import (
     StatedReplaces,
     StatedSource,
 )
+from disputatio.cli.screen import ProgressBar, write, write_json
 from disputatio.errors import InputError, StoreError
+from disputatio.rendering.wording import count
+from disputatio.store.ingesting.description import check_fields
+from disputatio.text import one_line
 
 if TYPE_CHECKING:
     from disputatio.store.contract import Index
@@ -32,9 +37,7 @@ app = typer.Typer(help="Show, check, compact, copy, export and change an index."
 @app.command()
 def info(index: Indexes = None, as_json: Json = False) -> None:
     """Show what the index holds, in figures."""
-    from dataclasses import asdict
 
-    from disputatio.cli.screen import write, write_json
     from disputatio.store.addresses import is_served
 
     opened = open_named(index)
@@ -57,8 +60,6 @@ def compact(index: IndexFolder = None) -> None:
 
     It says first how much of the disk that takes, and does nothing where there is less.
     """
-    from disputatio.cli.screen import write
-    from disputatio.rendering.wording import count
     from disputatio.store.folder_index import FolderIndex
 
     opened = open_one(index)
@@ -82,9 +83,7 @@ def check(
     What is damaged is moved to the folder `quarantine` of the index, never deleted. The exit code is 1
     when damage is found.
     """
-    from dataclasses import asdict
 
-    from disputatio.cli.screen import write, write_json
     from disputatio.store.addresses import is_served, server_class
     from disputatio.store.record.check import check as check_index
 
@@ -119,10 +118,7 @@ def sync(
     Segments that the copy has are not copied again; the record of the documents is copied whole, and a
     search does not need it.
     """
-    from dataclasses import asdict
 
-    from disputatio.cli.screen import write, write_json
-    from disputatio.rendering.wording import count
     from disputatio.store.record.replicate import sync as sync_index
 
     copied = sync_index(source, target, tables=tables)
@@ -142,8 +138,6 @@ def export(
     ] = "passages",
 ) -> None:
     """Write every passage or document to a Parquet or JSON-lines file."""
-    from disputatio.cli.screen import write
-    from disputatio.rendering.wording import count
     from disputatio.store.opening import require_folder
     from disputatio.store.record.export import export as export_index
 
@@ -169,8 +163,6 @@ def delete(
 
     The exit code is 1 when there was nothing to delete.
     """
-    from disputatio.cli.screen import write
-    from disputatio.rendering.wording import count
 
     if not (source or path or document):
         raise InputError("say what to delete: --source NAME, --path FILE or --document ID")
@@ -218,10 +210,7 @@ def describe(
     states, stays when its file is read again, and changes no id; an empty text takes a field back. Without
     anything to state, the history of the documents is shown, or of all.
     """
-    from disputatio.cli.screen import write, write_json
-    from disputatio.rendering.wording import count
     from disputatio.store.description_table import describe_from
-    from disputatio.store.ingesting.description import check_fields
 
     stated = check_fields({
         "date": date, "owner": owner, "source": source, "authority": authority, "replaces": replaces,
@@ -257,9 +246,6 @@ def describe(
 
 def _show_history(opened: Index, documents: list[str], *, as_json: bool) -> None:
     """Print what people stated of some documents, or of all, the oldest first."""
-    from dataclasses import asdict
-
-    from disputatio.cli.screen import write, write_json
 
     known = [each for name in documents for each in opened.descriptions(name)]
     history = known if documents else opened.descriptions()
@@ -286,9 +272,7 @@ def reembed(
 
     Searches see all old vectors until all new ones are there.
     """
-    from disputatio.cli.screen import ProgressBar, write
     from disputatio.parts import open_embedder
-    from disputatio.rendering.wording import count
     from disputatio.store.opening import require_folder
     from disputatio.store.trust import trust as trust_index
 
@@ -313,7 +297,6 @@ def trust(
     The embedder is on a server, and every query is then sent there (OPENAI_BASE_URL), with your key. It is
     recorded in your folder of configuration, for this place of the index and this model.
     """
-    from disputatio.cli.screen import write
     from disputatio.store.addresses import mask_secrets
     from disputatio.store.opening import read_index_note
     from disputatio.store.trust import file_of_user
@@ -341,8 +324,6 @@ def convert(
     ] = None,
 ) -> None:
     """Convert an index of the last version. Its record is in LanceDB."""
-    from disputatio.cli.screen import write
-    from disputatio.rendering.wording import count
     from disputatio.store.record.convert import convert as convert_index
 
     manifest = convert_index(old, new)
@@ -371,6 +352,5 @@ def _shown(value: object) -> str:
     >>> _shown(12000), _shown(""), _shown("my\\nindex")
     ('12,000', 'none', 'my index')
     """
-    from disputatio.text import one_line
 
     return f"{value:,}" if isinstance(value, int) else one_line(str(value)) or "none"

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from pathlib import Path, PurePath
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from disputatio.cli.opening import path_beside
 from disputatio.cli.options import (
     Columns,
     IndexFolder,
@@ -21,7 +26,12 @@ from disputatio.cli.options import (
     StatedSource,
     TextColumn,
 )
+from disputatio.cli.screen import ProgressBar, Waiting, show_summary, write_json
 from disputatio.errors import IngestError, InputError, StoreError
+from disputatio.store.ingesting.description import check_fields
+from disputatio.store.ingesting.files import find_files
+from disputatio.store.ingesting.ingest import IngestSummary
+from disputatio.store.ingesting.options import ReadOptions, check_options, read_columns
 
 if TYPE_CHECKING:
     from disputatio.config import Settings
@@ -99,12 +109,9 @@ def ingest(
     What cannot be read is listed with its reason and does not stop the rest. Exit status: 0 when documents
     were read, 1 when none were. An ingest can be stopped and run again.
     """
-    from disputatio.cli.screen import Waiting, show_summary
     from disputatio.config import read_settings
     from disputatio.parts import embedder_for
     from disputatio.store.addresses import is_served, require_one
-    from disputatio.store.ingesting.description import check_fields
-    from disputatio.store.ingesting.options import ReadOptions, check_options, read_columns
     from disputatio.store.opening import open_index
 
     settings = read_settings(index=index, journal="none", replay=False)
@@ -149,7 +156,6 @@ def ingest(
 
 def _record_refused(every: Sequence[Refusal], paths: Sequence[str], settings: Settings) -> None:
     """Put all that was refused of some paths on record beside the index, where the page shows it."""
-    from disputatio.cli.opening import path_beside
     from disputatio.server.changes import ChangeLog
 
     file = path_beside(settings, "changes.sqlite")
@@ -176,7 +182,6 @@ def _is_address(path: str) -> bool:
 
 def _roots(paths: Sequence[str]) -> dict[str, str]:
     """Return where each file, folder and address lies that was named; a pattern names what it fits."""
-    from disputatio.store.ingesting.files import find_files
 
     roots: dict[str, str] = {}
     for path in paths:
@@ -246,8 +251,6 @@ class Cluster(NamedTuple):
 def _ingest(
     opened: Index, files: list[str], addresses: list[str], options: ReadOptions, cluster: Cluster | None
 ) -> IngestSummary:
-    from disputatio.cli.screen import ProgressBar
-
     with ProgressBar("reading") as meter:
 
         def show_progress(done: int, total: int, passages: int = 0) -> None:
@@ -274,7 +277,6 @@ def _ingest(
 
 def _fetch(opened: Index, addresses: list[str], options: ReadOptions) -> IngestSummary:
     """Fetch addresses and add each document to the index as it comes."""
-    from disputatio.cli.screen import ProgressBar
     from disputatio.store.ingesting.fetch import ingest_urls
 
     with ProgressBar("fetching") as meter:
@@ -288,7 +290,6 @@ def _fetch(opened: Index, addresses: list[str], options: ReadOptions) -> IngestS
 
 def _sum(summaries: list[IngestSummary]) -> IngestSummary:
     """Add two summaries."""
-    from dataclasses import fields, replace
 
     first, second = summaries
     left_out = Counter(first.left_out) + Counter(second.left_out)
@@ -304,13 +305,7 @@ def _watch(
 
     An ingest that is under way is finished, unless it is asked to stop again.
     """
-    import signal
-    import threading
-    from dataclasses import asdict, replace
-    from types import FrameType
 
-    from disputatio.cli.screen import show_summary, write_json
-    from disputatio.store.ingesting.ingest import IngestSummary
     from disputatio.store.ingesting.watch import watch
 
     stop = threading.Event()

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.exceptions import TyperException
 
+from disputatio import __version__
 from disputatio.cli.ask import ask
 from disputatio.cli.check import check
 from disputatio.cli.config import config
@@ -140,7 +141,5 @@ def _discard_output() -> None:
 @app.callback(invoke_without_command=True)
 def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
-        from disputatio import __version__
-
         typer.echo(__version__)
         raise typer.Exit

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from disputatio.cli.options import Json
+from disputatio.cli.screen import ProgressBar, write, write_json
 
 app = typer.Typer(help="List, fetch and find models; verified by sha256.", no_args_is_help=True)
 
@@ -19,7 +20,6 @@ _Name = Annotated[
 @app.command("list")
 def list_command(as_json: Json = False) -> None:
     """List the models known by name, and show which have been fetched."""
-    from disputatio.cli.screen import write, write_json
     from disputatio.llm import catalogue
 
     rows: list[dict[str, Any]] = [
@@ -48,7 +48,6 @@ def list_command(as_json: Json = False) -> None:
 @app.command("pull")
 def pull_command(name: _Name, as_json: Json = False) -> None:
     """Fetch a model and verify it. Prints where it is; can be interrupted and resumed."""
-    from disputatio.cli.screen import ProgressBar
     from disputatio.llm import catalogue
 
     with ProgressBar(f"fetching {name}", in_bytes=True) as meter:
@@ -68,7 +67,6 @@ def path_command(name: _Name, as_json: Json = False) -> None:
 @app.command("verify")
 def verify_command(name: _Name, as_json: Json = False) -> None:
     """Compare a model with its checksums. The exit code is 1 when a file differs."""
-    from disputatio.cli.screen import write, write_json
     from disputatio.llm import catalogue
 
     damaged = catalogue.verify(name)
@@ -82,8 +80,6 @@ def verify_command(name: _Name, as_json: Json = False) -> None:
 
 
 def _show_path(name: str, path: Path, *, as_json: bool) -> None:
-    from disputatio.cli.screen import write, write_json
-
     if as_json:
         write_json({"name": name, "path": str(path)})
     else:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from disputatio.text import content_id
+
 if TYPE_CHECKING:
     from disputatio.cli.screen import Waiting
     from disputatio.config import Settings
@@ -24,7 +26,6 @@ def path_beside(settings: Settings, ending: str) -> Path:
     """Return the file or folder beside an index that has this ending; in the cache for one on a server."""
     from disputatio.parts import cache_folder
     from disputatio.store.addresses import is_served, mask_secrets
-    from disputatio.text import content_id
 
     if is_served(settings.index):  # which names no folder
         return cache_folder(settings) / content_id("served", mask_secrets(settings.index)) / ending

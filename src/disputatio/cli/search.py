@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from disputatio.cli.messages import say
+from disputatio.cli.opening import open_for_search
 from disputatio.cli.options import After, Before, Indexes, Json, Sources, read_pairs
+from disputatio.cli.screen import Waiting, hanging, plain, printing, write_json
+from disputatio.text import bare_words, one_line, sentences, stem
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,8 +55,6 @@ def search(
 
     The best come first, or the best of each source. Of several indexes, one that cannot be read is left out.
     """
-    from disputatio.cli.opening import open_for_search
-    from disputatio.cli.screen import Waiting, printing, write_json
     from disputatio.config import read_settings
     from disputatio.store.filtered import check_sources
 
@@ -93,7 +94,6 @@ def excerpt(text: str, query: str, limit: int = _EXCERPT) -> str:
     >>> excerpt("It is old. The tower was lit by oil. It is open.", "who lit the tower?", limit=30)
     '… The tower was lit by oil. …'
     """
-    from disputatio.text import bare_words, one_line, sentences, stem
 
     sought = {stem(word) for word in bare_words(query)}
     spans = sentences(text) or [(0, len(text))]
@@ -110,8 +110,6 @@ def excerpt(text: str, query: str, limit: int = _EXCERPT) -> str:
 
 def _show_hit(out: Console, rank: int, hit: Hit, query: str, *, verbose: bool) -> None:
     """Print rank, score, source and title, and an excerpt below."""
-    from disputatio.cli.screen import hanging, plain
-    from disputatio.text import one_line
 
     passage = hit.passage
     page = f"page {passage.metadata['page']}" if passage.metadata.get("page") else ""

@@ -6,6 +6,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.table import Table
+
+from disputatio.cli.screen import printing, write_json
+from disputatio.errors import InputError
 
 if TYPE_CHECKING:
     from disputatio.eval.simulate import TrialOutcome
@@ -63,8 +67,6 @@ def simulate(
 
     Majority vote, RA-RAG and its oracle, in the worlds and with the reader errors of the RA-RAG paper.
     """
-    from disputatio.cli.screen import write_json
-    from disputatio.errors import InputError
     from disputatio.eval.simulate import simulate as outcomes_of
 
     if prior == "beta" and adversaries is not None:
@@ -92,9 +94,6 @@ def simulate(
 
 def _show(outcomes: list[TrialOutcome]) -> None:
     """Print a row for each method, grouped by adversaries: accuracy, its interval, the paper's figure."""
-    from rich.table import Table
-
-    from disputatio.cli.screen import printing
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("adversaries", "method", "accuracy", "95 % over trials", "paper"):

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
+from disputatio.authority import STRENGTH, TIERS
 from disputatio.cli.messages import say
+from disputatio.cli.opening import open_for_search, open_named
 from disputatio.cli.options import Indexes, IndexFolder, Journal, Json, Model, Replay, Roles, read_roles
+from disputatio.cli.screen import ProgressBar, Waiting, plain, printing, write, write_json
 from disputatio.errors import InputError
+from disputatio.rendering.wording import count
+from disputatio.types import Source
 
 if TYPE_CHECKING:
     from disputatio.calibration.calibrate import CalibrationPlan, Report
@@ -82,8 +91,6 @@ def calibrate(
     from disputatio.calibration import inputs
     from disputatio.calibration.calibrate import Listener
     from disputatio.calibration.calibrate import calibrate as calibrate_index
-    from disputatio.cli.opening import open_for_search
-    from disputatio.cli.screen import ProgressBar, Waiting
     from disputatio.config import read_settings
     from disputatio.parts import build_kit
     from disputatio.store.addresses import require_one
@@ -130,11 +137,8 @@ def calibrate(
 
 def _from_table(answers: Path, out: Path | None, index: Any, estimator: str | None, *, as_json: bool) -> int:
     """Estimate from a table of answers; returns the exit code."""
-    import time
 
     from disputatio.calibration import answer_tables
-    from disputatio.cli.opening import open_named
-    from disputatio.cli.screen import write_json
     from disputatio.reliability.answers import Answers
     from disputatio.store.calibration_log import estimator_named
 
@@ -191,8 +195,6 @@ def sources(
     as_json: Json = False,
 ) -> None:
     """List the sources, and how reliable each was estimated to be."""
-    from disputatio.cli.opening import open_named
-    from disputatio.cli.screen import write, write_json
     from disputatio.reliability.informative import bound_of
     from disputatio.store.addresses import mask_secrets, require_one
 
@@ -206,8 +208,6 @@ def sources(
     estimates = opened.estimates()
     estimated = bool(estimates)
     if not estimates:
-        from disputatio.types import Source
-
         counted = (source for source in opened.sources() if source.name)
         estimates = {source.name: Source(name=source.name, owner=source.owner) for source in counted}
     tiers = opened.tiers()
@@ -260,7 +260,6 @@ def describe_bound(limits: Bound) -> str:
 
 def source_fields(source: Source) -> dict[str, Any]:
     """Convert a source to the fields of `--json`; with an estimate, also what it takes to be sure of it."""
-    from dataclasses import asdict
 
     from disputatio.reliability.informative import is_told, questions_needed
 
@@ -285,7 +284,6 @@ def _questions(option: str) -> tuple[int, list[Any]]:
 
 def _describe_plan(plan: CalibrationPlan) -> str:
     """Describe the planned run in one sentence."""
-    from disputatio.rendering.wording import count
 
     on_record = f", {plan.done} on record" if plan.done else ""
     if not plan.questions:
@@ -310,11 +308,6 @@ def _minutes(seconds: float) -> str:
 
 
 def _show_report(report: Report, *, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    from disputatio.cli.screen import write, write_json
-    from disputatio.rendering.wording import count
-
     if as_json:
         fields = asdict(report)
         fields["sources"] = all_fields(report.sources)
@@ -333,11 +326,8 @@ def _show_sources(
     sources: Mapping[str, Source], tiers: Mapping[str, Mapping[str, int]] = MappingProxyType({})
 ) -> None:
     """Print a row for each source, the most reliable first, with its owner and the sources it depends on."""
-    from rich.table import Table
 
-    from disputatio.cli.screen import plain, printing, write
     from disputatio.reliability.grouping import wording
-    from disputatio.rendering.wording import count
 
     groups: dict[str, list[str]] = {}
     for name, source in sorted(sources.items()):
@@ -366,7 +356,6 @@ def _show_sources(
 
 def _source_lines(source: Source, group: list[str], tiers: Mapping[str, int]) -> str:
     """Return the lines below a source's name: owner, declared authority, group, whether it has changed."""
-    from disputatio.authority import STRENGTH, TIERS
 
     share = STRENGTH / (STRENGTH + source.answered)
     others = [name for name in group if name != source.name]
@@ -392,6 +381,4 @@ def _names(names: list[str], most: int) -> str:
 
 
 def _today() -> str:
-    from datetime import datetime
-
     return datetime.now().astimezone().date().isoformat()

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from disputatio.cli.messages import say
+from disputatio.cli.opening import open_named
 from disputatio.cli.options import IndexFolder, Json
+from disputatio.cli.screen import write_json, write_row
+from disputatio.rendering.wording import count
+from disputatio.versions.dates import today
 
 if TYPE_CHECKING:
     from disputatio.api.staleness import StaleDocument
@@ -45,11 +49,8 @@ def stale(
 ) -> None:
     """List documents that are superseded or old. First comes what most kept answers cite."""
     from disputatio.api.staleness import find_stale
-    from disputatio.cli.opening import open_named
-    from disputatio.cli.screen import write_json, write_row
     from disputatio.config import read_settings
     from disputatio.parts import cache_folder
-    from disputatio.versions.dates import today
 
     usual = cache_folder(read_settings()) / "answers.sqlite"
     files = answers or ([usual] if usual.is_file() else [])
@@ -64,8 +65,6 @@ def stale(
 
 
 def _row(document: StaleDocument) -> tuple[str, str]:
-    from disputatio.rendering.wording import count
-
     if document.state == "old":
         why = document.age
     else:

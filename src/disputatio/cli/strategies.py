@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.padding import Padding
+from rich.text import Text
 
 from disputatio.cli.options import Json
+from disputatio.cli.screen import hanging, plain, printing, write_json
+from disputatio.rendering.wording import count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,7 +32,6 @@ def strategies(
 
     With a name: its paper, its options and their defaults, what it needs of a model, its measured cost.
     """
-    from disputatio.cli.screen import printing, write_json
     from disputatio.pipeline import describe, strategy_names
 
     described = [describe(known) for known in ([name] if name else strategy_names())]
@@ -60,7 +63,6 @@ def strategy_fields(described: StrategyDescription) -> dict[str, Any]:
 
 def cost_line(cost: Mapping[str, Any]) -> str:
     """Describe a measurement: the cost of a question, and the machine."""
-    from disputatio.rendering.wording import count
 
     cached = f" ({cost['cached_tokens']:,.0f} from the prefix cache)" if cost["cached_tokens"] else ""
     options = " ".join(f"{key}={value}" for key, value in cost["set"].items())
@@ -77,7 +79,6 @@ def cost_line(cost: Mapping[str, Any]) -> str:
 
 def _show_list(out: Console, described: list[StrategyDescription]) -> None:
     """Print each strategy's name and summary; a long summary wraps under itself."""
-    from disputatio.cli.screen import hanging, plain
 
     width = max(len(strategy.name) for strategy in described)
     for strategy in described:
@@ -88,10 +89,6 @@ def _show_list(out: Console, described: list[StrategyDescription]) -> None:
 
 def _show_strategy(out: Console, strategy: StrategyDescription) -> None:
     """Print one strategy in detail."""
-    from rich.padding import Padding
-    from rich.text import Text
-
-    from disputatio.cli.screen import hanging, plain
 
     def indented(label: str, text: Text) -> Padding:
         return Padding(hanging(label, text), _INDENT)
