@@ -23,13 +23,20 @@ from disputatio.types import Answer, Claim, PositionVerdict, Reading, Usage
 
 class Event(Serialisable):
     """Something that happened: `kind` is its name in the stream ("" if it is not public), `logged_as` in
-    a trace file.
+    a trace file; a subclass names both in its head.
     """
 
     __slots__ = ()
     kind: ClassVar[str] = ""
     logged_as: ClassVar[str] = ""
     logged_fields: ClassVar[Mapping[str, str]] = {}  # names of fields in a trace file, where they differ
+
+    def __init_subclass__(cls, *, kind: str = "", logged_as: str = "") -> None:
+        super().__init_subclass__()
+        if kind:  # without names this is called again, for the same class with slots
+            cls.kind = kind
+        if logged_as:
+            cls.logged_as = logged_as
 
     def to_dict(self) -> dict[str, Any]:
         """Return the kind and the fields of the public event as JSON values."""
@@ -47,11 +54,9 @@ class Event(Serialisable):
 
 # --- public ---------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started(Event):
+class Started(Event, kind="started", logged_as="strategy"):
     """A strategy begins with a question; `options` are those that were set."""
 
-    kind: ClassVar[str] = "started"
-    logged_as: ClassVar[str] = "strategy"
     logged_fields: ClassVar[Mapping[str, str]] = {"strategy": "name"}
     question: str
     strategy: str
@@ -60,15 +65,13 @@ class Started(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found(Event):
+class Found(Event, kind="found", logged_as="search"):
     """A search has come back with the ids and the sources of passages, the best first.
 
     One that finds the same passages again for the same query is not told. `elsewhere` is true for a search
     outside the index or passages of the question.
     """
 
-    kind: ClassVar[str] = "found"
-    logged_as: ClassVar[str] = "search"
     logged_fields: ClassVar[Mapping[str, str]] = {"passages": "hits"}
     query: str
     passages: tuple[str, ...]
@@ -102,14 +105,12 @@ class Excerpt(Serialisable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence(Event):
+class Evidence(Event, kind="evidence", logged_as="evidence"):
     """The best passages found, with their best sentences: what there is to see before a model has read.
 
     It comes once by words, and where there is an encoder once more, `by` what that has read.
     """
 
-    kind: ClassVar[str] = "evidence"
-    logged_as: ClassVar[str] = "evidence"
     query: str
     by: Literal["words", "encoder"]
     excerpts: tuple[Excerpt, ...]
@@ -121,14 +122,12 @@ class Evidence(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimated(Event):
+class Estimated(Event, kind="estimate", logged_as="estimate"):
     """So many calls begin at `seconds` of the question, which may take `remaining` seconds more.
 
     It is estimated by the tokens of the prompts and the speed of the model, here and in earlier questions.
     """
 
-    kind: ClassVar[str] = "estimate"
-    logged_as: ClassVar[str] = "estimate"
     role: str
     calls: int
     seconds: float
@@ -136,7 +135,7 @@ class Estimated(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read(Event):
+class Read(Event, kind="read"):
     """One model call has finished: the `call`-th of a batch of `calls`, in the order of the prompts.
 
     `done` calls of the batch have finished. `passages` are the ids of those in the prompt, if the agent reads
@@ -145,7 +144,6 @@ class Read(Event):
     if the trace keeps text; `journalled` is true if the reply comes from the journal.
     """
 
-    kind: ClassVar[str] = "read"
     role: str
     model: str
     call: int
@@ -181,14 +179,12 @@ class SideSoFar(Serialisable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sides(Event):
+class Sides(Event, kind="sides", logged_as="sides_so_far"):
     """The answers after a passage has been read, the one with most votes first, before they are weighed.
 
     `read` passages have been read, and `silent` of them give no answer.
     """
 
-    kind: ClassVar[str] = "sides"
-    logged_as: ClassVar[str] = "sides_so_far"
     sides: tuple[SideSoFar, ...]
     read: int
     silent: int
@@ -210,15 +206,13 @@ class Sides(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SideFormed(Event):
+class SideFormed(Event, kind="side", logged_as="side"):
     """An answer that passages give, with its verdict so far.
 
     It is reported again when its verdict or weight has changed, and last as a position of the answer: then
     `final` is true. `log_odds` is the sum of the evidence for it so far, if the strategy weighs by log-odds.
     """
 
-    kind: ClassVar[str] = "side"
-    logged_as: ClassVar[str] = "side"
     answer: str
     verdict: PositionVerdict
     subject: str = ""
@@ -229,37 +223,32 @@ class SideFormed(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Round(Event):
+class Round(Event, kind="round", logged_as="round"):
     """A round is over; `converged` is true if it was the last."""
 
-    kind: ClassVar[str] = "round"
-    logged_as: ClassVar[str] = "round"
     logged_fields: ClassVar[Mapping[str, str]] = {"number": "round"}
     number: int
     converged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed(Event):
+class Claimed(Event, kind="claim"):
     """A claim of the answer, with its citations and their verdicts."""
 
-    kind: ClassVar[str] = "claim"
     claim: Claim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered(Event):
+class Answered(Event, kind="answer"):
     """The answer, the same as `ask` returns."""
 
-    kind: ClassVar[str] = "answer"
     answer: Answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cost(Event):
+class Cost(Event, kind="cost"):
     """The total cost of the question."""
 
-    kind: ClassVar[str] = "cost"
     usage: Usage
 
 
@@ -319,57 +308,51 @@ class ModelCall(Read):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extracted(Event):
+class Extracted(Event, logged_as="extract"):
     """The encoder has read passages, without a language model; `probabilities` are those of an answer in
     each.
     """
 
-    logged_as: ClassVar[str] = "extract"
     passages: Sequence[str]
     probabilities: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutOfTime(Event):
+class OutOfTime(Event, logged_as="out_of_time"):
     """The deadline has passed before the language model had read these passages, by id."""
 
-    logged_as: ClassVar[str] = "out_of_time"
     passages: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IndexUnsearched(Event):
+class IndexUnsearched(Event, logged_as="unsearched"):
     """One of several indexes could not be searched; `ask` prints it and the answer names it."""
 
-    logged_as: ClassVar[str] = "unsearched"
     index: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Concluded(Event):
+class Concluded(Event, logged_as="answer"):
     """The answer is audited; the last event of a trace."""
 
-    logged_as: ClassVar[str] = "answer"
     answers: Sequence[str]
     abstained: str | None
     read: Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bug(Event):
+class Bug(Event, logged_as="bug"):
     """An unexpected exception ended the question; an evaluation keeps its traceback."""
 
-    logged_as: ClassVar[str] = "bug"
     traceback: str
 
 
 # --- of any strategy ------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentFault(Event):
+class AgentFault(Event, logged_as="fault"):
     """A reply broke its contract, so the agent abstains; the answer counts these faults."""
 
-    logged_as: ClassVar[str] = "fault"
     role: str
     reason: str
     passages: Sequence[str] = ()
@@ -387,102 +370,90 @@ class Skipped(Event):
     reason: str
 
 
-class Unchecked(Skipped):
+class Unchecked(Skipped, logged_as="unchecked"):
     """The citations or answers are not judged by the model; `ask` prints it."""
 
     __slots__ = ()
-    logged_as: ClassVar[str] = "unchecked"
 
 
-class Uncertified(Skipped):
+class Uncertified(Skipped, logged_as="uncertified"):
     """The vote gets no certificate."""
 
     __slots__ = ()
-    logged_as: ClassVar[str] = "uncertified"
 
 
-class NoPrecheck(Skipped):
+class NoPrecheck(Skipped, logged_as="no_precheck"):
     """The model was not asked if it knows the answer."""
 
     __slots__ = ()
-    logged_as: ClassVar[str] = "no_precheck"
 
 
-class NoBelief(Skipped):
+class NoBelief(Skipped, logged_as="no_belief"):
     """The model's belief in each side was not asked."""
 
     __slots__ = ()
-    logged_as: ClassVar[str] = "no_belief"
 
 
-class NoDebate(Skipped):
+class NoDebate(Skipped, logged_as="no_debate"):
     """No round of debate was held."""
 
     __slots__ = ()
-    logged_as: ClassVar[str] = "no_debate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unestimated(Event):
+class Unestimated(Event, logged_as="unestimated"):
     """Sources without an estimate of reliability; `prior` is None if no source has one. `ask` prints it."""
 
-    logged_as: ClassVar[str] = "unestimated"
     sources: Sequence[str]
     prior: float | None
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stale(Event):
+class Stale(Event, logged_as="stale"):
     """Sources whose passages have changed since their reliability was estimated; `ask` prints it."""
 
-    logged_as: ClassVar[str] = "stale"
     sources: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CitationDropped(Event):
+class CitationDropped(Event, logged_as="unresolved"):
     """The span of a citation is not in its passage, so the citation was dropped."""
 
-    logged_as: ClassVar[str] = "unresolved"
     passage: str
     start: int
     end: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswersClustered(Event):
+class AnswersClustered(Event, logged_as="clusters"):
     """Answers were grouped by mutual entailment."""
 
-    logged_as: ClassVar[str] = "clusters"
     answers: int
     clusters: int
     entailments: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswersAligned(Event):
+class AnswersAligned(Event, logged_as="align"):
     """The judge has compared the answers of sources with their passages and dropped those that do not fit."""
 
-    logged_as: ClassVar[str] = "align"
     judged: int
     dropped: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreCheck(Event):
+class PreCheck(Event, logged_as="pre_check"):
     """The model was asked if it knows the answer, before any search."""
 
-    logged_as: ClassVar[str] = "pre_check"
     logprobs: Sequence[float]
     threshold: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PassagesJudged(Event):
+class PassagesJudged(Event, logged_as="judged"):
     """`main_rag`, `ragenta`: the judge has scored passages by id; `kept` are those above the threshold."""
 
-    logged_as: ClassVar[str] = "judged"
     question: str
     scores: Mapping[str, float | None]
     kept: Sequence[str]
@@ -490,17 +461,14 @@ class PassagesJudged(Event):
 
 # --- of one strategy ------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PostCheck(PreCheck):
+class PostCheck(PreCheck, logged_as="post_check"):
     """`ac_rag`: the model was asked if its notes suffice."""
-
-    logged_as: ClassVar[str] = "post_check"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoTerm(Event):
+class NoTerm(Event, logged_as="no_term"):
     """`ac_rag`: the detector named no new term to look up."""
 
-    logged_as: ClassVar[str] = "no_term"
     said: Sequence[str]
 
 
@@ -515,99 +483,88 @@ class TermLookedUp(Round):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OptionPicked(Event):
+class OptionPicked(Event, logged_as="picked"):
     """`ac_rag`: one option of a multiple-choice question was picked."""
 
-    logged_as: ClassVar[str] = "picked"
     words: Sequence[str]
     logprobs: Sequence[float]
     answer: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered(Event):
+class Remembered(Event, logged_as="remembered"):
     """`astute_rag`: the model wrote passages from memory."""
 
-    logged_as: ClassVar[str] = "remembered"
     passages: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Consolidated(Event):
+class Consolidated(Event, logged_as="consolidated"):
     """`astute_rag`: documents were grouped by agreement; the sizes of the groups."""
 
-    logged_as: ClassVar[str] = "consolidated"
     groups: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CandidatesProposed(Event):
+class CandidatesProposed(Event, logged_as="candidates"):
     """`astute_rag`: each group has proposed an answer, with its confidence."""
 
-    logged_as: ClassVar[str] = "candidates"
     candidates: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Graded(Event):
+class Graded(Event, logged_as="graded"):
     """`crag`: the evaluator has scored passages; `action` is what follows, "again" for the second search."""
 
-    logged_as: ClassVar[str] = "graded"
     action: str
     scores: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refined(Event):
+class Refined(Event, logged_as="refined"):
     """`crag`: passages were cut into strips, and the relevant ones kept."""
 
-    logged_as: ClassVar[str] = "refined"
     strips: int
     kept: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Belief(Event):
+class Belief(Event, logged_as="belief"):
     """`disputation`: the model's belief in each side of a question, in nats by answer."""
 
-    logged_as: ClassVar[str] = "belief"
     question: str
     nats: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookedJointly(Event):
+class LookedJointly(Event, logged_as="joint look"):
     """`disputation`: the reply to the quotes of all sides at once, and the answer that it gives."""
 
-    logged_as: ClassVar[str] = "joint look"
     question: str
     reply: str
     answer: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Debated(Round):
+class Debated(Round, logged_as="debate"):
     """`disputation`: a round of debate; the score of each side in nats, by answer."""
 
-    logged_as: ClassVar[str] = "debate"
     kept: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FollowedUp(Event):
+class FollowedUp(Event, logged_as="follow_up"):
     """`disputation`: a second search for passages that were not read yet."""
 
-    logged_as: ClassVar[str] = "follow_up"
     question: str
     query: str
     passages: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookedWider(Event):
+class LookedWider(Event, logged_as="looked"):
     """`disputation`: more passages were read, because answers contradict each other."""
 
-    logged_as: ClassVar[str] = "looked"
     question: str
     passages: Sequence[str]
     searches: int
@@ -617,10 +574,9 @@ class LookedWider(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SidesWeighed(Event):
+class SidesWeighed(Event, logged_as="sides"):
     """`disputation`: the sides of a question at the end, each with its votes and features."""
 
-    logged_as: ClassVar[str] = "sides"
     question: str
     sides: Sequence[Mapping[str, Any]]
     verdicts: Sequence[str]
@@ -635,57 +591,51 @@ class SourcesAsked(Round):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revised(Event):
+class Revised(Event, logged_as="revision"):
     """`ragenta`: the reviser has divided the question into components and named what is missing."""
 
-    logged_as: ClassVar[str] = "revision"
     components: Mapping[str, str]
     dropped: Sequence[str]
     follow_ups: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeywordsKept(Event):
+class KeywordsKept(Event, logged_as="keywords"):
     """`robust_rag`: the keywords that enough replies share."""
 
-    logged_as: ClassVar[str] = "keywords"
     answered: int
     kept: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Critiqued(Event):
+class Critiqued(Event, logged_as="critique"):
     """`self_rag`: the score of each candidate by its passage; `fluency` is true if it counts."""
 
-    logged_as: ClassVar[str] = "critique"
     scores: Mapping[str, float]
     fluency: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reflected(Event):
+class Reflected(Event, logged_as="reflection"):
     """`self_reflection`: a review of the answer, its number of problems, and if the answer changed."""
 
-    logged_as: ClassVar[str] = "reflection"
     round: int
     problems: int
     changed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PassagesClustered(Event):
+class PassagesClustered(Event, logged_as="clustered"):
     """`speculative_rag`: passages were clustered, and subsets drawn for the drafts."""
 
-    logged_as: ClassVar[str] = "clustered"
     by: str
     clusters: Sequence[Sequence[str]]
     subsets: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DraftsVerified(Event):
+class DraftsVerified(Event, logged_as="verified"):
     """`speculative_rag`: the score of each draft, and its factors."""
 
-    logged_as: ClassVar[str] = "verified"
     scores: Sequence[float]
     drafts: Sequence[Mapping[str, float | None]]

@@ -6,6 +6,7 @@ from anything here.
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from abc import abstractmethod
@@ -13,6 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
+from types import FrameType
 from typing import TYPE_CHECKING, Literal, Protocol, Self, TypeAlias, TypedDict, Unpack, runtime_checkable
 
 from disputatio.errors import Cancelled, InputError, NoLogprobs
@@ -243,6 +245,33 @@ class Contradiction(Protocol):
 
 # --- cancelling -----------------------------------------------------------------------------------
 # A switch that ends a question, and the model calls that it waits for, from any thread.
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """Let SIGINT and SIGTERM set the event instead of breaking in; a second one breaks in as usual."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = {
+        number: signal.getsignal(number) or signal.SIG_DFL for number in (signal.SIGINT, signal.SIGTERM)
+    }
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        event.set()
+        restore()
+
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield event
+    finally:
+        restore()
 
 
 _DECIDING = 1.0  # seconds at most that are kept for deciding from what was read

@@ -24,6 +24,7 @@ from disputatio.cli.options import (
     Replay,
     Roles,
     Sources,
+    StrategyName,
     StrategyOptions,
     TextColumn,
     read_pairs,
@@ -76,12 +77,7 @@ def ask(
             metavar="TIME", help="Answer by then from what was read, such as 20s or 2m, and say what was not."
         ),
     ] = None,
-    strategy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="How to answer; `disputatio strategies` lists them.  [default: disputation]"
-        ),
-    ] = None,
+    strategy: StrategyName = None,
     expect: Annotated[
         Expect | None,
         typer.Option(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.table import Table
 
-from disputatio.cli.options import Indexes, Journal, Json, Model, Replay, Roles, read_roles
+from disputatio.cli.options import Indexes, Journal, Json, Model, Replay, Roles, StrategyName, read_roles
 from disputatio.cli.screen import plain, printing, write_json
 
 _SECRET = "OPENAI_API_KEY"
@@ -16,7 +15,7 @@ _SECRET = "OPENAI_API_KEY"
 
 def config(
     index: Indexes = None,
-    strategy: Annotated[str | None, typer.Option(metavar="NAME", help="How to answer.")] = None,
+    strategy: StrategyName = None,
     model: Model = None,
     role: Roles = None,
     journal: Journal = None,

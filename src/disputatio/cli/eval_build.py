@@ -64,7 +64,7 @@ def multisource(
         int, typer.Option(metavar="N", min=0, help="Questions to estimate reliability on.")
     ] = 40,
     test: Annotated[int, typer.Option(metavar="N", min=1, help="Questions to test on.")] = 60,
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same files.")] = 0,
+    seed: Seed = 0,
     draw: Annotated[
         int | None,
         typer.Option(
@@ -80,9 +80,7 @@ def multisource(
         ),
     ] = "substitution",
     model: Model = None,
-    journal: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where model calls are kept, so that a run can resume.")
-    ] = None,
+    journal: Journal = None,
     as_json: Json = False,
 ) -> None:
     """Build sources of known reliability that agree and disagree on questions (RA-RAG, appendix G)."""
@@ -98,8 +96,8 @@ def multisource(
         from disputatio.eval.builders.fabrication import fabricated
         from disputatio.parts import build_kit
 
-        kit = build_kit(read_settings(model=model, journal=journal), say=_say)
-        chosen = fabricated(chosen, kit, say=_say)
+        kit = build_kit(read_settings(model=model, journal=journal), say=tell)
+        chosen = fabricated(chosen, kit, say=tell)
     built = make(
         chosen,
         sources=sources,
@@ -186,7 +184,7 @@ def ramdocs(
         from disputatio.store.opening import open_index
 
         settings = read_settings(index=index)
-        whole = open_index(index, embedder=embedder_for(settings, index, say=_say), create=False)
+        whole = open_index(index, embedder=embedder_for(settings, index, say=tell), create=False)
     elif passages:
         whole = InMemory(pool(passages))
     elif not any(question.passages for question in ambiguous):
@@ -204,15 +202,15 @@ def ramdocs(
     )
     write_lines(out, built.rows)
     measures = figure5.statistics(built.rows)
-    _say(f"{len(built.rows)} of {len(ambiguous)} questions")
+    tell(f"{len(built.rows)} of {len(ambiguous)} questions")
     for line in figure5.table(measures):
-        _say(line)
+        tell(line)
     for what, count in built.short.items():
-        _say(f"{count} too few: {what}")
+        tell(f"{count} too few: {what}")
     if built.twins:
-        _say(f"{built.twins} misinformation passages stand beside the very passage that they copy")
+        tell(f"{built.twins} misinformation passages stand beside the very passage that they copy")
     for reason, rows in built.left_out.items():
-        _say(f"{len(rows)} questions left out: {reason}")
+        tell(f"{len(rows)} questions left out: {reason}")
     summary = {
         "kind": "ramdocs",
         "origin": origin,
@@ -271,11 +269,11 @@ def inconsistent(
         origins.setdefault(spec.partition(":")[0], []).extend(read_single(spec))
     built = contradict(origins, questions=questions, seed=seed)
     write_lines(out, built.rows)
-    _say(f"{len(built.rows)} pairs")
+    tell(f"{len(built.rows)} pairs")
     for how, count in built.made.items():
-        _say(f"{count} with {how} as the contradicting document")
+        tell(f"{count} with {how} as the contradicting document")
     for reason, count in built.left_out.items():
-        _say(f"{count} questions left out: {reason}")
+        tell(f"{count} questions left out: {reason}")
     summary = {
         "kind": "inconsistent",
         "origins": origin,
@@ -303,7 +301,7 @@ def corpus(
     from disputatio.eval.data.corpora import write_corpus
 
     count = write_corpus(dataset, out)
-    _say(f"{count} texts; next: disputatio ingest {out} --index DIR")
+    tell(f"{count} texts; next: disputatio ingest {out} --index DIR")
     typer.echo(out)
 
 
@@ -364,14 +362,14 @@ def _controlled(
         "misinformation": {"own": built.published, "made": built.made, "twins": built.twins},
         "left_out": {reason: [*rows] for reason, rows in built.left_out.items()},
     }
-    _say(f"{built.questions} questions, each at {len(steps)} levels: {len(built.rows)} rows")
+    tell(f"{built.questions} questions, each at {len(steps)} levels: {len(built.rows)} rows")
     if built.published or built.made:
-        _say(
+        tell(
             f"misinformation passages: {built.published} of the data set, {built.made} copies with another "
             f"answer ({built.twins} of a passage that stands beside them)"
         )
     for reason, rows in built.left_out.items():
-        _say(f"{len(rows)} questions left out: {reason}")
+        tell(f"{len(rows)} questions left out: {reason}")
     _end(summary, out, as_json=as_json)
 
 
@@ -380,15 +378,13 @@ def _end(summary: Mapping[str, Any], out: Path, *, as_json: bool) -> None:
     typer.echo(json.dumps({**summary, "out": str(out)}, ensure_ascii=False) if as_json else out)
 
 
-def _say(line: str) -> None:
+def tell(line: str) -> None:
+    """Print a line on stderr as it is, unless it is empty."""
     if line:
         typer.echo(line, err=True)
 
 
-# --- eval synthesize ------------------------------------------------------------------------------
-# `disputatio eval synthesize`: a test set of one's own, from one's own index.
-#
-# The file is named on stdout, what came of it on stderr; exit codes as for `disputatio eval`.
+# --- eval synthesize: a test set of one's own, from one's own index --------------------------------
 
 
 def synthesize(
@@ -405,7 +401,7 @@ def synthesize(
             help="Another mix of answer, premise, formulation or user; may be repeated.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same questions.")] = 0,
+    seed: Seed = 0,
     model: Model = None,
     journal: Journal = None,
     replay: Replay = False,
@@ -420,10 +416,10 @@ def synthesize(
     shares = changed_mix(mix or [])
     settings = read_settings(model=model, journal=journal, replay=replay or None, index=index)
     opened = require_folder(
-        open_index(index, embedder=embedder_for(settings, index, say=_say), create=False),
+        open_index(index, embedder=embedder_for(settings, index, say=tell), create=False),
         "draw questions from",
     )
-    kit = build_kit(settings, retriever=opened, say=_say)
+    kit = build_kit(settings, retriever=opened, say=tell)
     facts = opened.info()
     count, failed = make(
         opened,
@@ -440,12 +436,12 @@ def synthesize(
         },
         say=_Line(questions) if sys.stderr.isatty() else lambda _: None,
     )
-    _say(
+    tell(
         f"{count} of {questions} questions; next: "
         f"disputatio eval run jsonl:{out} --index {index} --strategy ..."
     )
     for reason, n in sorted(failed.items(), key=lambda pair: -pair[1]):
-        _say(f"{n} came to nothing: {reason}")
+        tell(f"{n} came to nothing: {reason}")
     typer.echo(out)
     raise typer.Exit(3 if failed else 0)
 

@@ -16,7 +16,7 @@ import typer
 
 from disputatio.cli import eval_report as cli_report
 from disputatio.cli.eval_build import app as build_app
-from disputatio.cli.eval_build import synthesize
+from disputatio.cli.eval_build import synthesize, tell
 from disputatio.cli.eval_datasets import datasets
 from disputatio.cli.options import Json, Model, Replay, Roles, read_roles
 from disputatio.errors import InputError
@@ -164,7 +164,7 @@ def run_command(
         replay=replay,
         estimator=estimator,
         progress=_Line() if sys.stderr.isatty() else None,
-        say=_say,
+        say=tell,
     )
     if as_json:
         for line in summaries(results.report):
@@ -203,12 +203,6 @@ def _seeds(text: str | None, seed: int) -> list[int]:
     return seeds
 
 
-# --- what is said on stderr ---------------------------------------------------------------------
-def _say(line: str) -> None:
-    if line:
-        typer.echo(line, err=True)
-
-
 def _verdict(results: Results, budget: Budget) -> int:
     """Return the exit code of a run, its reason said."""
     outcome = results.outcome
@@ -218,10 +212,10 @@ def _verdict(results: Results, budget: Budget) -> int:
     if failed:
         bugs = f", {outcome.bugs} by an unforeseen error" if outcome.bugs else ""
         again = f" ({outcome.retried} tried twice)" if outcome.retried else ""
-        _say(f"{failed} questions failed{bugs}{again}: the same command again tries only those")
+        tell(f"{failed} questions failed{bugs}{again}: the same command again tries only those")
     if outcome.stopped:
-        _say(f"stopped ({outcome.stopped}), {outcome.left} questions left: the same command goes on there")
-        _say(_what_is_left(results, outcome, budget))
+        tell(f"stopped ({outcome.stopped}), {outcome.left} questions left: the same command goes on there")
+        tell(_what_is_left(results, outcome, budget))
     return 3 if failed else int(bool(outcome.stopped))
 
 

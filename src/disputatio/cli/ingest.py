@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import signal
-import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path, PurePath
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -28,6 +25,7 @@ from disputatio.cli.options import (
 )
 from disputatio.cli.screen import ProgressBar, Waiting, show_summary, write_json
 from disputatio.errors import IngestError, InputError, StoreError
+from disputatio.protocols import interruptible
 from disputatio.store.ingesting.description import check_fields
 from disputatio.store.ingesting.files import find_files
 from disputatio.store.ingesting.ingest import IngestSummary
@@ -308,14 +306,7 @@ def _watch(
 
     from disputatio.store.ingesting.watch import watch
 
-    stop = threading.Event()
     whole = IngestSummary()
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def request_stop(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
-        for number, before in handlers.items():
-            signal.signal(number, before)
 
     def show(summary: IngestSummary) -> None:
         nonlocal whole
@@ -325,13 +316,8 @@ def _watch(
     def record(every: Sequence[Refusal], roots: Sequence[Path]) -> None:
         _record_refused(every, [str(root) for root in roots], settings)
 
-    for number in handlers:
-        signal.signal(number, request_stop)
-    try:
+    with interruptible() as stop:
         watch(opened, files, options=options, on_summary=show, on_refused=record, stop=stop)
-    finally:
-        for number, before in handlers.items():
-            signal.signal(number, before)
     if as_json:
         write_json({"watched": {**asdict(whole), "refused": len(whole.refused)}})
     else:

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import Annotated
 
-import typer
-
-from disputatio.cli.options import Indexes, Journal, Model, Roles, read_roles
+from disputatio.cli.options import Indexes, Journal, Model, Roles, StrategyName, read_roles
 from disputatio.errors import MissingDependency
 
 
 def mcp(
     index: Indexes = None,
-    strategy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="How to answer; `disputatio strategies` lists them.  [default: disputation]"
-        ),
-    ] = None,
+    strategy: StrategyName = None,
     model: Model = None,
     role: Roles = None,
     journal: Journal = None,

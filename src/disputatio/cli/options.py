@@ -42,6 +42,14 @@ Roles = Annotated[
         "--role", metavar="ROLE=MODEL", help="Another model for one role, such as judge; may be repeated."
     ),
 ]
+StrategyName = Annotated[
+    str | None,
+    typer.Option(
+        "--strategy",
+        metavar="NAME",
+        help="How to answer; `disputatio strategies` lists them.  [default: disputation]",
+    ),
+]
 StrategyOptions = Annotated[
     list[str] | None,
     typer.Option(

@@ -12,7 +12,7 @@ import typer
 
 from disputatio.cli.messages import say
 from disputatio.cli.opening import path_beside
-from disputatio.cli.options import Indexes, Journal, Model, Roles, read_roles
+from disputatio.cli.options import Indexes, Journal, Model, Roles, StrategyName, read_roles
 from disputatio.errors import InputError, MissingDependency
 
 if TYPE_CHECKING:
@@ -53,12 +53,7 @@ def serve(
     allow_writing: Annotated[
         bool, typer.Option("--allow-writing", help="Let clients upload, set owners and calibrate.")
     ] = False,
-    strategy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="How to answer; `disputatio strategies` lists them.  [default: disputation]"
-        ),
-    ] = None,
+    strategy: StrategyName = None,
     model: Model = None,
     role: Roles = None,
     allow_model: Annotated[

@@ -8,7 +8,6 @@ the caller's affair (`Ask`); the runner measures, scores and records.
 from __future__ import annotations
 
 import itertools
-import signal
 import threading
 import time
 import traceback
@@ -18,7 +17,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import Any, NamedTuple
 
 from disputatio.errors import (
@@ -37,6 +35,7 @@ from disputatio.eval.running.pace import Left, QuestionPace
 from disputatio.eval.running.preparing import Ask, Work, is_of_the_question, work_here
 from disputatio.eval.running.run_log import Entrant, Entry, Record, RunLog, RunManifest, State, open_run_log
 from disputatio.events import Bug
+from disputatio.protocols import interruptible
 from disputatio.spending import Meter
 from disputatio.trace import Trace
 from disputatio.types import Answer, Example
@@ -144,7 +143,7 @@ def run(
             meter.begin(journal.spent(), journal.spend)
         if tasks and prepare is not None:
             prepare()
-        with _interruptible() as interrupted:
+        with interruptible() as interrupted:
             under_way = _Work(
                 journal=journal,
                 work=work or work_here(_given(ask), judge),
@@ -362,30 +361,3 @@ def _record(
         judged=as_record(grades or {}),
         read=answer.read,
     )
-
-
-@contextmanager
-def _interruptible() -> Iterator[threading.Event]:
-    """Let SIGINT and SIGTERM set the event instead of breaking in; a second one breaks in as usual."""
-    event = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield event
-        return
-    before = {
-        number: signal.getsignal(number) or signal.SIG_DFL for number in (signal.SIGINT, signal.SIGTERM)
-    }
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        event.set()
-        restore()
-
-    for number in before:
-        signal.signal(number, stop)
-    try:
-        yield event
-    finally:
-        restore()
