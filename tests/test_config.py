@@ -10,7 +10,7 @@ import pytest
 
 from disputatio.config import FILE, FOUND_MAY_SET, Settings, read_settings
 from disputatio.errors import ConfigError, InputError, NotJournalled, StoreError, UnknownName
-from disputatio.llm.cached_embedder import CachedEmbedder
+from disputatio.llm.cached_llm import CachedEmbedder
 from disputatio.llm.call_cache import CallCache
 from disputatio.parts import build_kit, embedder_for, open_embedder
 from disputatio.store.folder_index import FolderIndex

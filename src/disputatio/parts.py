@@ -145,7 +145,7 @@ def _served_embedder(name: str, settings: Settings, dimension: int | None) -> Em
     """
     from disputatio.llm.connection import LARGEST_EMBEDDINGS, Connection
     from disputatio.llm.endpoint_embedder import EndpointEmbedder, split_name
-    from disputatio.store.model_folder import trained_prefixes
+    from disputatio.store.embed import trained_prefixes
 
     model, dimensions = split_name(name.removeprefix("openai:"))
     usual = trained_prefixes(model)
@@ -212,7 +212,7 @@ def embedder_for(
     if name == "none" or (named is None and made_with == "") or (note is None and not create):
         return None
     if settings.replay and note is not None and made_with:
-        from disputatio.llm.cached_embedder import CachedEmbedder
+        from disputatio.llm.cached_llm import CachedEmbedder
 
         journal, size = partial(open_journal, settings), int(note.get("dimension") or 0)
         return CachedEmbedder(None, journal, name=made_with, dimension=size)
@@ -238,7 +238,7 @@ def embedder_for(
             trust(index, part.name)
     if part is None or settings.journal == "none":
         return part
-    from disputatio.llm.cached_embedder import CachedEmbedder
+    from disputatio.llm.cached_llm import CachedEmbedder
 
     return CachedEmbedder(part, partial(open_journal, settings))
 

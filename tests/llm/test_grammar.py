@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from disputatio.agents.reader import READER_SCHEMA
 from disputatio.agents.single_prompt import ANSWERS_ALONE, ANSWERS_SCHEMA
-from disputatio.llm.grammar import schema_regex
+from disputatio.llm.embedded import schema_regex
 
 STRING: Mapping[str, Any] = {"type": "string"}
 # What JSON writes with \u: the expression leaves these characters out.

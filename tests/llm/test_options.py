@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disputatio.llm.options import score_options
+from disputatio.llm.request import score_options
 from disputatio.types import Token
 
 

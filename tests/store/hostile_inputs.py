@@ -25,11 +25,10 @@ from types import FrameType
 
 from disputatio.errors import IngestError
 from disputatio.store.ingesting.documents import Document, FileReading
-from disputatio.store.ingesting.fetch import fetch
+from disputatio.store.ingesting.fetch import Limits, fetch
 from disputatio.store.ingesting.files import find_files
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.source import with_source
-from disputatio.store.ingesting.wire import Limits
 
 SECRET = "CANARY-4711 lies outside of the folder"
 HOSTILE = "HOSTILE-4712 lies in a member that is to be refused"

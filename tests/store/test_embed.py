@@ -18,8 +18,7 @@ from tokenizers.pre_tokenizers import Whitespace
 
 from disputatio.errors import ConfigError
 from disputatio.protocols import Embedder
-from disputatio.store.embed import OnnxEmbedder, batches_of
-from disputatio.store.model_folder import read_folder
+from disputatio.store.embed import OnnxEmbedder, batches_of, read_folder
 from tests.store.damaged_models import onnx_file
 
 _VOCABULARY = {"[UNK]": 0, "red": 1, "green": 2, "apple": 3, "query:": 4}

@@ -24,8 +24,7 @@ from disputatio.errors import (
 )
 from disputatio.llm.batch import Batch, in_threads
 from disputatio.llm.faults import retry_after
-from disputatio.llm.options import score_options
-from disputatio.llm.request import sendable, with_schema
+from disputatio.llm.request import score_options, sendable, with_schema
 from disputatio.protocols import Cancel
 from disputatio.text import one_line
 from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling, Token, Usage

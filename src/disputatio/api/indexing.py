@@ -17,11 +17,11 @@ from disputatio.store.calibration_log import CalibrationLog, Outcomes
 from disputatio.store.contract import DocumentFacts, DocumentPage, IndexInfo, SourceCount, SourcePassages
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.description import Description
-from disputatio.store.ingesting.document_writer import DocumentWriter
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.history import Place
+from disputatio.store.ingesting.ingest import DocumentWriter
 from disputatio.store.opening import open_index, require_folder
-from disputatio.store.record.compacting import Planned
+from disputatio.store.record.transaction import Planned
 from disputatio.types import Hit, Passage, Source, Unsearched
 
 

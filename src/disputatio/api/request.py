@@ -30,8 +30,7 @@ from disputatio.pipeline import (
     strategy_options,
 )
 from disputatio.protocols import Cancel, Deadline, Retriever
-from disputatio.store.each_source import EachSource
-from disputatio.store.filtered import Filtered, check_sources, muted_ids
+from disputatio.store.filtered import EachSource, Filtered, check_sources, muted_ids
 from disputatio.store.in_memory import InMemory
 from disputatio.store.own_passages import PassageLike, RetrieverLike, as_passages, as_retriever
 from disputatio.store.segments.days import bounds

@@ -25,7 +25,7 @@ from disputatio.types import Passage
 
 if TYPE_CHECKING:
     from disputatio.config import Settings
-    from disputatio.llm.trial import Trial
+    from disputatio.llm.endpoint import Trial
 
 State = Literal["ok", "missing", "broken"]
 _MARKS = {"ok": ("✓", "green"), "missing": ("-", "yellow"), "broken": ("✗", "red")}

@@ -29,7 +29,7 @@ from disputatio.text import one_line
 
 if TYPE_CHECKING:
     from disputatio.store.contract import Index
-    from disputatio.store.record.compacting import CompactionPlan
+    from disputatio.store.record.transaction import CompactionPlan
 
 app = typer.Typer(help="Show, check, compact, copy, export and change an index.", no_args_is_help=True)
 
@@ -332,7 +332,7 @@ def convert(
 
 def _planned(plan: CompactionPlan) -> str:
     """Return what a compaction takes, in one sentence."""
-    from disputatio.store.record.compacting import gigabytes
+    from disputatio.store.record.transaction import gigabytes
 
     needed, free = gigabytes(plan.disk), gigabytes(plan.free)
     return (

@@ -27,8 +27,7 @@ from inspect_ai.model import (
 from inspect_ai.util import JSONSchema, collect
 
 from disputatio.errors import BatchFault, ContextTooLong, LLMError, Malformed, NoLogprobs
-from disputatio.llm.options import score_options
-from disputatio.llm.request import with_schema
+from disputatio.llm.request import score_options, with_schema
 from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling, Token, Usage
 
 _Output = TypeVar("_Output", Completion, Choice)

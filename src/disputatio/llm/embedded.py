@@ -23,6 +23,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import shutil
 import signal
 import sys
@@ -42,7 +43,6 @@ from disputatio import platforms
 from disputatio.errors import ConfigError, ContextTooLong, DisputatioError, InputError, LLMError, Malformed
 from disputatio.llm import gguf
 from disputatio.llm.cores import settings_of, threads_now
-from disputatio.llm.grammar import schema_regex
 from disputatio.platforms import block_usage_reports
 from disputatio.text import content_id
 from disputatio.types import Sampling
@@ -500,3 +500,76 @@ class SeenBlocks:
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
+
+
+# --- schemas as regular expressions -------------------------------------------------------------------
+_CHAR = r'([^"\\\x00-\x1f\x7f]|\\["\\/bfnrt])'
+_SCALARS = {
+    "integer": r"-?(0|[1-9][0-9]{0,17})",
+    "number": r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?",
+    "boolean": r"(true|false)",
+    "null": r"null",
+}
+
+
+def schema_regex(schema: Mapping[str, Any]) -> str | None:
+    """Translate a schema to a regular expression; None for a schema that this does not cover.
+
+    Objects must require all of their properties, which come in the order given.
+
+    >>> schema_regex({"enum": ["yes", "no"]})
+    '("yes"|"no")'
+    >>> schema_regex({"type": "object", "properties": {"n": {"type": "null"}}, "required": ["n"]})
+    '\\\\{"n": null\\\\}'
+    >>> schema_regex({"$ref": "#/x"}) is None
+    True
+    """
+    if "enum" in schema:
+        return "(" + "|".join(_literal(value) for value in schema["enum"]) + ")"
+    if "anyOf" in schema:
+        parts = [schema_regex(option) for option in schema["anyOf"]]
+        return None if None in parts else "(" + "|".join(part for part in parts if part) + ")"
+    kind = schema.get("type")
+    if kind == "object":
+        return _object(schema)
+    if kind == "array":
+        return _array(schema)
+    if kind == "string":
+        # A bound on the length is left to the parser: the engine takes ten seconds to compile one.
+        return f'"{_CHAR}{"+" if schema.get("minLength", 0) > 0 else "*"}"'
+    return _SCALARS.get(str(kind))
+
+
+def _object(schema: Mapping[str, Any]) -> str | None:
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    if not properties or set(schema.get("required", ())) != set(properties):
+        return None
+    fields = []
+    for name, part in properties.items():
+        inner = schema_regex(part)
+        if inner is None:
+            return None
+        fields.append(f"{_literal(name)}: {inner}")
+    return r"\{" + ", ".join(fields) + r"\}"
+
+
+def _array(schema: Mapping[str, Any]) -> str | None:
+    inner = schema_regex(schema.get("items", {}))
+    if inner is None:
+        return None
+    least, most = schema.get("minItems", 0), schema.get("maxItems")
+    if most == 0:
+        return r"\[\]"
+    more = _count(max(least - 1, 0), None if most is None else most - 1)
+    some = rf"\[{inner}(, {inner}){more}\]"
+    return some if least > 0 else rf"(\[\]|{some})"
+
+
+def _count(least: int, most: int | None) -> str:
+    if most is None:
+        return "*" if least == 0 else f"{{{least},}}"
+    return f"{{{least},{most}}}"
+
+
+def _literal(value: object) -> str:
+    return re.escape(json.dumps(value, ensure_ascii=False)).replace("\\ ", " ")

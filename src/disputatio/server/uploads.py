@@ -24,8 +24,7 @@ from disputatio.errors import IndexBusy, InputError, StoreError
 from disputatio.rendering.refusals import REMEDIES
 from disputatio.server.faults import NoRoom, is_of_full_disk, shown
 from disputatio.store.contract import Index
-from disputatio.store.ingesting.fingerprint import Fingerprint, look
-from disputatio.store.ingesting.ingest import IngestSummary, file_key
+from disputatio.store.ingesting.ingest import Fingerprint, IngestSummary, file_key, look
 from disputatio.text import one_line
 
 _INCOMING = ".incoming"

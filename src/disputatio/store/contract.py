@@ -18,16 +18,18 @@ from disputatio.errors import InputError
 from disputatio.protocols import Reranker, Search, SearchOptions
 from disputatio.store.calibration_log import CalibrationLog, Outcomes
 from disputatio.store.ingesting.description import Description, check_fields
-from disputatio.store.ingesting.document_writer import DocumentWriter, put_back, put_items
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.history import Place
 from disputatio.store.ingesting.ingest import (
+    DocumentWriter,
     IngestSummary,
     Progress,
     Run,
     file_key,
     find_all,
+    put_back,
     put_files,
+    put_items,
     summary_of,
 )
 from disputatio.store.ingesting.options import ReadOptions, check_options

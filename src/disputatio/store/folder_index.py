@@ -33,9 +33,10 @@ from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.history import Place, targets_of
 from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.compacting import Planned, compact
 from disputatio.store.record.layout import MERGE_MEMORY
-from disputatio.store.record.opened import (
+from disputatio.store.record.transaction import Planned, compact
+from disputatio.store.record.writer import (
+    Writer,
     document_of,
     facts_of,
     history_of,
@@ -43,7 +44,6 @@ from disputatio.store.record.opened import (
     siblings_of,
     taken_of,
 )
-from disputatio.store.record.writer import Writer
 from disputatio.store.reliabilities import read_states, reliable_sources, write_estimates
 from disputatio.store.segments.terms import stemmer
 from disputatio.store.segments.view import View
@@ -201,7 +201,7 @@ class FolderIndex(Index):
         A search sees all old vectors or all new ones. `progress(done, total)` is called with passages.
         Raises `StoreError` when the index cannot be written to.
         """
-        from disputatio.store.record.reembed import reembed
+        from disputatio.store.record.writer import reembed
 
         with self.open_writer(adding=False) as writer:
             count = reembed(writer.transaction, embedder, progress or (lambda *_: None))

@@ -16,10 +16,9 @@ import pytest
 
 from disputatio.errors import IngestError
 from disputatio.store.ingesting.documents import Document, FileReading
-from disputatio.store.ingesting.fetch import fetch, read_url
+from disputatio.store.ingesting.fetch import Limits, fetch, read_url
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.source import with_source
-from disputatio.store.ingesting.wire import Limits
 from tests.store.loopback import PUBLIC, Web, page, redirect, web
 
 FAST = Limits(connect=0.4, first_byte=0.3, between_bytes=0.3, total=1.5)

@@ -10,9 +10,8 @@ import pytest
 
 from disputatio.errors import RefusalData
 from disputatio.store.folder_index import FolderIndex
-from disputatio.store.ingesting import fingerprint
-from disputatio.store.ingesting.fingerprint import look
-from disputatio.store.ingesting.ingest import Refusal
+from disputatio.store.ingesting import ingest
+from disputatio.store.ingesting.ingest import Refusal, look
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
 
 SETTINGS = settings_of(DEFAULT, "")
@@ -38,7 +37,7 @@ def test_a_file_too_large_to_be_read_is_not_hashed(tmp_path: Path, monkeypatch: 
     huge = tmp_path / "huge.txt"
     with huge.open("wb") as file:
         file.truncate(2 << 30)
-    monkeypatch.setattr(fingerprint, "_BLOCK", 0)  # a read of nothing would end the loop at once
+    monkeypatch.setattr(ingest, "_BLOCK", 0)  # a read of nothing would end the loop at once
     assert look(huge, SETTINGS) == (None, False)
     summary = FolderIndex.open(tmp_path / "index").ingest(huge)
     data: RefusalData = {"limit": 64 << 20, "size": 2 << 30, "unit": "bytes"}

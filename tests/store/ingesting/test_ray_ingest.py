@@ -27,8 +27,14 @@ from disputatio.store.ingesting import ray_ingest
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.options import ReadOptions
 from disputatio.store.ingesting.prepare import prepare
-from disputatio.store.ingesting.ray_ingest import ingest_with_ray
-from disputatio.store.ingesting.ray_worker import IngestRecipe, IngestWorker, blocks_of, prepared_of, row_of
+from disputatio.store.ingesting.ray_ingest import (
+    IngestRecipe,
+    IngestWorker,
+    blocks_of,
+    ingest_with_ray,
+    prepared_of,
+    row_of,
+)
 from disputatio.workers.pool import Worker
 from tests.store.hashing import HashEmbedder
 

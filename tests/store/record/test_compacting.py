@@ -12,7 +12,7 @@ import pytest
 
 from disputatio.errors import StoreError
 from disputatio.store.folder_index import FolderIndex
-from disputatio.store.record.compacting import CompactionPlan
+from disputatio.store.record.transaction import CompactionPlan
 from disputatio.store.segments import merging
 from tests.store import made
 from tests.store.hashing import HashEmbedder
@@ -61,7 +61,7 @@ def test_a_disk_that_has_less_refuses_it_and_nothing_changes(
 ) -> None:
     usage = shutil.disk_usage(index.path)
     monkeypatch.setattr(
-        "disputatio.store.record.compacting.shutil.disk_usage", lambda _: usage._replace(free=1000)
+        "disputatio.store.record.transaction.shutil.disk_usage", lambda _: usage._replace(free=1000)
     )
     with pytest.raises(StoreError, match="of the disk while it runs, and 1 MB are free"):
         index.compact()

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from disputatio.errors import IngestError, InputError, RefusalCode, RefusalData
-from disputatio.store.ingesting.document_writer import DocumentWriter
+from disputatio.store.ingesting.description import Description
 from disputatio.store.ingesting.documents import Document, FileReading
 from disputatio.store.ingesting.files import display_path
-from disputatio.store.ingesting.fingerprint import Look, is_unchanged, look
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
-from disputatio.store.ingesting.prepare import PreparedDocument, prepare
+from disputatio.store.ingesting.parsers import kind_of, largest
+from disputatio.store.ingesting.prepare import PreparedDocument, passage_at, prepare, prepare_item
 from disputatio.store.ingesting.readers import find_files, open_reader, with_source
 from disputatio.store.ingesting.source import STDIN, unverified
+from disputatio.store.ingesting.statements import read_metadata
+from disputatio.types import Passage
 
 Progress = Callable[[int, int, int], None]
 """Called with (files done, files in all, passages committed)."""
@@ -170,3 +174,143 @@ def summary_of(counts: Counter[str], start: float, run: Run) -> IngestSummary:
         notices=tuple(run.notices),
         seconds=round(time.perf_counter() - start, 3),
     )
+
+
+# --- fingerprints -------------------------------------------------------------------------------------
+_RACY_NS = 2_000_000_000
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fingerprint:
+    """A file as it was when it was read whole, at `seen_ns` (nanoseconds since 1970, as `mtime_ns`).
+
+    `hash` is the BLAKE2b-128 of its bytes, `documents` how many it gave.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    seen_ns: int
+    hash: str
+    settings: str
+    documents: int = 0
+
+    def proves(self, size: int, mtime_ns: int, settings: str) -> bool:
+        """Return whether size and time alone show that the file is the same.
+
+        One that was touched less than two seconds before it was seen could have changed again
+        without its time changing (what git calls racy).
+        """
+        same = (self.size, self.mtime_ns, self.settings) == (size, mtime_ns, settings)
+        return same and abs(self.seen_ns - self.mtime_ns) >= _RACY_NS
+
+
+class Look(NamedTuple):
+    """A file's fingerprint now (None where it cannot be had), and whether the file is unchanged."""
+
+    now: Fingerprint | None
+    unchanged: bool
+
+
+def look(path: Path, settings: str, known: Fingerprint | None = None) -> Look:
+    """Look at a file; its content is read where size and time alone prove nothing."""
+    digest = blake2b(digest_size=16)
+    try:
+        if not path.is_file():  # a pipe would wait for ever
+            return Look(None, False)
+        with path.open("rb") as file:
+            seen_ns = time.time_ns()
+            seen = os.fstat(file.fileno())
+            if known is not None and known.proves(seen.st_size, seen.st_mtime_ns, settings):
+                return Look(known, True)
+            limit = largest(kind_of(path.name, file.read(8)))
+            if limit is not None and seen.st_size > limit:  # it will be refused: no need to read it all
+                return Look(None, False)
+            file.seek(0)
+            while block := file.read(_BLOCK):
+                digest.update(block)
+            after = os.fstat(file.fileno())
+    except OSError:
+        return Look(None, False)
+    if (seen.st_size, seen.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        return Look(None, False)
+    now = Fingerprint(
+        path=display_path(path.resolve()),
+        size=seen.st_size,
+        mtime_ns=seen.st_mtime_ns,
+        seen_ns=seen_ns,
+        hash=digest.hexdigest(),
+        settings=settings,
+    )
+    if known is None or (known.hash, known.settings) != (now.hash, now.settings):
+        return Look(now, False)
+    return Look(replace(now, documents=known.documents), True)
+
+
+def is_unchanged(path: Path, now: Fingerprint) -> bool:
+    """Return whether a file has the size and time that it was seen with."""
+    try:
+        seen = path.stat()
+    except OSError:
+        return False
+    return (seen.st_size, seen.st_mtime_ns) == (now.size, now.mtime_ns)
+
+
+# --- the writer of documents --------------------------------------------------------------------------
+Statements = Callable[[str, str, int, str], Iterable[Description]]
+"""What people state of a document, by its file, its path, its row, and its id."""
+
+
+class DocumentWriter(Protocol):
+    """Writes documents into an index in a folder, or into one on a server.
+
+    `counts` has added, unchanged, replaced and removed documents, and passages; `fingerprints` how known
+    files looked, by path.
+    """
+
+    counts: Counter[str]
+    fingerprints: dict[str, Fingerprint]
+
+    def put(self, file: str, prepared: Iterable[PreparedDocument]) -> int:
+        """Make the documents all that is kept of a file, and say how many they are."""
+
+    def keep(self, print_of: Fingerprint) -> None:
+        """Count a file as unchanged."""
+
+    def remember(self, print_of: Fingerprint) -> None:
+        """Know a file whose documents have been put by how it looked."""
+
+    def put_back(self, file: str, prepared: PreparedDocument) -> None:
+        """Add a document that was taken out of a file, beside all others of the file."""
+
+    def describe(self, statements: Statements) -> None:
+        """Add, at the end, what people state about each document: `statements` gets its place."""
+
+    def finish(self) -> None:
+        """Commit what is queued."""
+
+
+def put_items(writer: DocumentWriter, items: Iterable[Document | Passage]) -> None:
+    """Put documents or passages in that the caller holds, and finish; raises what `prepare_item` does."""
+    for number, item in enumerate(items, start=1):
+        prepared = prepare_item(item, number)
+        writer.put(prepared.file, (prepared,))
+    writer.finish()
+
+
+def put_back(writer: DocumentWriter, taken: Mapping[str, Any]) -> None:
+    """Queue a document that was taken out (`Index.take_out`), under its id and in its places, and finish."""
+    about = dict(taken["about"])
+    fields: dict[str, Any] = {**about, **read_metadata(about["metadata"])}
+    for file, path, row in taken["places"]:
+        document = Document(**fields, text=taken["text"], path=path, row=row, id=taken["id"])
+        passages = tuple(passage_at(document, name, start, end) for name, start, end in taken["passages"])
+        writer.put_back(
+            file,
+            PreparedDocument(document=document, passages=passages, file=file, metadata=about["metadata"]),
+        )
+    for known in (Fingerprint(**each) for each in taken["prints"]):
+        if look(Path(known.path), known.settings, known).unchanged:
+            writer.remember(known)
+    writer.finish()

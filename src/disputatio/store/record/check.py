@@ -31,8 +31,8 @@ from disputatio.store.record.manifest import (
     reported,
     writing,
 )
-from disputatio.store.record.reembed import SegmentBuilder
 from disputatio.store.record.transaction import Transaction, read_dead
+from disputatio.store.record.writer import SegmentBuilder
 from disputatio.store.reliabilities import NAME as RELIABILITY
 from disputatio.store.reliabilities import read_reliabilities
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from disputatio import platforms
 from disputatio.databases import Database, is_full
 from disputatio.errors import IndexVersion, StoreError
-from disputatio.store.ingesting.fingerprint import Fingerprint
+from disputatio.store.ingesting.ingest import Fingerprint
 from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.ingesting.statements import read_metadata
 from disputatio.store.record.layout import refuse_link

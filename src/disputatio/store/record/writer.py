@@ -5,28 +5,30 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from disputatio.errors import InputError
+from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder
-from disputatio.store.ingesting.document_writer import Statements
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.history import Row, about_of, own_row, restated
+from disputatio.store.ingesting.history import History, Row, about_of, own_row, restated
+from disputatio.store.ingesting.ingest import Statements
 from disputatio.store.ingesting.prepare import PreparedDocument, metadata_of
 from disputatio.store.ingesting.statements import read_metadata, stored_metadata
-from disputatio.store.record.manifest import reported, writing
-from disputatio.store.record.opened import history_of
-from disputatio.store.record.reembed import SegmentBuilder
+from disputatio.store.record.database import RecordFile
+from disputatio.store.record.manifest import SegmentEntry, check_command, reported, writing
+from disputatio.store.record.transaction import FAN, Transaction, due, stemming
 from disputatio.store.segments.terms import searched_text
+from disputatio.types import Passage
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from disputatio.store.ingesting.fingerprint import Fingerprint
+    from disputatio.store.ingesting.ingest import Fingerprint
     from disputatio.store.record.database import RecordFile
     from disputatio.store.record.transaction import Transaction
     from disputatio.types import Passage
@@ -411,3 +413,145 @@ def _joined(vectors: Sequence[NDArray[np.float32]]) -> NDArray[np.float32] | Non
     import numpy as np
 
     return np.concatenate(vectors) if vectors else None
+
+
+# --- new vectors for every passage --------------------------------------------------------------------
+_EMBEDDED = 256
+
+Progress = Callable[[int, int], None]
+
+
+def reembed(transaction: Transaction, embedder: Embedder | None, progress: Progress = lambda *_: None) -> int:
+    """Give every passage a new vector (none without an embedder); how many passages there are.
+
+    Raises `StoreError` when the disk is full, or the record lacks passages.
+    """
+    record, total = transaction.record, transaction.manifest.passages
+    segments = SegmentBuilder(transaction)
+    done = 0
+    for rows in record.passage_rows(_ROWS):
+        passages = record.batch_of(rows).passages
+        vectors = None
+        if embedder is not None:
+            vectors = _embed(embedder, passages, lambda part, done=done: progress(done + part, total))  # type: ignore[misc]
+        record.set_vectors(rows, vectors)
+        segments.add(passages, vectors)
+        done += len(passages)
+        progress(done, total)
+    if done != total:
+        raise StoreError(
+            f"{transaction.path}: {total} passages are on record and {done} could be read; run: "
+            f"{check_command(transaction.path)}"
+        )
+    transaction.put_in_force(
+        segments.entries,
+        embedder="" if embedder is None else embedder.name,
+        dimension=0 if embedder is None else embedder.dimension,
+    )
+    return done
+
+
+def _embed(
+    embedder: Embedder, passages: list[Passage], progress: Callable[[int], None]
+) -> NDArray[np.float32]:
+    """Embed passages in parts of 256; `progress` gets the number done after each."""
+    import numpy as np
+
+    parts = []
+    for at in range(0, len(passages), _EMBEDDED):
+        part = passages[at : at + _EMBEDDED]
+        parts.append(embedder.embed([*map(searched_text, part)]))
+        progress(at + len(part))
+    return np.concatenate(parts).astype(np.float32, copy=False)
+
+
+class SegmentBuilder:
+    """Segments of a stream of passages, few in number however many passages there are."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self.entries: list[SegmentEntry] = []
+
+    def add(self, passages: list[Passage], vectors: NDArray[np.float32] | None) -> None:
+        """Save one more segment; eight of a size become one."""
+        from disputatio.store.segments.segment import Segment
+
+        if not passages:
+            return
+        language = stemming(self._transaction.manifest.language)
+        self.entries.append(self._transaction.save(Segment.build(passages, vectors, language=language)))
+        while len(self.entries) >= FAN and (group := due(self.entries)):
+            merged = self._transaction.joined(group)
+            gone = {entry.name for entry in group}
+            self.entries = [merged, *(entry for entry in self.entries if entry.name not in gone)]
+            self._transaction.discard(gone)
+
+
+# --- single documents ---------------------------------------------------------------------------------
+_AT_ONCE = 500  # ids in one statement
+_OWN = (
+    "(SELECT {} FROM entries o JOIN documents n ON n.key = o.document WHERE n.id = ?1 AND o.row > 0 LIMIT 1)"
+)
+
+
+def history_of(record: RecordFile) -> History:
+    """Return what people stated, as the record has it."""
+    return History(record.descriptions())
+
+
+def muted_documents(record: RecordFile) -> list[str]:
+    """Return the ids of the documents that people muted."""
+    wanted = history_of(record).wanted(record.places())
+    return [name for name, fields in wanted.items() if fields.get("mute") == "yes"]
+
+
+def document_of(record: RecordFile, document: str) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a document by its id, with its text."""
+    yield from record.documents_of("entries", "WHERE d.id = ? ORDER BY e.path, e.row", document, text=True)
+
+
+def facts_of(record: RecordFile, documents: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield id, file, size, hash, moment of reading and number of passages of some documents."""
+    counted = "(SELECT count(*) FROM passages p WHERE p.document = d.key)"
+    for first in range(0, len(documents), _AT_ONCE):
+        some = documents[first : first + _AT_ONCE]
+        yield from record.rows(
+            f"SELECT d.id, e.file, f.size, f.hash, f.seen_ns, {counted} FROM documents d "
+            "JOIN entries e ON e.document = d.key LEFT JOIN files f ON f.path = e.file "
+            f"WHERE d.id IN ({', '.join('?' * len(some))})",
+            some,
+        )
+
+
+def siblings_of(record: RecordFile, document: str, count: int) -> list[dict[str, Any]]:
+    """Return the rows of the table that a document is a row of, up to `count` on either side."""
+    where = f"WHERE e.path = {_OWN.format('o.path')} AND e.row {{}} {_OWN.format('o.row')} "
+    order = "ORDER BY e.row {} LIMIT ?2"
+    before = (where + order).format("<", "DESC")
+    after = (where + order).format(">=", "ASC")
+    return [
+        *list(record.documents_of("entries", before, document, count, text=True))[::-1],
+        *record.documents_of("entries", after, document, count + 1, text=True),
+    ]
+
+
+# --- a document that is taken out and put back --------------------------------------------------------
+def taken_of(record: RecordFile, document: str) -> dict[str, Any]:
+    """Return what is kept of a document: what it states itself, its text, its places, and its passages.
+
+    Raises `InputError` for a document that is not there.
+    """
+    about = record.about(document)
+    if about is None:
+        raise InputError(f"there is no document {document[:80]!r}")
+    [text, *_] = [row["text"] for row in document_of(record, document)]
+    places = [[file, path, row] for file, path, row, name in record.places() if name == document]
+    prints = record.fingerprints()
+    return {
+        "id": document,
+        "about": history_of(record).own.get(document, about),
+        "text": text,
+        "places": places,
+        "passages": [[row[1], row[3], row[4]] for row in record.rows_of(document)],
+        "prints": [asdict(prints[file]) for file, _, row in places if not row and file in prints],
+    }

@@ -30,8 +30,7 @@ from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.ingesting.statements import read_metadata
 from disputatio.store.options import K1, B
 from disputatio.store.remote import postgres_tables as tables
-from disputatio.store.remote.postgres_copy import fetch_rows
-from disputatio.store.remote.postgres_writer import PostgresWriter, put_anew, remove, vector_text
+from disputatio.store.remote.postgres_writer import PostgresWriter, fetch_rows, put_anew, remove, vector_text
 from disputatio.store.remote.served import MUTED, ScoredPassage, check_texts, fact, numbers_of, rank_rows
 from disputatio.store.remote.served_index import (
     ServedIndex,

@@ -30,7 +30,6 @@ from disputatio.store.ingesting.history import Row as StatementRow
 from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.options import K1, B
 from disputatio.store.remote import vector_rows as rows
-from disputatio.store.remote.batched_writer import BATCH, BatchedWriter, count_changes
 from disputatio.store.remote.engine import (
     DENSE,
     DOCUMENTS,
@@ -51,9 +50,12 @@ from disputatio.store.remote.engine import (
 )
 from disputatio.store.remote.served import MUTED, ScoredPassage, fact, ranked
 from disputatio.store.remote.served_index import (
+    BATCH,
+    BatchedWriter,
     ServedIndex,
     ServerQuery,
     check_settings,
+    count_changes,
     reads_rows,
     stemming,
 )

@@ -17,9 +17,9 @@ from disputatio.store.ingesting.documents import Document, place
 from disputatio.store.ingesting.history import Row as StatementRow
 from disputatio.store.ingesting.prepare import PreparedDocument, entry_of
 from disputatio.store.ingesting.statements import with_relations
-from disputatio.store.remote.batched_writer import count_and_embed
 from disputatio.store.remote.engine import Row, StoredRow, row_id
 from disputatio.store.remote.served import MUTED, check_texts, fact, facts_of
+from disputatio.store.remote.served_index import count_and_embed
 from disputatio.store.segments.days import first_day
 from disputatio.types import Passage
 
