@@ -5,8 +5,12 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from disputatio.errors import IngestError
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.readers import find_files, open_reader
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 CONTAINER = (
@@ -25,6 +29,22 @@ LAUGHS = (
     + "".join(f'<!ENTITY {a} "{f"&{b};" * 10}">' for a, b in zip("abcdefghi", "bcdefghij", strict=True))
     + "]>"
 )
+
+
+def read_all(paths: Sequence[Path]) -> tuple[list[Document], list[IngestError]]:
+    """Return every document under the paths, and every file or row that was refused."""
+    documents: list[Document] = []
+    refused: list[IngestError] = []
+    with open_reader() as read:
+        for root in paths:
+            for path, folder in find_files(root, refused):
+                try:
+                    reading = read(path, folder)
+                    documents += reading.documents
+                    refused += reading.refused
+                except IngestError as error:
+                    refused.append(error)
+    return documents, refused
 
 
 def pack(path: Path, members: Mapping[str, str | bytes]) -> Path:

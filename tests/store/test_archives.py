@@ -12,8 +12,9 @@ import pytest
 from disputatio.errors import IngestError
 from disputatio.store.ingesting.parsers import RefusedDocument
 from disputatio.store.ingesting.parsers import archive as archives
-from disputatio.store.ingesting.readers import open_reader, read_all
+from disputatio.store.ingesting.readers import open_reader
 from tests.store import files
+from tests.store.files import read_all
 
 
 def _reasons(path: Path) -> tuple[list[str], dict[str, str]]:

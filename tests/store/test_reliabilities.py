@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from disputatio.errors import InputError, StoreError
 from disputatio.store.folder_index import FolderIndex
-from disputatio.store.reliabilities import NAME, read_estimates
+from disputatio.store.reliabilities import NAME, estimates_with_staleness
 from disputatio.types import Passage, Source
 
 MUSEUM = Source(
@@ -78,11 +79,11 @@ def test_a_damaged_file_is_told_wherever_it_is_damaged(index: FolderIndex) -> No
         damaged[at] ^= 0x10
         (index.path / NAME).write_bytes(damaged)
         try:
-            read = read_estimates(index.path)
+            read = estimates_with_staleness(index.path, dict)
         except StoreError as error:
             assert "disputatio calibrate" in str(error)
         else:  # white space between the fields bears nothing
-            assert read == {"museum": MUSEUM}
+            assert read == {"museum": replace(MUSEUM, stale=True)}  # of a source that holds nothing now
 
 
 def test_only_the_source_whose_passages_changed_is_stale(index: FolderIndex) -> None:

@@ -31,12 +31,7 @@ from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, 
 
 _Result = TypeVar("_Result", Completion, Choice)
 
-SENT = (
-    "max_tokens",
-    "temperature",
-    "top_p",
-    "seed",
-)  # the fields of the sampling that are sent by default
+SENT = ("max_tokens", "temperature", "top_p", "seed")  # of the sampling, by default
 _TOP = 20  # the most alternatives of a token that OpenAI's protocol asks for
 _WHOLE = frozenset({"stop", "end_turn", "eos", "STOP"})
 _CUT = frozenset({"length", "max_tokens", "MAX_TOKENS"})

@@ -18,7 +18,7 @@ import threading
 import time
 import weakref
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -40,8 +40,6 @@ from disputatio.llm.stream import Deadlines
 from disputatio.protocols import Cancel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import httpx2
     import openai
 
@@ -211,8 +209,6 @@ def _check_ready(at: Address) -> None:
 def _open(at: Address, deadlines: Deadlines, largest: int) -> openai.AsyncOpenAI:
     """Open the official client, with no retries and no deadline of its own for a reply."""
     import openai
-
-    from disputatio.llm.connection import hooks
 
     seconds = openai.Timeout(None, connect=deadlines.connect, write=deadlines.first_byte)
     return openai.AsyncOpenAI(

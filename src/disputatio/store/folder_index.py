@@ -34,7 +34,7 @@ from disputatio.store.ingesting.history import Place, targets_of
 from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.layout import MERGE_MEMORY
-from disputatio.store.record.transaction import Planned, compact
+from disputatio.store.record.transaction import Planned
 from disputatio.store.record.writer import (
     Writer,
     document_of,
@@ -215,7 +215,8 @@ class FolderIndex(Index):
         Raises `StoreError` where the disk has less, or fails.
         """
         if manifests.read_note(require_one(self.path)) is not None:
-            compact(self.path, lambda: self._ensure(False), planned)
+            with manifests.writing(self.path), contextlib.closing(self._ensure(False)) as transaction:
+                transaction.compact(planned)
 
     def open_writer(
         self, on_commit: Callable[[int], None] = lambda _: None, *, adding: bool = True
@@ -370,19 +371,20 @@ class FolderIndex(Index):
 
     def info(self) -> IndexInfo:
         view = self._folders.view()
-        manifest = None if view is None else view.manifest
+        empty = manifests.Manifest(number=0, language=self._language or DEFAULT_LANGUAGE)
+        manifest = empty if view is None else view.manifest
         return IndexInfo(
             path=str(self.path),
             format=manifests.FORMAT,
-            embedder="" if manifest is None else manifest.embedder,
-            dimension=0 if manifest is None else manifest.dimension,
-            language=(self._language or DEFAULT_LANGUAGE) if manifest is None else manifest.language,
-            documents=0 if manifest is None else manifest.documents,
-            passages=0 if manifest is None else manifest.live,
+            embedder=manifest.embedder,
+            dimension=manifest.dimension,
+            language=manifest.language,
+            documents=manifest.documents,
+            passages=manifest.live,
             sources=0 if view is None else len(view.counts()),
-            segments=0 if manifest is None else len(manifest.segments),
-            dead=0 if manifest is None else sum(entry.dead_rows for entry in manifest.segments),
-            commit=0 if manifest is None else manifest.number,
+            segments=len(manifest.segments),
+            dead=sum(entry.dead_rows for entry in manifest.segments),
+            commit=manifest.number,
             unsearched=() if view is None else view.unsearched,
         )
 
@@ -392,11 +394,11 @@ class FolderIndex(Index):
     def set_estimates(
         self, estimates: Mapping[str, Source], *, states: Mapping[str, str] | None = None
     ) -> None:
-        require_one(self.path)
+        self._require()
         view = self._folders.view()
-        if view is None:
-            raise StoreError(f"{self.path}: there is no index here; make one with: disputatio ingest PATH")
-        write_estimates(self.path, estimates, view.states() if states is None else states)
+        if states is None:
+            states = {} if view is None else view.states()
+        write_estimates(self.path, estimates, states)
 
     def reliabilities(self) -> dict[str, float]:
         return self._folders.reliabilities()

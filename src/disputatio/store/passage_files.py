@@ -19,7 +19,7 @@ from typing import BinaryIO
 from disputatio import platforms
 from disputatio.errors import IngestError, InputError
 from disputatio.store.in_memory import passage_of
-from disputatio.store.ingesting.documents import LONGEST, Refusals
+from disputatio.store.ingesting.documents import LONGEST, Refusals, too_long
 from disputatio.store.ingesting.files import display_path, reason_of
 from disputatio.store.ingesting.parsers import LARGEST_FILE
 from disputatio.store.ingesting.readers import first_line
@@ -201,12 +201,5 @@ def _passage(row: Mapping[str, object] | str, where: str) -> Passage:
     passage = passage_of(row, where)
     for field, longest in LONGEST.items():
         if len(getattr(passage, field)) > longest:
-            raise IngestError(
-                where,
-                f"its {field} is longer than {longest:,} characters",
-                "too_large",
-                limit=longest,
-                unit="characters",
-                field=field,
-            )
+            raise too_long(where, field)
     return passage

@@ -18,18 +18,10 @@ NAME = "reliability.json"
 _NOT_KEPT = ("name", "stale")  # the name is the key; what is stale is found by comparing
 
 
-def read_estimates(path: Path) -> dict[str, Source]:
-    """Return what is known of each source that has an estimate, by name; `compared` tells what is stale.
-
-    Raises `StoreError` when the file is damaged.
-    """
-    return {name: _source(name, fields) for name, fields in _read(path).items()}
-
-
 def read_reliabilities(path: Path) -> dict[str, float]:
-    """Return the estimated probability of each source; raises as `read_estimates`."""
-    estimates = read_estimates(path).items()
-    return {name: source.reliability for name, source in estimates if source.reliability is not None}
+    """Return the estimated probability of each source; raises `StoreError` for a damaged file."""
+    known = {name: fields.get("reliability") for name, fields in _read(path).items()}
+    return {name: reliability for name, reliability in known.items() if reliability is not None}
 
 
 def changed_at(path: Path) -> int:
@@ -46,7 +38,7 @@ def read_states(path: Path) -> dict[str, str]:
 
 
 def estimates_with_staleness(path: Path, now: Callable[[], Mapping[str, str]]) -> dict[str, Source]:
-    """Return the estimates, `stale` where a source no longer holds what it did; raises as `read_estimates`.
+    """Return the estimates, `stale` where a source no longer holds what it did; raises `StoreError`.
 
     `now` gives what each source holds (`View.states`); one that has come since has no reliability.
     """
@@ -155,17 +147,12 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 def _source(name: str, fields: Mapping[str, Any]) -> Source:
     """Return a source from its fields; raises `InputError` or `TypeError`."""
     for key in ("reliability", "low", "high"):
-        if fields.get(key) is not None:
-            check_probability(name, fields[key])
+        value = fields.get(key)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (is_number and 0 <= value <= 1):
+            raise InputError(f"the reliability of {name!r} lies between 0 and 1, not at {value!r}")
     return Source(name=name, **{key: value for key, value in fields.items() if key != "state"})
 
 
 def _checksum(sources: Mapping[str, Any]) -> str:
     return blake2b(json.dumps(sources, sort_keys=True).encode(), digest_size=16).hexdigest()
-
-
-def check_probability(name: str, value: object) -> float:
-    """Return a probability; raises `InputError` for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(f"the reliability of {name!r} lies between 0 and 1, not at {value!r}")
-    return float(value)

@@ -62,9 +62,6 @@ class SharedJournal(Shared):
         """Keep calls; they are on disk when this returns."""
         self.call("put", kind, model, dict(values))
 
-    def count(self, *, hits: int, misses: int) -> None:
-        """Report no figures of a session: workers have none."""
-
     def models(self) -> Any:
         """Return the models whose calls are kept and what they can do."""
         return self.call("models")

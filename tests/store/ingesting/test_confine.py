@@ -12,7 +12,8 @@ import pytest
 from disputatio.cli import doctor
 from disputatio.errors import IngestError
 from disputatio.store.ingesting import child, confine, readers
-from disputatio.store.ingesting.readers import open_reader, read_all
+from disputatio.store.ingesting.readers import open_reader
+from tests.store.files import read_all
 
 _ATTEMPTS = r"""
 import ctypes, json, os, socket, sys, threading

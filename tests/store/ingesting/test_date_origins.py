@@ -12,10 +12,10 @@ from pypdf import PdfWriter
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document, document_of
 from disputatio.store.ingesting.prepare import prepare
-from disputatio.store.ingesting.readers import read_all
 from disputatio.store.record.export import export
 from disputatio.types import Passage
 from tests.store import files
+from tests.store.files import read_all
 
 
 def _dated_pdf(words: str) -> bytes:

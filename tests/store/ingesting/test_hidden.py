@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.hidden import clean, cleaned, ink_of
 from disputatio.store.ingesting.parsers.plain_text import plain_text
-from disputatio.store.ingesting.readers import Document, read_all
+from disputatio.store.ingesting.readers import Document
 from disputatio.store.ingesting.visibility.web_page import remove_hidden
 from disputatio.types import Passage
 from tests.store import files
+from tests.store.files import read_all
 
 _RUN = "<w:p><w:r><w:t>Seen.</w:t></w:r><w:r><w:rPr>{}</w:rPr><w:t>Unseen.</w:t></w:r></w:p>"
 

@@ -26,10 +26,10 @@ from disputatio.store.ingesting.readers import (
     open_reader,
     page_of,
     passage_metadata,
-    read_all,
     with_source,
 )
 from tests.store import files
+from tests.store.files import read_all
 
 _PAGE = """<html><head><title>Broken Bow</title><meta name="date" content="2019-03-04">
 <meta property="og:url" content="https://www.census.example/bow"></head><body><nav>Home | About</nav>

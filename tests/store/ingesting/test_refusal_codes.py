@@ -14,8 +14,9 @@ from disputatio import platforms
 from disputatio.errors import IngestError, RefusalCode
 from disputatio.rendering.refusals import REMEDIES
 from disputatio.store.ingesting.options import ReadOptions
-from disputatio.store.ingesting.readers import open_reader, read_all
+from disputatio.store.ingesting.readers import open_reader
 from tests.store import files
+from tests.store.files import read_all
 
 
 def _locked(path: Path) -> None:

@@ -28,17 +28,7 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _CREDENTIALS = re.compile(r"//[^/?#]*@")
 # IDNA 2003, which the standard library speaks, and IDNA 2008 name different hosts by these.
 _DEVIATIONS = frozenset("\u00df\u1e9e\u03c2\u200c\u200d")
-_LOCAL_NAMES = (
-    "localhost",
-    "localdomain",
-    "local",
-    "internal",
-    "intranet",
-    "lan",
-    "home.arpa",
-    "test",
-    "invalid",
-)
+_LOCAL_NAMES = "localhost localdomain local internal intranet lan home.arpa test invalid".split()  # noqa: SIM905
 
 # Network, what it is, and whether `allow_private` opens it.
 _SPECIAL_4: tuple[tuple[IPv4Network, str, bool], ...] = tuple(

@@ -30,6 +30,7 @@ from disputatio.store.ingesting.parsers import (
     kind_of,
     largest,
     parser,
+    past_limit,
     refusal_part,
 )
 from disputatio.store.ingesting.rows import Unreadable
@@ -194,9 +195,7 @@ def _parts(
     if not size:
         raise RefusedDocument("is empty", "no_text")
     if limit is not None and size > limit:
-        raise RefusedDocument(
-            f"is larger than {limit >> 20} MB, the limit", "too_large", limit=limit, size=size, unit="bytes"
-        )
+        raise past_limit(f"is larger than {limit >> 20} MB, the limit", limit, size=size)
     try:
         yield from parser(inner, name, columns)(raw)
     except (RefusedDocument, Unreadable, MemoryError):
@@ -208,7 +207,7 @@ def _parts(
 def _too_large(task: dict[str, Any]) -> ParsedPart:
     most = int(task["megabytes"])
     reason = f"takes more than {most} MB of memory to read"
-    return refusal_part(RefusedDocument(reason, "too_large", limit=most << 20, unit="bytes of memory"))
+    return refusal_part(past_limit(reason, most << 20, "bytes of memory"))
 
 
 def _broken(kind: str, error: Exception) -> str:

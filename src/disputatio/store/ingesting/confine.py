@@ -25,18 +25,10 @@ _READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
 _FILE_RIGHTS = ((1, (1 << 13) - 1), (2, 1 << 13), (3, 1 << 14), (5, 1 << 15))
 _NETWORK_SINCE, _NETWORK_RIGHTS = 4, 0b11
 _SCOPES_SINCE, _SCOPES = 6, 0b11  # abstract sockets and signals of others
-_SYSTEM = (
-    *(
-        "/usr",
-        "/lib",
-        "/lib64",
-        "/etc/ld.so.cache",
-        "/etc/localtime",
-        "/etc/mime.types",
-        "/etc/ssl/openssl.cnf",
-    ),
-    *("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu", "/dev/null", "/dev/urandom"),
-)
+_SYSTEM = """
+    /usr /lib /lib64 /etc/ld.so.cache /etc/localtime /etc/mime.types /etc/ssl/openssl.cnf /proc/self
+    /proc/cpuinfo /proc/meminfo /sys/devices/system/cpu /dev/null /dev/urandom
+""".split()  # noqa: SIM905
 _X86_64, _X32_BIT = 0xC000003E, 0x40000000
 _ALLOW, _REFUSE, _UNKNOWN = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38  # EPERM, ENOSYS
 _LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
@@ -46,24 +38,8 @@ _REFUSED = (
     *(41, 42, 43, 49, 50, 53, 288),  # socket, connect, accept, bind, listen, socketpair, accept4
     *(57, 58, 59, 322),  # fork, vfork, execve, execveat
     *(101, 310, 311, 434, 438, 424),  # ptrace, other processes' memory, descriptors and signals
-    *(
-        76,
-        82,
-        83,
-        84,
-        85,
-        86,
-        87,
-        88,
-        133,
-        259,
-        258,
-        263,
-        264,
-        265,
-        266,
-        316,
-    ),  # truncate, rename, links, mknod
+    *(76, 82, 83, 84, 85, 86, 87, 88, 133),  # truncate, rename, links, mknod
+    *(258, 259, 263, 264, 265, 266, 316),  # the same from an open folder
     *(90, 91, 268, 452, 92, 93, 94, 260),  # rights and owners
     *(132, 235, 261, 280, 188, 189, 190, 197, 198, 199),  # times and attributes
     *(155, 161, 165, 166, 272, 308, 428, 429, 430, 431, 432, 442),  # roots, mounts, namespaces

@@ -156,15 +156,15 @@ def _field(name: str, value: object, words: str, where: str) -> str:
         return words
     line = " ".join(words.split())
     if len(line) > LONGEST[name]:
-        raise IngestError(
-            where,
-            f"its {name} is longer than {LONGEST[name]:,} characters",
-            "too_large",
-            limit=LONGEST[name],
-            unit="characters",
-            field=name,
-        )
+        raise too_long(where, name)
     return line
+
+
+def too_long(where: str, name: str) -> IngestError:
+    """Return the refusal of a field that is longer than it may be."""
+    most = LONGEST[name]
+    reason = f"its {name} is longer than {most:,} characters"
+    return IngestError(where, reason, "too_large", limit=most, unit="characters", field=name)
 
 
 def _as_text(value: str | float) -> str:

@@ -249,7 +249,8 @@ def _get(
         with closing(open_wire(address, pinned, connect, tls, clock)) as wire:
             connection = http.client.HTTPConnection(address.host, address.port)
             connection.auto_open = 0  # never connects by itself
-            connection.sock = wire.as_socket
+            lent: Any = _Lent(wire, clock)
+            connection.sock = lent
             connection.putrequest("GET", address.target, skip_host=True, skip_accept_encoding=True)
             for name, value in _headers(address):
                 connection.putheader(name, value)
@@ -535,26 +536,9 @@ class Clock:
         return seconds
 
 
-class Wire:
-    """A connected socket of which every read and write keeps the deadlines.
-
-    It gives `http.client` what that asks of a socket. `close` ends the connection.
-    """
-
-    def __init__(self, sock: socket.socket, clock: Clock) -> None:
-        self._sock, self._clock = sock, clock
-
-    @property
-    def as_socket(self) -> Any:
-        """The two calls that `http.client` makes; letting go of it does not end the connection."""
-        return _Lent(self._sock, self._clock)
-
-    def close(self) -> None:
-        """End the connection."""
-        self._sock.close()
-
-
 class _Lent:
+    """A connected socket as `http.client` uses one, of which every read and write keeps the deadlines."""
+
     def __init__(self, sock: socket.socket, clock: Clock) -> None:
         self._sock, self._clock = sock, clock
 
@@ -593,7 +577,7 @@ class _Answer(io.RawIOBase):
 
 def open_wire(
     address: WebAddress, pinned: Sequence[str], connect: Connect, tls: ssl.SSLContext | None, clock: Clock
-) -> Wire:
+) -> socket.socket:
     """Return a connection to the first of the judged addresses that takes one; TLS verifies the name.
 
     Raises `OSError` of the last address when none does, and `Late`.
@@ -613,7 +597,7 @@ def open_wire(
             except BaseException:
                 sock.close()
                 raise
-        return Wire(sock, clock)
+        return sock
     raise last
 
 

@@ -7,7 +7,7 @@ document gives the same ids, offsets and texts wherever it is prepared.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError
 from disputatio.store.ingesting.documents import Document, passage_metadata
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 
 _LONGEST_HEADING = 300  # characters
+_SHARED = (
+    "source", "owner", "title", "url", "date", "date_origin", "date_quote", "version", "family", "authority",
+    "relations",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,25 +88,14 @@ def passage_at(document: Document, passage_id: str, start: int, end: int) -> Pas
     if heading and heading != document.title:
         metadata = {**metadata, "heading": heading}
     return Passage(
-        text=document.text[start:end],
-        id=passage_id,
-        source=document.source,
-        owner=document.owner,
-        title=document.title,
-        url=document.url,
-        date=document.date,
-        date_origin=document.date_origin,
-        date_quote=document.date_quote,
-        version=document.version,
-        family=document.family,
-        authority=document.authority,
-        relations=document.relations,
-        by_people=document.by_people,
-        document=document.id,
-        start=start,
-        end=end,
-        metadata=metadata,
-    )
+        **_shared(document), text=document.text[start:end], id=passage_id, by_people=document.by_people,
+        document=document.id, start=start, end=end, metadata=metadata,
+    )  # fmt: skip
+
+
+def _shared(noun: Document | Passage) -> dict[str, Any]:
+    """Return the fields that a document and its passages have alike."""
+    return {name: getattr(noun, name) for name in _SHARED}
 
 
 def prepare_item(item: Document | Passage, number: int = 1) -> PreparedDocument:
@@ -128,22 +121,10 @@ def prepare_item(item: Document | Passage, number: int = 1) -> PreparedDocument:
 def from_passage(passage: Passage) -> Document:
     """Return a passage that the caller holds as a document of one, whose path is its id."""
     passage = as_stated(passage)
-    return Document(
-        text=passage.text,
-        path=f"{PASSAGE}{passage.id}" if passage.id else "",
-        title=passage.title,
-        url=passage.url,
-        date=passage.date,
-        date_origin=passage.date_origin,
-        date_quote=passage.date_quote,
-        version=passage.version,
-        family=passage.family,
-        authority=passage.authority,
-        relations=passage.relations,
-        source=passage.source or domain(passage.url),
-        owner=passage.owner,
-        metadata={str(name): str(value) for name, value in passage.metadata.items()},
-    )
+    path = f"{PASSAGE}{passage.id}" if passage.id else ""
+    metadata = {str(name): str(value) for name, value in passage.metadata.items()}
+    fields = {**_shared(passage), "source": passage.source or domain(passage.url)}
+    return Document(**fields, text=passage.text, path=path, metadata=metadata)
 
 
 def identity_of(document: Document, metadata: str, passage_id: str = "") -> str:

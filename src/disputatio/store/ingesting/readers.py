@@ -13,7 +13,7 @@ import io
 import itertools
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -50,7 +50,7 @@ from disputatio.store.ingesting.source import STDIN, check_source_by, domain, wi
 
 __all__ = [
     "Document", "FileReading", "check_source_by", "clean", "domain", "find_files", "open_reader", "page_of",
-    "passage_metadata", "place", "read_all", "with_source",
+    "passage_metadata", "place", "with_source",
 ]  # fmt: skip
 
 _AT_ONCE = 1_000  # documents up to which a file is read whole before it is handed on
@@ -274,19 +274,3 @@ class _Rest(io.RawIOBase):
         self._head = self._head[len(buffer) :]
         buffer[: len(data)] = data
         return len(data)
-
-
-def read_all(paths: Sequence[Path]) -> tuple[list[Document], list[IngestError]]:
-    """Return every document under the paths, and every file or row that was refused."""
-    documents: list[Document] = []
-    refused: list[IngestError] = []
-    with open_reader() as read:
-        for root in paths:
-            for path, folder in find_files(root, refused):
-                try:
-                    reading = read(path, folder)
-                    documents += reading.documents
-                    refused += reading.refused
-                except IngestError as error:
-                    refused.append(error)
-    return documents, refused

@@ -27,6 +27,7 @@ from disputatio.store.ingesting.hidden import cleaned
 Row: TypeAlias = tuple[int, Mapping[str, object] | str]
 
 LONGEST_ROW = 8_388_608  # bytes of one line of JSONL, or of one row of CSV
+LONG_ROW = f"is longer than {LONGEST_ROW >> 20} MB, the limit of a row"
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_LINE = re.compile(r"([A-Za-z][\w-]{0,40})\s*:\s*(.*)")
 _TOML = re.compile(r"\A\+\+\+[ \t]*\n(.*?\n)\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -148,12 +149,10 @@ def named_fields(header: Sequence[str], columns: Mapping[str, str]) -> list[str]
     """
     names = [name.strip().lower() for name in header]
     fields = ["" if name in columns else name for name in names]
-    for name, column in {"text": "text", **columns}.items():
-        wanted = column.strip().lower()
-        if wanted not in names:
-            reason = f"has no column {column!r}{_choices('columns', header)}"
-            raise Unreadable(reason, "missing_column", column=column[:200])
-        fields[names.index(wanted)] = name
+    every = {"text": "text", **columns}
+    check_mapped(header, every)
+    for name, column in every.items():
+        fields[names.index(column.strip().lower())] = name
     return fields
 
 
@@ -172,7 +171,7 @@ def spelled_row(
     """
     text = row_text(names, values)
     if len(text) > LONGEST_ROW:
-        return f"is longer than {LONGEST_ROW >> 20} MB, the limit of a row"
+        return LONG_ROW
     places = {name.strip().lower(): at for at, name in reversed(list(enumerate(names)))}
     mapped = {
         field: values[places[wanted]].strip()
@@ -230,7 +229,7 @@ def json_rows(file: BinaryIO) -> Iterator[Row]:
     """Yield the rows of a JSONL file; the number of a row is that of its line."""
     for number, line in enumerate(_lines(file), start=1):
         if line is None:
-            yield number, f"is longer than {LONGEST_ROW >> 20} MB, the limit of a row"
+            yield number, LONG_ROW
             continue
         if number == 1:
             line = line.removeprefix(codecs.BOM_UTF8)  # noqa: PLW2901  (the mark is no part of the row)
@@ -409,12 +408,8 @@ def _csv_lines(file: BinaryIO) -> Iterator[str]:
     first = True
     while raw := file.readline(LONGEST_ROW + 1):
         if len(raw) > LONGEST_ROW:
-            raise Unreadable(
-                f"has a line longer than {LONGEST_ROW >> 20} MB, the limit of a row",
-                "too_large",
-                limit=LONGEST_ROW,
-                unit="bytes",
-            )
+            reason = f"has a line longer than {LONGEST_ROW >> 20} MB, the limit of a row"
+            raise Unreadable(reason, "too_large", limit=LONGEST_ROW, unit="bytes")
         if first:
             raw, first = raw.removeprefix(codecs.BOM_UTF8), False
         if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

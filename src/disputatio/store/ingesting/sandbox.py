@@ -18,7 +18,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, BinaryIO, Self, get_args
 
@@ -220,20 +220,16 @@ def _checked(answer: bytes) -> ParsedPart:
         raise ValueError("nested too deeply") from error
     if not isinstance(part, dict):
         raise ValueError("no part")
-    checks = {
+    checks: dict[str, Callable[[Any], bool]] = {
         "document": lambda value: (
             isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
         ),
         "hidden": lambda value: type(value) is int and value >= 0,
-        "pages": lambda value: (
-            isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
-        ),
+        "pages": _are_numbers,
         "name": lambda value: isinstance(value, str) and len(value) <= 2_000,
         "rows": lambda value: _are_rows(value, dict),
         "bad": lambda value: _are_rows(value, str),
-        "member": lambda value: (
-            isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
-        ),
+        "member": _are_numbers,
         "refused": lambda value: isinstance(value, str) and 0 < len(value) <= 1_000,
         "code": lambda value: value in CODES,
         "data": lambda value: (
@@ -254,6 +250,10 @@ def _checked(answer: bytes) -> ParsedPart:
         if name not in checks or not checks[name](value):
             raise ValueError(f"a wrong {name[:40]!r}")
     return part
+
+
+def _are_numbers(value: object) -> bool:
+    return isinstance(value, list) and all(type(item) is int and item >= 0 for item in value)
 
 
 def _are_rows(value: object, kind: type) -> bool:

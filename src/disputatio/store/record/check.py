@@ -475,19 +475,12 @@ def _new_place(path: Path) -> str:
     """Make a new folder of the quarantine, named by the time; its name relative to the index."""
     with reported(path, "making the quarantine"):
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        for place in _names(f"{QUARANTINE}/{stamp}"):
-            with contextlib.suppress(FileExistsError):
-                (path / place).mkdir(parents=True)
-                return place
-    raise AssertionError
-
-
-def _names(name: str) -> Iterator[str]:
-    yield name
-    number = 2
-    while True:
-        yield f"{name}-{number}"
-        number += 1
+        place, number = f"{QUARANTINE}/{stamp}", 1
+        while (path / place).exists():
+            number += 1
+            place = f"{QUARANTINE}/{stamp}-{number}"
+        (path / place).mkdir(parents=True)  # the index is locked: nobody else makes one
+        return place
 
 
 def _quarantine(path: Path, folder: str, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -53,13 +54,8 @@ def export(index: FolderIndex, file: str | Path, *, documents: bool = False) -> 
 
 
 def _documents(record: RecordFile) -> Rows:
-    batch: list[dict[str, Any]] = []
-    for row in record.documents():
-        batch.append({name: row[name] for name in DOCUMENT_COLUMNS})
-        if len(batch) >= _BATCH:
-            yield batch
-            batch = []
-    if batch:
+    rows = ({name: row[name] for name in DOCUMENT_COLUMNS} for row in record.documents())
+    while batch := list(itertools.islice(rows, _BATCH)):
         yield batch
 
 

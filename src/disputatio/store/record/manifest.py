@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import sqlite3
 import time
@@ -38,7 +39,6 @@ LOCK = "writer.lock"
 PATIENCE = 2.0  # seconds for which a writer waits for another: one change of a document takes a moment
 _AGAIN = 0.02  # seconds between two tries
 _KEY = "disputatio index"
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,11 +281,8 @@ def writing(path: Path) -> Iterator[None]:
 
 def hash_file(file: Path) -> str:
     """Return the BLAKE2b-128 of a file, in hex."""
-    digest = blake2b(digest_size=16)
     with file.open("rb") as raw:
-        while block := raw.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(raw, lambda: blake2b(digest_size=16)).hexdigest()
 
 
 def replace_file(file: Path, raw: bytes) -> None:

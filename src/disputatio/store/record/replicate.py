@@ -48,12 +48,8 @@ class CopyPlace(Protocol):
         """Write a file and tell its size; raises `StoreError` unless it hashes to `digest`, where given."""
 
     @abstractmethod
-    def switch(self, name: str, raw: bytes) -> None:
-        """Put bytes in a file's place: whoever reads it has the old ones or the new ones."""
-
-    @abstractmethod
     def replace(self, name: str, source: IO[bytes]) -> int:
-        """Put the bytes of a stream in a file's place, as `switch` does, and return their number."""
+        """Put other bytes in a file's place, and tell their number: a reader has the old ones or the new."""
 
     @abstractmethod
     def names(self, folder: str) -> dict[str, int]:
@@ -112,9 +108,6 @@ class Folder:
             platforms.sync_folder(folder)
         return size
 
-    def switch(self, name: str, raw: bytes) -> None:
-        manifests.replace_file(self._path / name, raw)
-
     def replace(self, name: str, source: IO[bytes]) -> int:
         size = self.put(f"{name}.part", source)
         replace_record(self._path / f"{name}.part", self._path / name)
@@ -165,9 +158,6 @@ class Bucket:
                 size += out.write(block)
         hashed.check(name, digest)
         return size
-
-    def switch(self, name: str, raw: bytes) -> None:
-        self.replace(name, io.BytesIO(raw))
 
     def replace(self, name: str, source: IO[bytes]) -> int:
         # Some stores show a file while it is written; none of them shows a move half done.
@@ -253,7 +243,7 @@ def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Sync
                             "it is a copy of another index, or was written to; choose an empty place"
                         )
                     if before is None:
-                        there.switch(MARK, json.dumps({"of": str(source)}).encode())
+                        there.replace(MARK, io.BytesIO(json.dumps({"of": str(source)}).encode()))
                     return _copied(here, there, now, before, record)
             except FileNotFoundError as error:
                 lost = error  # merged away meanwhile: try the newest state
@@ -317,8 +307,8 @@ def _copied(
     elif record is None:
         there.remove(RECORD)  # of another commit
     with contextlib.suppress(FileNotFoundError), here.read(RELIABILITIES) as estimates:
-        there.switch(RELIABILITIES, _bounded(estimates, RELIABILITIES, LARGEST_NOTE))
-    there.switch(manifests.NAME, manifests.written(now))
+        there.replace(RELIABILITIES, io.BytesIO(_bounded(estimates, RELIABILITIES, LARGEST_NOTE)))
+    there.replace(manifests.NAME, io.BytesIO(manifests.written(now)))
     used = {segment.name for state in (now, before) if state is not None for segment in state.segments}
     for name in {name.split("/")[0] for name in copied} - used:
         there.remove(f"{SEGMENTS}/{name}")

@@ -12,7 +12,6 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +30,6 @@ from disputatio.store.record.manifest import (
     check_command,
     hash_file,
     reported,
-    writing,
 )
 
 if TYPE_CHECKING:
@@ -247,8 +245,19 @@ class Transaction:
             self._segments.pop(name, None)
             self._remove(self.path / SEGMENTS / name)
 
-    def compact(self) -> None:
-        """Merge all segments, and write the record without what was deleted."""
+    def compact(self, planned: Planned = lambda _: None) -> None:
+        """Merge all segments, and write the record without what was deleted.
+
+        `planned` gets the plan before anything is written. Raises `StoreError` when the disk has not as much
+        as that takes.
+        """
+        plan = plan_of(self)
+        planned(plan)
+        if plan.disk > plan.free:
+            raise StoreError(
+                f"{self.path}: compacting needs up to {gigabytes(plan.disk)} of the disk while it runs, and "
+                f"{gigabytes(plan.free)} are free; make room and run it again"
+            )
         entries = self.manifest.segments
         if len(entries) > 1 or any(entry.dead_rows for entry in entries):
             self.merge(entries)
@@ -402,26 +411,6 @@ class CompactionPlan:
 
 
 Planned = Callable[[CompactionPlan], None]
-
-
-def compact(
-    path: Path,
-    ensure: Callable[[], Transaction],
-    planned: Planned = lambda _: None,
-) -> None:
-    """Merge an index's segments and vacuum its record; `planned` gets the plan before anything is written.
-
-    Raises `StoreError` when the disk has not as much as that takes, or the index cannot be written to.
-    """
-    with writing(path), closing(ensure()) as transaction:
-        plan = plan_of(transaction)
-        planned(plan)
-        if plan.disk > plan.free:
-            raise StoreError(
-                f"{path}: compacting needs up to {gigabytes(plan.disk)} of the disk while it runs, and "
-                f"{gigabytes(plan.free)} are free; make room and run it again"
-            )
-        transaction.compact()
 
 
 def plan_of(transaction: Transaction) -> CompactionPlan:

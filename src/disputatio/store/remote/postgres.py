@@ -146,7 +146,7 @@ class PostgresIndex(ServedIndex):
         if self._settings() is None:
             return []
         with tables.reported(self._address, "reading"):
-            documents = _documents_of(self._connection(), text=text)
+            documents = [each for _, each in _entries_of(self._connection(), text=text)]
         return sorted(documents, key=lambda each: (each.path, each.row or 0, each.id))
 
     @reads_rows
@@ -160,8 +160,8 @@ class PostgresIndex(ServedIndex):
         with tables.reported(self._address, "reading"):
             (total,) = self._connection().execute(counted, values).fetchone()
             some = f"{where} ORDER BY {place} LIMIT %s OFFSET %s"
-            page = _documents_of(self._connection(), some, [*values, limit, offset], text=False)
-        return DocumentPage(int(total), page)
+            page = _entries_of(self._connection(), some, [*values, limit, offset], text=False)
+        return DocumentPage(int(total), [each for _, each in page])
 
     # --- what this engine does ----------------------------------------------------------------------
     def _connection(self) -> Any:
@@ -395,13 +395,6 @@ def _passages_of(connection: Any, where: str, value: Any) -> dict[int, Passage]:
         )
         for row, *fields in connection.execute(f"{_PASSAGES} WHERE {where}", (value,))
     }
-
-
-def _documents_of(
-    connection: Any, which: str = "", values: Sequence[object] = (), *, text: bool
-) -> list[Document]:
-    """Return the documents that a part of a query chooses."""
-    return [document for _, document in _entries_of(connection, which, values, text=text)]
 
 
 def _entries_of(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from disputatio.protocols import Reranker, Search
+from disputatio.protocols import Search
 from disputatio.store.ingesting.statements import KEPT
 from disputatio.store.options import DEFAULT_K
 from disputatio.types import Hit, Passage
@@ -89,21 +89,6 @@ def rank_rows(
             scores |= {"dense": float(ranking.dense[number]), "cosine": float(cosine[row])}
         winners.append((row, float(ranking.scores[number]), scores))
     return winners
-
-
-def rerank_best(reranker: Reranker, query: str, hits: Sequence[Hit], search: Search) -> list[Hit]:
-    """Return the best hits by the scores of a reranker; raises what `Searcher.search` does."""
-    import numpy as np
-
-    from disputatio.store.segments.search import best_per_group
-    from disputatio.store.segments.searcher import rerank_hits
-
-    ordered = rerank_hits(reranker, query, hits)[0]
-    if search.per_source is None:
-        return ordered[: DEFAULT_K if search.k is None else search.k]
-    falling = -np.arange(len(ordered), dtype=np.float32)
-    best = best_per_group(falling, numbers_of([hit.passage.source for hit in ordered]), search.per_source)
-    return [ordered[number] for number in best.tolist()]
 
 
 def mark_duplicates(

@@ -34,7 +34,7 @@ from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.ingesting.statements import stored_metadata
 from disputatio.store.options import DEFAULT_K, check_search, search_of
 from disputatio.store.reliabilities import reliable_sources
-from disputatio.store.remote.served import mark_duplicates, rerank_best, sketches_of
+from disputatio.store.remote.served import mark_duplicates, sketches_of
 from disputatio.store.segments.terms import query_terms, stemmer
 from disputatio.types import Hit, Passage, Source
 
@@ -280,7 +280,7 @@ class ServedIndex(Index, ABC):
         **options: Unpack[SearchOptions],
     ) -> list[Hit]:
         from disputatio.store.segments.search import CANDIDATES
-        from disputatio.store.segments.searcher import RERANKED
+        from disputatio.store.segments.searcher import rerank_best, widened
 
         search = search_of(search, options)
         check_search(query, search)
@@ -293,20 +293,18 @@ class ServedIndex(Index, ABC):
             return []
         with reading_rows(self.shown):
             search = replace(search, exclude=[*search.exclude, *self._muted()])
-        k = DEFAULT_K if search.k is None else search.k
-        pool = replace(search, k=k)
+        pool = replace(search, k=DEFAULT_K if search.k is None else search.k)
         if reranker is not None:
-            twice = search.per_source and 2 * search.per_source
-            pool = replace(search, k=max(RERANKED, 2 * k), per_source=twice)
+            pool = widened(pool)
         language = stemming(settings)
         vector = None
         if self._embedder is not None and settings["dimension"]:
             vector = self._embedder.embed([query], query=True)[0]
-        asked = ServerQuery(query_terms(query, language), vector, pool, max(pool.k or k, CANDIDATES))
+        asked = ServerQuery(query_terms(query, language), vector, pool, max(pool.k or 0, CANDIDATES))
         with reading_rows(self.shown):
             hits = self._hits(asked)
         if reranker is not None and hits:
-            hits = rerank_best(reranker, query, hits, replace(search, k=k))
+            hits, _ = rerank_best(reranker, query, hits, search)
         with reading_rows(self.shown):
             return mark_duplicates(hits, language, self._sketches(hits) if len(hits) > 1 else {})
 
@@ -388,8 +386,7 @@ class ServedIndex(Index, ABC):
         self, estimates: Mapping[str, Source], *, states: Mapping[str, str] | None = None
     ) -> None:
         """Replace the estimates, whole or not at all; raises `InputError`, `StoreError`."""
-        if self._settings() is None:
-            raise StoreError(f"{self.shown}: there is no index here; make one with: disputatio ingest PATH")
+        self._require()
         states = self._states() if states is None else states
         new = []
         for name, source in sorted(estimates.items()):
@@ -444,8 +441,7 @@ class ServedIndex(Index, ABC):
     @contextmanager
     def open_log(self) -> Iterator[CalibrationLog]:
         """Open the log of calibrations; raises `StoreError` where it cannot be written to."""
-        if self._settings() is None:
-            raise StoreError(f"{self.shown}: there is no index here; make one with: disputatio ingest PATH")
+        self._require()
         with self._logging() as append:
             yield CalibrationLog(lambda entry: append(json.dumps(entry, separators=(",", ":"))))
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SMALL = 65536  # bytes; a smaller file is read, not mapped
-_BLOCK = 1 << 20
 _LARGEST_HEADER = 4096
 _REPAIR = "run: disputatio index check"
 
@@ -161,42 +160,21 @@ def _size(hashed: Hashed) -> int:
 
 def differs(hashed: Hashed) -> bool:
     """Return whether the bytes of a file differ from its hash; False for one that was merged away."""
-    digest = blake2b(digest_size=16)
     try:
-        with hashed.file.open("rb", buffering=0) as raw:
-            while block := raw.read(_BLOCK):
-                digest.update(block)
+        return hash_file(hashed.file) != hashed.digest
     except FileNotFoundError:
         return False
     except OSError:
         return True
-    return digest.hexdigest() != hashed.digest
 
 
-class HashedFile:
-    """A new file that is hashed as it is written, and is on disk when it has been left."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._hash = blake2b(digest_size=16)
-        self.hexdigest = ""
-
-    def __enter__(self) -> Self:
-        self._file: io.BufferedWriter = self._path.open("wb")
-        return self
-
-    def write(self, data: bytes) -> int:
-        self._hash.update(data)
-        return self._file.write(data)
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self._file.flush()
-                os.fsync(self._file.fileno())
-        finally:
-            self._file.close()
-        self.hexdigest = self._hash.hexdigest()
+def write_hashed(path: Path, data: bytes) -> str:
+    """Write a new file, flush it to disk, and return its BLAKE2b-128."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    return blake2b(data, digest_size=16).hexdigest()
 
 
 class ArrayFile:

@@ -19,7 +19,7 @@ import numpy as np
 
 from disputatio import platforms
 from disputatio.store.segments import postings
-from disputatio.store.segments.array_files import ArrayFile, HashedFile
+from disputatio.store.segments.array_files import ArrayFile, write_hashed
 from disputatio.store.segments.postings import Postings
 from disputatio.store.segments.quantised import BLOCK, code_of
 from disputatio.store.segments.segment import ARRAYS, NOTE, Segment, grouped, note_of
@@ -134,10 +134,8 @@ def merge(
             memory=merging.memory // 2,
         )
         merging.files |= files
-    with HashedFile(folder / NOTE) as file:
-        note = note_of(first, dimension, language, tokens, names)
-        file.write(json.dumps(note, ensure_ascii=True).encode())
-    merging.files[NOTE] = file.hexdigest
+    note = note_of(first, dimension, language, tokens, names)
+    merging.files[NOTE] = write_hashed(folder / NOTE, json.dumps(note, ensure_ascii=True).encode())
     platforms.sync_folder(folder)
     return Merged(first, merging.files)
 

@@ -20,7 +20,7 @@ from disputatio.store.segments import minhash
 from disputatio.store.segments.candidates import Scope, allowed_rows, candidates
 from disputatio.store.segments.days import bounds
 from disputatio.store.segments.query import Query, plan
-from disputatio.store.segments.search import CANDIDATES, best_per_group, cut, fuse
+from disputatio.store.segments.search import CANDIDATES, cut, first_of_groups, fuse
 from disputatio.store.segments.segment import Segment
 from disputatio.store.segments.stored import field_setters
 from disputatio.store.segments.terms import query_terms
@@ -51,6 +51,18 @@ class RankedRows(NamedTuple):
     bm25: NDArray[np.float32]
     cosine: NDArray[np.float32] | None
     sources: NDArray[np.int32]
+
+
+@contextmanager
+def _sound() -> Iterator[None]:
+    """Turn index errors from mismatched arrays into a `StoreError` of one line."""
+    try:
+        yield
+    except (IndexError, ValueError, OverflowError, MemoryError, RecursionError) as error:
+        words = " ".join(f"{type(error).__name__}: {error}".split())[:160]
+        raise StoreError(
+            f"the index's arrays do not fit one another ({words}); run: disputatio index check"
+        ) from error
 
 
 class Searcher:
@@ -129,31 +141,18 @@ class Searcher:
         `bm25` and `cosine`. Raises `InputError` for options out of range, `StoreError` for damaged rows.
         """
         check_search(query, search)
-        k = DEFAULT_K if search.k is None else search.k
-        pool = search
-        if reranker is not None:
-            pool = replace(
-                search, k=max(RERANKED, 2 * k), per_source=search.per_source and 2 * search.per_source
-            )
-        ranked = self.rank(query, vector, pool)
+        ranked = self.rank(query, vector, search if reranker is None else widened(search))
         hits, rows = self.fetch(ranked), ranked.rows
         if reranker is not None and hits:
-            hits, order = rerank_hits(reranker, query, hits)
-            best = np.arange(min(k, len(hits)))
-            if search.per_source is not None:
-                falling = -np.arange(len(hits), dtype=np.float32)
-                best = best_per_group(falling, ranked.sources[order], search.per_source)
-            hits, rows = [hits[number] for number in best.tolist()], rows[order][best]
+            hits, places = rerank_best(reranker, query, hits, search)
+            rows = rows[places]
         return self._with_duplicates_marked(hits, rows)
 
+    @_sound()
     def rank(
         self, query: str, vector: NDArray[np.float32] | None = None, search: Search = _DEFAULTS
     ) -> RankedRows:
         """Rank as `search` does, but return numbers of rows and scores, and read no passage."""
-        with _sound():
-            return self._ranked(query, vector, search)
-
-    def _ranked(self, query: str, vector: NDArray[np.float32] | None, search: Search) -> RankedRows:
         check_search(query, search)
         scope = self._scope(search)
         terms = self._query(query, vector, search)
@@ -179,12 +178,9 @@ class Searcher:
         """Return the rows, rising, that a search with these filters may find; raises as `search` does."""
         return allowed_rows(self._scope(search))
 
+    @_sound()
     def fetch(self, ranked: RankedRows) -> list[Hit]:
         """Return the hits of ranked rows; raises `StoreError` for a damaged row."""
-        with _sound():
-            return self._fetched(ranked)
-
-    def _fetched(self, ranked: RankedRows) -> list[Hit]:
         sparse, bm25 = ranked.sparse.tolist(), ranked.bm25.tolist()
         if ranked.dense is None or ranked.cosine is None:
             by_scorer = [{"sparse": share, "bm25": raw} for share, raw in zip(sparse, bm25, strict=True)]
@@ -287,26 +283,23 @@ class Searcher:
         return hits
 
 
-@contextmanager
-def _sound() -> Iterator[None]:
-    """Turn index errors from mismatched arrays into a `StoreError` of one line."""
-    try:
-        yield
-    except (IndexError, ValueError, OverflowError, MemoryError, RecursionError) as error:
-        words = " ".join(f"{type(error).__name__}: {error}".split())[:160]
-        raise StoreError(
-            f"the index's arrays do not fit one another ({words}); run: disputatio index check"
-        ) from error
-
-
 def _both(mask: Mask, other: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return other if mask is None else mask & other
 
 
-def rerank_hits(reranker: Reranker, query: str, hits: Sequence[Hit]) -> tuple[list[Hit], NDArray[np.int64]]:
-    """Return hits by a reranker's scores, and their order; `scores["fused"]` is the score before.
+def widened(search: Search) -> Search:
+    """Return the search whose hits are enough for a reranker to choose those of `search` from."""
+    k = DEFAULT_K if search.k is None else search.k
+    return replace(search, k=max(RERANKED, 2 * k), per_source=search.per_source and 2 * search.per_source)
 
-    Raises `InputError` unless the reranker gives one finite number a passage.
+
+def rerank_best(
+    reranker: Reranker, query: str, hits: Sequence[Hit], search: Search
+) -> tuple[list[Hit], NDArray[np.int64]]:
+    """Return the best hits by the scores of a reranker, and their old places.
+
+    `scores["fused"]` is the score before. Raises `InputError` unless the reranker gives one finite number a
+    passage.
     """
     scores = np.array(reranker.rerank(query, [hit.passage for hit in hits]), dtype=np.float64)
     if scores.shape != (len(hits),) or not np.isfinite(scores).all():
@@ -314,12 +307,14 @@ def rerank_hits(reranker: Reranker, query: str, hits: Sequence[Hit]) -> tuple[li
             f"the reranker gave {scores.size} scores for {len(hits)} passages, or one is no number"
         )
     order = np.argsort(-scores, kind="stable")
-    ordered = [
-        replace(
-            hits[number],
-            score=float(scores[number]),
-            scores={**hits[number].scores, "fused": hits[number].score},
-        )
-        for number in order.tolist()
-    ]
-    return ordered, order
+    if search.per_source is None:
+        order = order[: DEFAULT_K if search.k is None else search.k]
+    else:
+        numbers: dict[str, int] = {}
+        sources = [numbers.setdefault(hits[at].passage.source, len(numbers)) for at in order.tolist()]
+        order = order[first_of_groups(np.array(sources, dtype=np.int64), search.per_source)]
+    best = []
+    for at in order.tolist():
+        fused = {**hits[at].scores, "fused": hits[at].score}
+        best.append(replace(hits[at], score=float(scores[at]), scores=fused))
+    return best, order

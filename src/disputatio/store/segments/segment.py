@@ -18,9 +18,9 @@ import numpy as np
 from disputatio import platforms
 from disputatio.errors import StoreError
 from disputatio.store.segments import minhash, postings, quantised, stored
-from disputatio.store.segments.array_files import Hashed, HashedFile, read_array, read_whole
+from disputatio.store.segments.array_files import ArrayFile, Hashed, read_array, read_whole, write_hashed
 from disputatio.store.segments.days import first_day
-from disputatio.store.segments.terms import Counted, count, hash_of, name_of
+from disputatio.store.segments.terms import count, hash_of, name_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,12 +101,10 @@ class Segment:
         vectors: NDArray[np.float32] | None,
         *,
         language: str = "english",
-        counted: Counted | None = None,
     ) -> Self:
         """Return the segment of some passages, in their order; `vectors` (rows, dimension) has unit rows.
 
-        `language` names the stemmer, "" for none; `counted` has the passages' terms where they were counted
-        already. Raises `InputError` for a language without one,
+        `language` names the stemmer, "" for none. Raises `InputError` for a language without one,
         `MissingDependency` without PyStemmer, `ValueError` when vectors and passages do not match.
         """
         rows = len(passages)
@@ -114,8 +112,7 @@ class Segment:
             raise ValueError(f"{rows} passages need {rows} vectors, not an array {vectors.shape}")
         if vectors is not None and not np.isfinite(vectors).all():
             raise ValueError("a vector has a number that is not finite")
-        if counted is None:
-            counted = count([*map(name_of, passages)], [passage.text for passage in passages], language)
+        counted = count([*map(name_of, passages)], [passage.text for passage in passages], language)
         names: dict[str, int] = {}
         arrays: dict[str, NDArray[Any]] = {
             "lengths": np.diff(counted.ends, prepend=0).astype(np.int32),
@@ -146,13 +143,12 @@ class Segment:
         folder.mkdir(parents=True, exist_ok=True)
         hashes: dict[str, str] = {}
         for name, array in self._arrays.items():
-            with HashedFile(folder / f"{name}.npy") as file:
-                np.save(file, np.ascontiguousarray(array), allow_pickle=False)
-            hashes[f"{name}.npy"] = file.hexdigest
+            path = folder / f"{name}.npy"
+            with ArrayFile(path, ARRAYS[name][0], array.shape[1:], length=len(array)) as file:
+                file.write(array)
+            hashes[path.name] = file.hexdigest
         note = note_of(self.rows, self.dimension, self.language, self.tokens, self.sources)
-        with HashedFile(folder / NOTE) as file:
-            file.write(json.dumps(note, ensure_ascii=True).encode())
-        hashes[NOTE] = file.hexdigest
+        hashes[NOTE] = write_hashed(folder / NOTE, json.dumps(note, ensure_ascii=True).encode())
         platforms.sync_folder(folder)
         return hashes
 
@@ -240,14 +236,8 @@ def note_of(
     rows: int, dimension: int, language: str, tokens: int, sources: Collection[str]
 ) -> dict[str, Any]:
     """Return the description of a segment that is kept in its folder."""
-    return {
-        "format": FORMAT,
-        "rows": rows,
-        "dimension": dimension,
-        "language": language,
-        "tokens": tokens,
-        "sources": list(sources),
-    }
+    fields = {"format": FORMAT, "rows": rows, "dimension": dimension, "language": language}
+    return {**fields, "tokens": tokens, "sources": list(sources)}
 
 
 def _by_id(ids: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:

@@ -65,10 +65,16 @@ def refusal_part(error: RefusedDocument | Unreadable) -> ParsedPart:
     return {**part, "data": error.data} if error.data else part
 
 
+def past_limit(reason: str, limit: int, unit: str = "bytes", **data: str | int) -> RefusedDocument:
+    """Return the refusal of a document that has more of something than is read."""
+    return RefusedDocument(reason, "too_large", limit=limit, unit=unit, **data)
+
+
 def too_much_text() -> RefusedDocument:
     """Return the refusal of a document that has more text than is read."""
-    reason = f"has more than {LARGEST_TEXT:,} characters of text, the limit"
-    return RefusedDocument(reason, "too_large", limit=LARGEST_TEXT, unit="characters")
+    return past_limit(
+        f"has more than {LARGEST_TEXT:,} characters of text, the limit", LARGEST_TEXT, "characters"
+    )
 
 
 @functools.cache

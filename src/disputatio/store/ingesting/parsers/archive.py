@@ -15,7 +15,14 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from disputatio.errors import RefusalCode
-from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, RefusedDocument, refusal_part
+from disputatio.store.ingesting.parsers import (
+    LARGEST_FILE,
+    Format,
+    ParsedPart,
+    RefusedDocument,
+    past_limit,
+    refusal_part,
+)
 
 FORMATS = (
     Format(
@@ -55,11 +62,10 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
 def _bounded(part: ParsedPart, count: int, total: int) -> ParsedPart:
     if count > MOST_MEMBERS:
         message = f"holds more than {MOST_MEMBERS:,} files, the limit: the rest of them are not read"
-        raise RefusedDocument(message, "too_large", limit=MOST_MEMBERS, unit="files")
+        raise past_limit(message, MOST_MEMBERS, "files")
     if total > LARGEST_TOTAL and "member" in part:
         reason = f"is past the {LARGEST_TOTAL >> 30} GB that an archive may unpack to"
-        past = RefusedDocument(reason, "too_large", limit=LARGEST_TOTAL, unit="bytes")
-        return {**refusal_part(past), "name": part["name"]}
+        return {**refusal_part(past_limit(reason, LARGEST_TOTAL)), "name": part["name"]}
     return part
 
 
@@ -100,14 +106,9 @@ def _archive(file: BinaryIO) -> zipfile.ZipFile:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:  # broken, or of an unknown kind
         raise RefusedDocument(f"is not a readable ZIP file ({str(error)[:100]})") from error
-    if len(archive.infolist()) > 2 * MOST_MEMBERS:
-        raise RefusedDocument(
-            f"holds {len(archive.infolist()):,} files; the limit is {MOST_MEMBERS:,}",
-            "too_large",
-            limit=MOST_MEMBERS,
-            size=len(archive.infolist()),
-            unit="files",
-        )
+    if (size := len(archive.infolist())) > 2 * MOST_MEMBERS:
+        reason = f"holds {size:,} files; the limit is {MOST_MEMBERS:,}"
+        raise past_limit(reason, MOST_MEMBERS, "files", size=size)
     return archive
 
 
@@ -159,9 +160,7 @@ def _refusal(info: zipfile.ZipInfo, parts: list[str]) -> RefusedDocument | None:
         return RefusedDocument("is locked by a password", "encrypted")
     if info.file_size > LARGEST_FILE:
         sizes = f"{info.file_size >> 20:,} MB; the limit is {LARGEST_FILE >> 20} MB"
-        return RefusedDocument(
-            f"unpacks to {sizes}", "too_large", limit=LARGEST_FILE, size=info.file_size, unit="bytes"
-        )
+        return past_limit(f"unpacks to {sizes}", LARGEST_FILE, size=info.file_size)
     if info.file_size > _SMALL and info.file_size > MOST_TIMES * info.compress_size:
         return RefusedDocument(f"unpacks to more than {MOST_TIMES} times its size, as bombs do", "unsafe")
     return None

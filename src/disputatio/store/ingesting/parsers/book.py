@@ -15,11 +15,12 @@ from disputatio.store.ingesting.parsers import (
     Format,
     ParsedPart,
     RefusedDocument,
+    past_limit,
     too_much_text,
 )
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.parsers.web import visible_tree
-from disputatio.store.ingesting.parsers.word import checked_package
+from disputatio.store.ingesting.parsers.word import checked_package, strict_xml
 
 FORMATS = (
     Format(
@@ -57,12 +58,8 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             if item is None or str(item.get("media-type") or "") not in _PAGES:
                 continue
             if number >= _MOST_CHAPTERS:
-                raise RefusedDocument(
-                    f"has more than {_MOST_CHAPTERS:,} chapters, the limit",
-                    "too_large",
-                    limit=_MOST_CHAPTERS,
-                    unit="chapters",
-                )
+                reason = f"has more than {_MOST_CHAPTERS:,} chapters, the limit"
+                raise past_limit(reason, _MOST_CHAPTERS, "chapters")
             name = posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href") or ""))))
             if name in locked:
                 raise RefusedDocument("is locked by its seller (DRM)", "encrypted")
@@ -87,22 +84,12 @@ def _read(book: zipfile.ZipFile, name: str) -> bytes:
         raise RefusedDocument(f"is not a whole EPUB file: it lacks {name[:120]!r}") from error
     if member.file_size > _LARGEST_MEMBER:
         sizes = f"{member.file_size >> 20} MB; the limit is {_LARGEST_MEMBER >> 20} MB"
-        raise RefusedDocument(
-            f"has a chapter of {sizes}",
-            "too_large",
-            limit=_LARGEST_MEMBER,
-            size=member.file_size,
-            unit="bytes",
-        )
+        raise past_limit(f"has a chapter of {sizes}", _LARGEST_MEMBER, size=member.file_size)
     return book.read(member)
 
 
 def _xml(book: zipfile.ZipFile, name: str) -> Any:
-    from lxml import etree
-
-    # No entities, so that nothing expands; no document type, so that nothing is fetched.
-    strict = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
-    return etree.fromstring(_read(book, name), parser=strict)
+    return strict_xml(_read(book, name))
 
 
 def _locked(book: zipfile.ZipFile) -> set[str]:

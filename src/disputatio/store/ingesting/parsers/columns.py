@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from disputatio.store.ingesting.documents import FIELDS
 from disputatio.store.ingesting.parsers import Format, ParsedPart, Parser
 from disputatio.store.ingesting.parsers.table import gather_rows
-from disputatio.store.ingesting.rows import LONGEST_ROW, Row, named_fields
+from disputatio.store.ingesting.rows import LONG_ROW, LONGEST_ROW, Row, named_fields
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,14 +99,12 @@ def _fields(values: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping[str
     row = {fields[column]: plain(value) for column, value in values.items() if value is not None}
     text = row.get("text")
     if isinstance(text, str) and len(text) > LONGEST_ROW:
-        return f"is longer than {LONGEST_ROW >> 20} MB, the limit of a row"
+        return LONG_ROW
     return row
 
 
 def plain(value: Any) -> object:
     """Return a value of a table as JSON holds it; dates as ISO writes them."""
-    if isinstance(value, datetime.datetime):
-        return value.isoformat()
-    if isinstance(value, datetime.date):
+    if isinstance(value, datetime.date):  # or a moment
         return value.isoformat()
     return value if isinstance(value, str | int | float | list | dict) else str(value)

@@ -19,6 +19,7 @@ from disputatio.store.ingesting.parsers import (
     formats,
     kind_of,
     parser,
+    past_limit,
     refusal_part,
 )
 from disputatio.store.ingesting.parsers.plain_text import plain_text
@@ -128,9 +129,7 @@ def _attachment(part: EmailMessage, about: dict[str, str]) -> Iterator[ParsedPar
         if not isinstance(raw, bytes) or not _is_read(kind, name):
             return
         if len(raw) > LARGEST_FILE:
-            raise RefusedDocument(
-                f"is larger than {LARGEST_FILE >> 20} MB", "too_large", limit=LARGEST_FILE, unit="bytes"
-            )
+            raise past_limit(f"is larger than {LARGEST_FILE >> 20} MB", LARGEST_FILE)
         for found in parser(kind, name)(io.BytesIO(raw)):
             document = found.get("document")
             if document is not None:

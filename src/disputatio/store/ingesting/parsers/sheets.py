@@ -16,8 +16,9 @@ from disputatio.store.ingesting.options import HIDDEN
 from disputatio.store.ingesting.parsers import LARGEST_BOOK, Format, ParsedPart, Parser, RefusedDocument
 from disputatio.store.ingesting.parsers.columns import plain
 from disputatio.store.ingesting.parsers.table import gather_rows
-from disputatio.store.ingesting.parsers.word import checked_package
+from disputatio.store.ingesting.parsers.word import STRICT, checked_package, strict_xml
 from disputatio.store.ingesting.rows import (
+    LONG_ROW,
     LONGEST_ROW,
     Row,
     Unreadable,
@@ -173,7 +174,7 @@ def _fields(header: list[str], values: list[object]) -> Mapping[str, object] | s
     row = {name: value for name, value in zip(header, values, strict=False) if name and value != ""}
     text = row.get("text", "")
     if isinstance(text, str) and len(text) > LONGEST_ROW:
-        return f"is longer than {LONGEST_ROW >> 20} MB, the limit of a row"
+        return LONG_ROW
     return row
 
 
@@ -189,18 +190,14 @@ def _value(cell: object) -> object:
 
 def _unseen(file: BinaryIO) -> dict[str, _Unseen]:
     """Return what is hidden in each sheet, by the sheet's name."""
-    from lxml import etree
-
     unseen: dict[str, _Unseen] = {}
     with zipfile.ZipFile(file) as package:
         members = set(package.namelist())
         if not {"xl/workbook.xml", "xl/_rels/workbook.xml.rels"} <= members:
             return unseen
-        strict = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
-        links = etree.fromstring(package.read("xl/_rels/workbook.xml.rels"), parser=strict)
+        links = strict_xml(package.read("xl/_rels/workbook.xml.rels"))
         targets = {link.get("Id"): str(link.get("Target") or "") for link in links}
-        book = etree.fromstring(package.read("xl/workbook.xml"), parser=strict)
-        for sheet in book.iter("{*}sheet"):
+        for sheet in strict_xml(package.read("xl/workbook.xml")).iter("{*}sheet"):
             target = targets.get(sheet.get(f"{_RELATIONS}id"), "")
             member = posixpath.normpath(posixpath.join("/xl", target)).lstrip("/")
             if member in members:
@@ -217,15 +214,7 @@ def _marks(content: Any) -> _Unseen:
     by_default = False
     number = 0
     tags = ("{*}row", "{*}col", "{*}sheetFormatPr")
-    for _, element in etree.iterparse(
-        content,
-        events=("end",),
-        tag=tags,
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-    ):
+    for _, element in etree.iterparse(content, events=("end",), tag=tags, **STRICT):
         kind = element.tag.rpartition("}")[2]
         if kind == "row":
             number = _number(element.get("r")) or number + 1
@@ -270,10 +259,7 @@ def hidden_of_ods(file: BinaryIO) -> dict[str, _Unseen]:
             tags = tuple(
                 f"{{*}}{name}" for name in ("table", "table-row", "table-column", "style", "table-properties")
             )
-            for event, element in etree.iterparse(
-                content, events=("start", "end"), tag=tags, resolve_entities=False, no_network=True,
-                load_dtd=False, huge_tree=False,
-            ):  # fmt: skip
+            for event, element in etree.iterparse(content, events=("start", "end"), tag=tags, **STRICT):
                 kind = element.tag.rpartition("}")[2]
                 if event == "end":
                     if kind == "table-row":

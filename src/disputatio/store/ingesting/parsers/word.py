@@ -14,6 +14,7 @@ from disputatio.store.ingesting.parsers import (
     Format,
     ParsedPart,
     RefusedDocument,
+    past_limit,
     too_much_text,
 )
 from disputatio.store.ingesting.visibility.colours import WHITE, colour_of, is_lost
@@ -37,6 +38,8 @@ _MOST_SPAN = 100  # columns that one cell covers
 _TITLE = 80  # characters of a first line that is a title, where the file states none
 _PROLOGUE = 65_536  # bytes at the start of a part
 _OFF = frozenset({"0", "false", "off", "none"})
+# No entities, so that nothing expands; no document type, so that nothing is fetched.
+STRICT: Any = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
@@ -90,18 +93,20 @@ def checked_package(file: BinaryIO) -> None:
             ) from error
         raise
     if size > LARGEST_BOOK:
-        raise RefusedDocument(
-            f"unpacks to {size >> 20:,} MB; the limit is {LARGEST_BOOK >> 20} MB",
-            "too_large",
-            limit=LARGEST_BOOK,
-            size=size,
-            unit="bytes",
-        )
+        sizes = f"{size >> 20:,} MB; the limit is {LARGEST_BOOK >> 20} MB"
+        raise past_limit(f"unpacks to {sizes}", LARGEST_BOOK, size=size)
     with zipfile.ZipFile(file) as package:
         if any(_declares(package, member) for member in package.infolist()):
             reason = "declares entities, which no such file does, and what follows one would be lost"
             raise RefusedDocument(reason, "unsafe")
     file.seek(0)
+
+
+def strict_xml(raw: bytes) -> Any:
+    """Return the root of a part of a package."""
+    from lxml import etree
+
+    return etree.fromstring(raw, parser=etree.XMLParser(**STRICT))
 
 
 def _declares(package: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:

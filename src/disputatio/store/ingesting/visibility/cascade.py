@@ -30,38 +30,11 @@ _CONDITION = re.compile(r"\(\s*+(min|max)-(width|height)\s*+:\s*+([^()]++)\)")
 _MODERN = re.compile(r"\(\s*+(width|height)\s*+([<>]=?)\s*+([^()<>=]++)\)")
 # What says nothing of whether text is seen, so that most rules of a page need not be matched.
 _LOOKS = frozenset(
-    {
-        *(
-            "cursor",
-            "float",
-            "clear",
-            "content",
-            "white-space",
-            "vertical-align",
-            "text-align",
-            "text-decoration",
-        ),
-        *(
-            "text-transform",
-            "font-family",
-            "font-weight",
-            "font-style",
-            "box-shadow",
-            "box-sizing",
-            "outline",
-        ),
-        *(
-            "transition",
-            "user-select",
-            "resize",
-            "quotes",
-            "src",
-            "min-width",
-            "appearance",
-            "pointer-events",
-        ),
-        *("word-break", "word-wrap", "overflow-wrap", "order", "gap"),
-    }
+    """
+    cursor float clear content white-space vertical-align text-align text-decoration text-transform
+    font-family font-weight font-style box-shadow box-sizing outline transition user-select resize quotes src
+    min-width appearance pointer-events word-break word-wrap overflow-wrap order gap
+""".split()  # noqa: SIM905
 )
 _LOOKS_OF = (
     *("border", "padding", "list-style", "flex", "grid-", "align-", "justify-"),
