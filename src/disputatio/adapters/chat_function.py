@@ -102,11 +102,7 @@ class ChatFunction:
         on_done: Callable[[int, Completion], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[Completion]:
-        """Complete the prompts, each in a call of its own.
-
-        Raises `LLMError`, `BatchFault` where some calls succeeded. A call that runs when `cancel` is pressed
-        is not waited for.
-        """
+        """Complete the prompts, each in a call of its own; raises `LLMError`, `BatchFault`."""
         settings = {name: getattr(sampling, name) for name in self._sends}
         if sampling.top_p == 1.0:
             settings.pop("top_p", None)  # some providers take temperature or top_p, not both

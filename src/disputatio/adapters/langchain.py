@@ -139,11 +139,7 @@ def document_of(passage: Passage, *, score: float | None = None) -> Document:
 
 
 def as_model(chat: BaseChatModel, **options: Any) -> ChatFunction:
-    """Return a chat model of LangChain's as a model of ours; the options are those of `ChatFunction`.
-
-    It is given `max_tokens` and `temperature` with each call; `sends=()` gives it neither, for a provider
-    that names them otherwise.
-    """
+    """Return a LangChain chat model as ours, with options of `ChatFunction`; `sends=()` sends no sampling."""
 
     def call(messages: list[dict[str, str]], **settings: Any) -> dict[str, Any]:
         message = chat.invoke([(each["role"], each["content"]) for each in messages], **settings)

@@ -31,10 +31,8 @@ except ModuleNotFoundError as error:
 
 
 class DisputatioRetriever(BaseRetriever):
-    """Our search as a LlamaIndex retriever.
-
-    `index` is a path, a `disputatio.Index` or any retriever; the options are those of `disputatio.Search`. A
-    node has the id of its passage, and source, title, URL, date, owner and page in its metadata.
+    """Our search as a LlamaIndex retriever, with options of `disputatio.Search`; nodes have passages' ids and
+    fields.
     """
 
     def __init__(
@@ -59,10 +57,8 @@ class DisputatioRetriever(BaseRetriever):
 
 
 class DisputatioQueryEngine(BaseQueryEngine):
-    """Our answers as a LlamaIndex query engine; made with the arguments of `disputatio.ask`.
-
-    A response has the text with `[n]`, the passages that were read as source nodes, and the whole answer as
-    JSON values under `disputatio` in its metadata.
+    """Our answers as a LlamaIndex query engine, made with the arguments of `disputatio.ask`; a response has
+    the passages read as source nodes, and the whole answer under `disputatio` in its metadata.
     """
 
     def __init__(self, *, callback_manager: CallbackManager | None = None, **arguments: Any) -> None:
@@ -98,11 +94,7 @@ def node_of(passage: Passage, *, score: float | None = None) -> NodeWithScore:
 
 
 def as_model(llm: LLM, **options: Any) -> ChatFunction:
-    """Return a model of LlamaIndex's as a model of ours; the options are those of `ChatFunction`.
-
-    It is given `max_tokens` and `temperature` with each call; `sends=()` gives it neither, for a provider
-    that names them otherwise.
-    """
+    """Return a LlamaIndex model as ours, with options of `ChatFunction`; `sends=()` sends no sampling."""
 
     def call(messages: list[dict[str, str]], **settings: Any) -> Any:
         reply = llm.chat([ChatMessage(**each) for each in messages], **settings)

@@ -34,10 +34,8 @@ Numbers = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """The training and calibration of an encoder.
-
-    `length` is the most tokens of a sequence; the others are the weights of a head's logit and of 1 in the
-    log-odds of its classes: that a passage answers, supports, contradicts, that two are about the same.
+    """The calibration of an encoder: the most tokens of a sequence, and of each head the weights of its logit
+    and of 1 in the log-odds.
     """
 
     length: int
@@ -73,10 +71,7 @@ class Logits:
 
 
 class EncoderModel:
-    """The encoder of a zip file or folder, loaded at its first use; threads may share it.
-
-    Raises `InputError` for one that lacks a file, and at its first use `MissingDependency` without OpenVINO.
-    """
+    """The encoder of a zip file or folder, loaded at first use; threads may share it. Raises `InputError`."""
 
     def __init__(self, path: Path, *, threads: int = 0) -> None:
         self.path, self._threads = path, threads
@@ -95,10 +90,7 @@ class EncoderModel:
         return f"encoder:{digest.hexdigest()[:8]}"
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[Encoded, Logits]]:
-        """Yield every sequence of pairs of texts with the model's outputs, in any order.
-
-        Of the first text at most half a sequence is read; a longer second one in overlapping parts.
-        """
+        """Yield sequences of pairs, a long second text in overlapping parts, with outputs, in any order."""
         with self._lock:
             request, tokenizer = self._load()
             sequences = sorted(self._encoded(tokenizer, pairs), key=lambda sequence: len(sequence.tokens))
@@ -156,10 +148,7 @@ def head_of(title: str) -> str:
 
 
 def tokenizer_of(content: bytes, length: int, *, overlap: int = 0) -> Tokenizer:
-    """Return the tokenizer of a `tokenizer.json`, which cuts only the second text, at `length` tokens.
-
-    The rest of a longer text stands in the encoding's `overflowing`, each part `overlap` tokens back.
-    """
+    """Return a tokenizer that cuts only the second text, and keeps the rest in parts that overlap."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_buffer(content)

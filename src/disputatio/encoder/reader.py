@@ -48,10 +48,7 @@ class EncoderReader:
         return [extraction for extraction, _ in self.scored(pairs)]
 
     def scored(self, pairs: Sequence[tuple[str, Passage]]) -> list[tuple[Extraction, float]]:
-        """Return the same, each with the score that its probability was made of.
-
-        That is how far the span's logits lie above those of "no answer", plus the logit of answering.
-        """
+        """Return the same, each with its score: the span against "no answer", and the logit of answering."""
         best: dict[int, tuple[Extraction, float]] = {}
         parts = [
             (number, first, replace(passage, text=passage.text[first:last]))
@@ -131,10 +128,8 @@ SUPPORTS, CONTRADICTS, SILENT = range(3)  # the classes of entailment
 
 
 class EncoderJudge:
-    """Judgements of an encoder on pairs of texts (`Entailment`, `Contradiction`).
-
-    A long premise is judged in overlapping parts, of which the most decided counts, as in AlignScore (Zha et
-    al. 2023). Pairs that were judged last are kept, since support and contradiction are asked in turn.
+    """Judgements of an encoder on pairs of texts (`Entailment`, `Contradiction`), the last ones kept. Of a
+    long premise's parts the most decided counts, as in AlignScore (Zha et al. 2023).
     """
 
     def __init__(self, model: EncoderModel) -> None:

@@ -18,11 +18,7 @@ _Returned = TypeVar("_Returned")
 
 
 class Batch(Generic[_Result]):
-    """The outcomes of a batch of calls, in the order in which they come.
-
-    The wall time is divided among them: a result without a time of its own gets the seconds since the one
-    that came before it. With `timed=False` results keep the time that they have.
-    """
+    """The outcomes of a batch of calls; if `timed`, one without a time gets the seconds since the last."""
 
     def __init__(self, on_done: Callable[[int, _Result], None] | None = None, *, timed: bool = True) -> None:
         self._on_done: Callable[[int, _Result], None] | None = on_done
@@ -44,10 +40,7 @@ class Batch(Generic[_Result]):
         self._outcomes[index] = outcome
 
     def results(self, count: int) -> list[_Result]:
-        """Return all results in order.
-
-        Raises the first fault where all calls failed, and `BatchFault` where some did.
-        """
+        """Return all results in order; raises the one fault of all calls, or `BatchFault` of some."""
         missing = Malformed("the model did not answer all prompts")
         outcomes = [self._outcomes.get(index, missing) for index in range(count)]
         faults = [outcome for outcome in outcomes if isinstance(outcome, LLMError)]
@@ -67,10 +60,7 @@ def in_threads(
     name: str,
     cancel: Cancel | None,
 ) -> Iterator[tuple[int, _Returned]]:
-    """Call the function for each item, `in_flight` at a time, and yield (index, result) as they come.
-
-    Calls that run when `cancel` is pressed are not waited for; `Cancelled` is raised at once.
-    """
+    """Call the function for items, `in_flight` at a time, and yield (index, result); `Cancelled` at once."""
     cancel = cancel or Cancel()
     pool = ThreadPoolExecutor(in_flight, thread_name_prefix=f"disputatio {name}")
     cancelled: Future[None] = Future()

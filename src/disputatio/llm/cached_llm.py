@@ -34,11 +34,9 @@ _Result = TypeVar("_Result", Completion, Choice)
 
 
 class CachedLLM:
-    """A model whose calls are kept: an `LLM` around another one.
-
-    `engine` is part of the keys; without it the model is asked for its capabilities, which may load
-    it. With `replay` the model is never touched and may be None: what the journal lacks raises
-    `NotJournalled`. `name` is needed then only if the journal keeps calls of several models.
+    """An `LLM` around another one, whose calls are kept under the names of model and `engine` (asked for if
+    None). With `replay` the model is never touched and may be None, and what the journal lacks raises
+    `NotJournalled`.
     """
 
     def __init__(
@@ -79,11 +77,7 @@ class CachedLLM:
         on_done: Callable[[int, Completion], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[Completion]:
-        """Complete the prompts, from the journal where it has the call; raises `LLMError`, `StoreError`.
-
-        Each call that was made is kept and reported when it is there, even if the rest is cancelled. The
-        same prompt twice in a batch is asked once.
-        """
+        """Complete the prompts, each asked once and kept as it comes; raises `LLMError`, `StoreError`."""
         engine = self._engine_string()
         keys = [completion_key(self._name, engine, prompt, sampling) for prompt in prompts]
 
@@ -206,10 +200,8 @@ def _only_name(journal: CallCache) -> str:
 
 # --- vectors ------------------------------------------------------------------------------------------
 class CachedEmbedder:
-    """An `Embedder` around another one, which is None on replay.
-
-    `open_journal` is called at the first query. `name` and `dimension` are those of the wrapped
-    embedder where there is one, and else have to be given, as the index recorded them.
+    """An `Embedder` around another one, which is None on replay: then `name` and `dimension` have to be
+    given.
     """
 
     def __init__(
@@ -238,11 +230,7 @@ class CachedEmbedder:
         return self._embedder.dimension if self._embedder is not None else self._dimension
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        """Return an array (len(texts), dimension) of unit rows; known queries come from the journal.
-
-        Raises `NotJournalled` where there is no embedder and the journal lacks a query, and
-        `DamagedFile` when the journal is damaged.
-        """
+        """Return an array (len(texts), dimension) of unit rows; known queries come from the journal."""
         import numpy as np
 
         if not query:

@@ -68,11 +68,8 @@ class _Put:
 
 
 class CallCache:
-    """The calls kept in one SQLite file; made when it is not there. Threads and processes may share it.
-
-    `readonly` opens a file that is there already and never writes. Every method raises `StoreError`,
-    naming the file, when it is locked, of another program or version, or the disk is full, and
-    `DamagedFile` when it is not what was written.
+    """The calls kept in one SQLite file, made unless `readonly`; threads and processes may share it. Every
+    method raises `StoreError`, naming the file, and `DamagedFile` when it is not what was written.
     """
 
     def __init__(self, path: Path | str, *, readonly: bool = False) -> None:
@@ -148,10 +145,7 @@ class CallCache:
             raise kind(f"the journal {self.path} cannot be used: {error}") from error
 
     def _use(self, work: Callable[[], _Result]) -> _Result:
-        """Do some work with the file, which is opened again if it is damaged; the caller holds the lock.
-
-        If it is damaged still, calls are kept in memory from here on: no question ends for its journal.
-        """
+        """Do some work, again if the file is damaged, at last in memory; the caller holds the lock."""
         with self._faults():
             for mend in (self._reopen, self._use_memory):
                 try:
@@ -199,10 +193,8 @@ class CallCache:
             raise
 
     def get(self, keys: Sequence[str]) -> dict[str, str]:
-        """Read the values of those calls that are kept, by key.
-
-        A call that is not what was written is deleted with a warning, to be asked again; in a journal that
-        is only read it raises `DamagedFile`, for a replay has nothing else.
+        """Read the values of calls that are kept, by key; a damaged one is deleted, or if `readonly` raises
+        `DamagedFile`.
         """
         recorded: dict[str, str] = {}
         damaged: list[str] = []
@@ -243,11 +235,7 @@ class CallCache:
         return self._db.execute(statement, tuple(values)).fetchall()
 
     def put(self, kind: str, model: str, values: Mapping[str, str]) -> None:
-        """Keep calls, all or none; a call that is kept already stays as it is.
-
-        They are on disk when this returns. Calls that other threads put meanwhile are written in the same
-        transaction, so that all wait for the disk once.
-        """
+        """Keep new calls, all or none, with those of other threads; they are on disk when this returns."""
         now = time.time()
         own = _Put([(key, kind, model, value, _digest(value), now) for key, value in values.items()])
         with self._waiting_lock:

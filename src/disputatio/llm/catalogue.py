@@ -55,10 +55,7 @@ def find(name: str) -> ModelEntry:
 
 
 def is_present(name: str) -> bool:
-    """Return True if a model can be used without fetching anything; reads only its record.
-
-    Raises `UnknownName`, and `InputError` for a path that leads nowhere.
-    """
+    """Return True if a model need not be fetched, by its record; raises `UnknownName`, `InputError`."""
     if _local(name) is not None:
         return True
     folder, entry = _known(name)
@@ -67,10 +64,8 @@ def is_present(name: str) -> bool:
 
 
 def path(name: str, *, pull: bool = False, progress: Progress | None = None) -> Path:
-    """Return the path of a model: its file, or its folder when it has several.
-
-    Fetches it first where `pull` says so. Raises `InputError` when it is not here, `UnknownName`,
-    and `DownloadError` when fetching fails.
+    """Return the path of a model: its file, or its folder when it has several; fetched first if `pull`.
+    Raises `InputError` when it is not here, `UnknownName`, and `DownloadError` when fetching fails.
     """
     local = _local(name)
     if local is not None:
@@ -87,20 +82,13 @@ def path(name: str, *, pull: bool = False, progress: Progress | None = None) -> 
 
 
 def pull(name: str, progress: Progress | None = None) -> Path:
-    """Fetch what is missing of a model, verify it, and return its path.
-
-    Goes on where an earlier run stopped; waits for another process that fetches the same model.
-    Raises `DownloadError`, `UnknownName`, and `InputError` for a path that leads nowhere.
-    """
+    """Fetch what is missing of a model, verify it, and return its path; raises as `path` does."""
     local = _local(name)
     return local if local is not None else _pull(name, progress)
 
 
 def verify(name: str) -> tuple[str, ...]:
-    """Read all files of a model and return the names of those that differ from their checksums.
-
-    Raises `InputError` when it is not here, and `UnknownName`.
-    """
+    """Return the files of a model that differ from their checksums; raises `InputError` for none."""
     local = _local(name)
     if local is not None:
         raise InputError(f"{name} is a file of your own: there is no checksum to compare it with")
@@ -191,11 +179,7 @@ def _changed(folder: Path, wanted: list[str]) -> list[str]:
 
 
 def _adopt(folder: Path, entry: ModelEntry | None) -> list[str]:
-    """Verify files without a valid record, and record those that are right.
-
-    A kill between the last rename and the record leaves such a file, and so does a copy by hand.
-    Returns the names of the files that are still not right.
-    """
+    """Record files that have the right checksum and no record; the names of those that are not right."""
     record = _record(folder)
     changed = _changed(folder, _wanted(folder, entry))
     pins = {file.name: file.sha256 for file in entry.files} if entry else {}

@@ -301,10 +301,7 @@ def is_connection_fault(fault: LLMError) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class Retry:
-    """The retry policy of one endpoint; used from its event loop only.
-
-    `sleep` and `rng` are passed in so that tests need not wait and runs can be repeated.
-    """
+    """The retry policy of one endpoint, which is told how to wait; used from its event loop only."""
 
     retries: int
     sleep: Callable[[float], Awaitable[object]]
@@ -316,11 +313,7 @@ class Retry:
     async def run(
         self, attempt: Callable[[], Awaitable[_Result | Failed]], *, remaining: Callable[[], float]
     ) -> _Result | LLMError:
-        """Run an attempt, and again where that helps; a fault is returned, not raised.
-
-        `remaining` gives the seconds left of the call's total deadline: a wait that would outlast them is not
-        begun.
-        """
+        """Run an attempt, again where that helps and time is `remaining`; a fault is returned."""
         self.budget.calls += 1
         repeats = 0
         blocked = self.breaker.blocked()
@@ -345,10 +338,7 @@ class Retry:
             await self.sleep(wait)
 
     def _limit(self, outcome: Failed) -> int:
-        """Return how often a call with this outcome may be repeated.
-
-        An address that has never answered is tried twice only: it is likely to be mistyped.
-        """
+        """Return how often a call may be repeated: once where an address has never answered."""
         if outcome.once or (not self.answered and is_connection_fault(outcome.fault)):
             return min(1, self.retries)
         return self.retries if outcome.fault.retryable else 0
@@ -363,10 +353,7 @@ class Retry:
 
 # --- the loop ---------------------------------------------------------------------------------------
 class Loop(Generic[_Client]):
-    """Runs coroutines over one client, which is opened and closed inside the loop's thread.
-
-    The thread ends with `close()`, when the loop is no longer referred to, or at exit.
-    """
+    """Runs coroutines over one client in a thread of its own, until `close()` or nothing refers to it."""
 
     def __init__(self, opens: Callable[[], AbstractAsyncContextManager[_Client]], name: str) -> None:
         ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, _Client]] = Future()
@@ -381,11 +368,7 @@ class Loop(Generic[_Client]):
         on_report: Callable[[_Report], None],
         cancel: Cancel,
     ) -> _Result:
-        """Run a coroutine and return its result; an interrupted wait cancels it.
-
-        `work` makes the coroutine from a function that takes reports; each report is passed to `on_report` in
-        the caller's thread. Raises `Cancelled`.
-        """
+        """Run a coroutine that `work` makes from a receiver of reports; an interrupted wait cancels it."""
         reports: queue.SimpleQueue[tuple[_Report] | None] = queue.SimpleQueue()
         future = asyncio.run_coroutine_threadsafe(work(lambda report: reports.put((report,))), self._loop)
         future.add_done_callback(lambda _: reports.put(None))
@@ -438,10 +421,7 @@ _PACKED: Mapping[str, int] = {"gzip": 31, "x-gzip": 31, "deflate": 15}  # as zli
 
 
 def hooks(base_url: str, largest: int) -> dict[str, list[Callable[..., object]]]:
-    """Make event hooks for the client that keep requests at one origin and replies within bounds.
-
-    `largest` is the most bytes of one JSON value.
-    """
+    """Make event hooks that keep requests at one origin, and a JSON reply within `largest` bytes."""
     import httpx2  # the transport of the client
 
     home = _origin(base_url)

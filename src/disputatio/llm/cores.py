@@ -93,10 +93,7 @@ def quota(root: Path = _ROOT) -> float:
 
 
 def busy_cores(allowed: Sequence[int], root: Path = _ROOT, seconds: float = _LOOK) -> float:
-    """Return how many of the cores others keep busy, this process and its parent left out.
-
-    Processes that give way to others (`nice`) do not count.
-    """
+    """Return how many cores others keep busy, but for `nice` ones, this process and its parent."""
     before, own = _ticks(allowed, root), _own_ticks(root)
     time.sleep(seconds)
     busy = _ticks(allowed, root) - before - (_own_ticks(root) - own)

@@ -54,10 +54,7 @@ _FILES = ("openvino_model.xml", "openvino_model.bin", "openvino_tokenizer.xml", 
 
 
 def converted_folder(path: Path, cache: Path, say: Callable[[str], None]) -> Path:
-    """Return the folder to load for a model's path: itself, or its converted form, made when missing.
-
-    Raises `InputError` when the path holds no model, `LLMError` when it cannot be converted.
-    """
+    """Return the folder to load for a path, converted if need be; raises `InputError`, `LLMError`."""
     if path.is_dir():
         if all((path / name).exists() for name in _FILES):
             return path
@@ -230,10 +227,7 @@ class _Job:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """A request of the parent: rows of jobs, one row a prompt (`choose`: with one job an option).
-
-    `sent` has the rows whose replies have gone back.
-    """
+    """A request: rows of jobs, one a prompt (or an option of it); `sent` are those that went back."""
 
     number: int
     choosing: bool
@@ -456,10 +450,7 @@ def _shared(prompts: Sequence[Any]) -> int:
 
 
 class SeenBlocks:
-    """The prefixes that the engine has cached, by its rule: whole blocks, least recently used first out.
-
-    The engine does not report how many prompt tokens its prefix cache spared, so they are counted
-    here from the same token ids.
+    """The prefixes that the engine has cached, which it does not tell: blocks, the least used first out.
 
     >>> seen = SeenBlocks(capacity=10)
     >>> seen.add(list(range(70)))
@@ -513,9 +504,7 @@ _SCALARS = {
 
 
 def schema_regex(schema: Mapping[str, Any]) -> str | None:
-    """Translate a schema to a regular expression; None for a schema that this does not cover.
-
-    Objects must require all of their properties, which come in the order given.
+    """Translate a schema, whose objects require all properties, to an expression; None if not covered.
 
     >>> schema_regex({"enum": ["yes", "no"]})
     '("yes"|"no")'

@@ -50,10 +50,8 @@ Ask = Callable[[Request], "Received | LLMError"]
 
 
 class Endpoint:
-    """A model behind an OpenAI-compatible server; implements `LLM`, and may be shared by threads.
-
-    `kind` is what users write before the name, `extra` is sent beside the fields of the protocol. Nothing is
-    opened before the first call. `close()` ends the calls' thread; so does `with`.
+    """A model behind an OpenAI-compatible server (`LLM`), which threads may share; opened at the first call.
+    `kind` is what users write before the name, `extra` is sent beside the fields of the protocol.
     """
 
     def __init__(
@@ -95,10 +93,7 @@ class Endpoint:
         self._connection.close()
 
     def capabilities(self) -> Capabilities:
-        """Probe what the server can do, by two tiny calls at first use.
-
-        Raises `LLMError` when the endpoint does not answer; the next call then probes again.
-        """
+        """Probe what the server can do, by two tiny calls at first use; raises `LLMError`."""
         with self._probing:
             if self._probed is None:
                 began = time.perf_counter()
@@ -118,11 +113,9 @@ class Endpoint:
         on_done: Callable[[int, Completion], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[Completion]:
-        """Complete the prompts, each in a call of its own; a call that is cancelled is disconnected.
-
-        A schema is sent to a server that holds replies to it, and else stated in the prompt: the reply is to
-        be parsed strictly in any case. Raises `LLMError`, of which `Malformed` for an empty reply and
-        `BatchFault` where some of the calls succeeded.
+        """Complete the prompts, each in a call of its own, with a schema that is sent or stated in the
+        prompt. Raises `LLMError`, of which `Malformed` for an empty reply and `BatchFault` where some of the
+        calls succeeded.
         """
         if not prompts:
             return []
@@ -142,10 +135,8 @@ class Endpoint:
         on_done: Callable[[int, Choice], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[Choice]:
-        """Score each option as the first word of the reply, from one generated token.
-
-        The probabilities of the tokens that begin an option are added up; `bounded` marks an option that none
-        of the listed tokens begins. Raises `LLMError`; `NoLogprobs` when the server gives none.
+        """Score each option as the first word of the reply (`score_options`); raises `LLMError`,
+        `NoLogprobs`.
         """
         if not prompts:
             return []
@@ -334,11 +325,8 @@ REPEATED, PUZZLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A language model at a server as it was found.
-
-    `listed` is None where the server lists no models, `context_tokens` where it does not tell.
-    `cached_tokens` are those of a prompt of `prompt_tokens` that was sent twice. `thinking` is `always` for a
-    model that cannot be told not to think.
+    """A language model at a server as it was found; None for what the server does not tell. `cached_tokens`
+    are of a prompt sent twice.
     """
 
     capabilities: Capabilities

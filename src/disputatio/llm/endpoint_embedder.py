@@ -38,12 +38,8 @@ _FORMAT = re.compile(r"encoding_format|base64", re.IGNORECASE)
 
 
 class EndpointEmbedder:
-    """An `Embedder` at a server; may be shared by threads.
-
-    `dimensions` is asked of models that give vectors of several lengths. `query_prefix` and
-    `passage_prefix` are put before the texts, for models that were trained so. `dimension` is the
-    length that vectors are known to have, as an index recorded it; otherwise the first reply has it.
-    `usual_prefixes` are those that leave no mark in the name.
+    """An `Embedder` at a server; may be shared by threads. `dimensions` is asked of models that give vectors
+    of several lengths, `dimension` is known beforehand. `usual_prefixes` leave no mark in the name.
     """
 
     def __init__(
@@ -74,10 +70,7 @@ class EndpointEmbedder:
 
     @property
     def name(self) -> str:
-        """`openai:`, the model's name, `@` and the dimensions asked for, `#` and a mark of its prefixes.
-
-        The address is no part of it: the same model is the same wherever it is served.
-        """
+        """`openai:`, the model's name, `@` and dimensions asked for, `#` and a mark of its prefixes."""
         return self._name
 
     @property
@@ -269,9 +262,7 @@ def split_name(name: str) -> tuple[str, int | None]:
 
 
 def batches_of(texts: Sequence[str]) -> list[list[str]]:
-    """Divide the texts, in order, into calls of a bounded number of texts and characters.
-
-    A blank text becomes a space, since servers refuse an empty one.
+    """Divide the texts, in order, into calls of bounded size; a blank one, which servers refuse, is a space.
 
     >>> [len(batch) for batch in batches_of(["a"] * 40)], batches_of(["", "b"])
     ([32, 8], [[' ', 'b']])

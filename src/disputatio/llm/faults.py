@@ -109,11 +109,8 @@ def _forms(secret: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """One attempt that failed.
-
-    `wait` is what the server asked to wait, in seconds. `once` marks a fault that is worth one
-    more attempt and no second. `refusal` is the server's text where it refused the request, in
-    which it may name a parameter that it does not know.
+    """One attempt that failed: the seconds that the server asked to `wait`, whether to try but `once` more,
+    and the text of its `refusal`, in which it may name a parameter that it does not know.
     """
 
     fault: LLMError
@@ -146,10 +143,7 @@ def retry_after(value: str | None, now: datetime | None = None) -> float | None:
 
 
 def refused(status: int, body: object, at: Address, *, wait: float | None = None) -> Failed:
-    """Return the fault for an error that a server reports: its status and body.
-
-    Status 200 is an error in place of a reply; its body gives the actual status.
-    """
+    """Return the fault for an error that a server reports; with status 200 its body has the actual one."""
     message, code = _message_of(body)
     status = _status(body) if status == 200 else status
     summary = f"{at.shown} answered {status}: {at.words(message) or 'nothing more'}"

@@ -65,10 +65,8 @@ def holds_unreadable(path: Path) -> bool:
 
 
 def rewrite(path: Path, target: Path, added: Mapping[str, Added] = MappingProxyType({})) -> set[str]:
-    """Write the GGUF file to `target` with every Q5_0 tensor in Q8_0, the rest byte for byte.
-
-    To a tensor of `added` its value there is added, and the sum written in Q8_0. Returns the names of
-    `added` that were found. Raises `InputError` for a file that breaks off, and for a kind of weights that
+    """Write the GGUF file to `target` with every Q5_0 tensor in Q8_0, and so the sums of those with a value
+    in `added`, whose names are returned if found. Raises `InputError` for a broken file, or weights that
     nothing can be added to.
     """
     with path.open("rb") as file, target.open("wb") as out:
@@ -269,10 +267,7 @@ _LARGEST_HEADER = 1 << 22  # bytes
 
 
 def add_adapter(path: Path, adapter: Path, target: Path) -> None:
-    """Write the GGUF file to `target` with the adapter added to its weights.
-
-    Raises `InputError` for a file that is no adapter, or none of this model.
-    """
+    """Write the GGUF file with the adapter added to its weights; raises `InputError` for no such adapter."""
     import numpy as np
 
     weights, scale = read_adapter(adapter)

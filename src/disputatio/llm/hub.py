@@ -59,11 +59,7 @@ def folder_name(name: str) -> str:
 
 
 def entry(name: str) -> ModelEntry:
-    """Ask the hub which files `owner/repo[:file]` consists of, at its present commit.
-
-    Raises `DownloadError` when the hub does not say, `InputError` when the repository holds nothing
-    that can be run.
-    """
+    """Ask the hub which files `owner/repo[:file]` has now; raises `DownloadError`, `InputError` for none."""
     parsed = parse(name)
     if parsed is None:
         raise InputError(f"{name!r} is not of the form owner/repo or owner/repo:file")
@@ -91,10 +87,8 @@ def entry(name: str) -> ModelEntry:
 
 
 def fetch(origin: Hub, target: Path, file: ModelFile, report: disk.Report) -> tuple[str, dict[str, str]]:
-    """Fetch a file of a repository into `target`, going on where an earlier run stopped.
-
-    Returns its SHA-256 and what to record of its origin. Raises `DownloadError`; a broken transfer keeps
-    what came, a wrong checksum does not.
+    """Fetch a file of a repository, going on where a run stopped; its SHA-256, and what to record of its
+    origin.
     """
     address = f"{_endpoint()}/{origin.repo}/{origin.file}"
     with _faults(address):
@@ -219,9 +213,7 @@ def _check_url(url: str) -> None:
 
 
 def choose_files(repo: str, files: Sequence[str], named: str = "") -> list[str]:
-    """Return which files make the model: a converted folder, a Q4_K_M or only GGUF file, or an ONNX model.
-
-    `named` is the one of several models that is wanted.
+    """Return the files of the model, `named` or the one: converted, GGUF (Q4_K_M of several), or ONNX.
 
     >>> choose_files("o/r", ["README.md", "m-q4_k_m.gguf", "m-q8_0.gguf"])
     ['m-q4_k_m.gguf']

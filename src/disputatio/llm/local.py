@@ -37,10 +37,9 @@ _Result = TypeVar("_Result", Completion, Choice)
 
 
 class Local:
-    """A model in a child process, by the path of a GGUF file or of a converted folder.
-
-    It is loaded at the first call, once for all models of the same name. `cache_gb` bounds the key-value
-    cache; `say` is called with messages for the user who waits, and with an empty one once it is loaded.
+    """A model in a child process, by the path of a GGUF file or of a converted folder; loaded at the first
+    call, once for all of the name. `cache_gb` bounds the key-value cache; `say` hears what it does, and an
+    empty text once it is loaded.
     """
 
     def __init__(
@@ -84,10 +83,7 @@ class Local:
         on_done: Callable[[int, Completion], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[Completion]:
-        """Complete the prompts in one running batch; the engine drops the calls that are cancelled.
-
-        Raises `ContextTooLong`, `Malformed`, `LLMError`.
-        """
+        """Complete the prompts in one running batch; raises `ContextTooLong`, `Malformed`, `LLMError`."""
 
         def read(reply: Reply) -> Completion:
             return Completion(
@@ -205,10 +201,7 @@ class _Process:
             self._say("")
 
     def replies(self, request: Mapping[str, Any], cancel: Cancel) -> Generator[tuple[int, Reply], None, None]:
-        """Send a request and yield (index of the prompt, reply) as the replies come.
-
-        Closing the generator cancels the calls that are pending. Raises the fault of the engine, `Cancelled`.
-        """
+        """Send a request and yield (index, reply) as they come; to close it cancels what is pending."""
         messages: SimpleQueue[Message] = SimpleQueue()
         with self._lock:
             number = next(self._numbers)

@@ -12,10 +12,8 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """A server that needs no key: where it listens, and what is sent beside a request.
-
-    `variable` names the environment variable that moves it. `quick` are fields that switch thinking off, and
-    `widened` tells how the server is started to read more tokens at once.
+    """A server that needs no key: its address, the variable that moves it, fields that switch thinking off
+    (`quick`), and how it is started to read more tokens at once.
     """
 
     address: str
@@ -103,9 +101,7 @@ def _at_service(service: str, model: str) -> str:
 
 
 def _address_of(host: str) -> str:
-    """Return the address of a host as Ollama's variable writes it; empty for none.
-
-    A server that listens on every address of its machine is called on this one.
+    """Return the address of a host as Ollama's variable writes it; of every address, this machine's.
 
     >>> _address_of("gpu.example:11434"), _address_of("http://gpu.example/"), _address_of("0.0.0.0:9")
     ('http://gpu.example:11434/v1', 'http://gpu.example/v1', 'http://127.0.0.1:9/v1')

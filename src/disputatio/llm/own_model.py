@@ -69,11 +69,7 @@ class FunctionModel:
         on_done: Callable[[int, Completion], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[Completion]:
-        """Call the function once a prompt; the sampling is ignored.
-
-        Raises `Malformed` for a reply that is empty or no text. A call that runs when `cancel` is pressed is
-        not waited for.
-        """
+        """Call the function once a prompt; raises `Malformed` for a reply that is empty or no text."""
         del sampling
         texts = ["\n\n".join(message.content for message in prompt.messages) for prompt in prompts]
         batch = Batch[Completion](on_done)
@@ -91,10 +87,8 @@ class FunctionModel:
 
 
 class OwnModel:
-    """Adapts an object with `complete` to `LLM`; uses its `name`, `choose` and `capabilities` if it has them.
-
-    Its replies may be texts or `Completion`s. A schema is stated in the prompts unless the capabilities of
-    the model say that it holds replies to one.
+    """Adapts an object with `complete`, and what else of an `LLM` it has; replies may be texts. A schema is
+    stated in the prompts unless its capabilities say that it holds replies to one.
     """
 
     def __init__(self, model: MinimalLLM) -> None:

@@ -24,11 +24,8 @@ _OPTIONAL = ("max_tokens", "temperature", "top_p", "seed", "stream_options", "lo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One call. `top` is the number of alternatives wanted for the first token (0: none).
-
-    `prompted` says that the schema is to be stated in the prompt, for an endpoint that cannot
-    be held to one. `fixed` says that log-probabilities and schema are the point of the call: an
-    endpoint that refuses them is not asked again without.
+    """One call, with so many `top` alternatives of the first token. A schema is `prompted` where a server
+    holds to none; `fixed` is a call about log-probabilities or a schema, not to be repeated without.
     """
 
     prompt: Prompt
@@ -42,9 +39,7 @@ class Request:
 def body(
     request: Request, model: str, dropped: Collection[str], extra: Mapping[str, Any] = NOTHING
 ) -> dict[str, Any]:
-    """Make the JSON body of a request, without the parameters that the endpoint is known to refuse.
-
-    `extra` are fields of one kind of server, which the client puts beside its own.
+    """Make the JSON body of a request, with `extra` fields and without those that are refused.
 
     >>> ask = Request(prompt=Prompt(messages=(Message(role="user", content="Hi"),)), sampling=Sampling())
     >>> body(ask, "m", {"max_tokens", "temperature", "seed", "logprobs", "stream_options"})

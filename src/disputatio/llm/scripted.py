@@ -184,10 +184,7 @@ def _usage(call: Call, completion_tokens: int) -> Usage:
 
 # --- scripts by name ----------------------------------------------------------------------------
 def script_of(path: str) -> Mapping[str, str] | Callable[[str], str]:
-    """Read the script of `scripted:PATH`, a JSON file of {words of the prompt: reply}.
-
-    Raises `InputError` that names the file.
-    """
+    """Read the script of `scripted:PATH`, a JSON file of {words of a prompt: reply}; raises `InputError`."""
     if not path:
         return nothing_known
     try:

@@ -24,12 +24,8 @@ _THOUGHTS = ("reasoning_content", "reasoning", "thinking")  # what servers call 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadlines:
-    """The seconds after which an endpoint is given up.
-
-    `connect`: to have a connection. `first_byte`: from the start of an attempt to the first piece
-    of the reply itself (headers and comments that only keep the line open do not count).
-    `between_tokens`: from each piece to the next. `total`: for one call with all its attempts and
-    the waits between them, not counting the wait for a free place.
+    """The seconds after which an endpoint is given up: to `connect`, to the first piece of a reply (headers
+    do not count), from each piece to the next, and for a call with its repeats, once it has a place.
     """
 
     connect: float = 10.0
@@ -40,10 +36,7 @@ class Deadlines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Received:
-    """A whole reply: its text, how it ended, its tokens, and the alternatives of the first.
-
-    `thought` is True where the model is known to have thought first.
-    """
+    """A whole reply: its text and end, its tokens, the first one's alternatives, and whether it `thought`."""
 
     text: str
     finish_reason: Literal["stop", "length"]
@@ -54,10 +47,7 @@ class Received:
 
 
 def without_thinking(received: Received) -> Received:
-    """Return a reply without the thoughts between `<think>` marks that it begins with.
-
-    Thoughts without an end leave nothing.
-    """
+    """Return a reply without the thoughts between `<think>` marks at its start; all, if without an end."""
     start = received.text.lstrip()
     if not start.startswith(THINKING[0]):
         return received
@@ -168,10 +158,7 @@ class _Reply:
 async def receive(
     client: openai.AsyncOpenAI, body: Mapping[str, Any], deadlines: Deadlines, at: Address, ends: float
 ) -> Received | Failed:
-    """Make one call and read its reply to the end; a fault is returned, not raised.
-
-    `ends` is when the total deadline passes, on the clock of the running loop.
-    """
+    """Make one call and read its reply, until `ends` on the loop's clock; a fault is returned, not raised."""
     import httpx2
     import openai
 

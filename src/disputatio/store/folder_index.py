@@ -55,10 +55,7 @@ if TYPE_CHECKING:
 
 
 class FolderIndex(Index):
-    """Passages in a folder, or in several that are searched as one and not written to.
-
-    Any number of threads and processes may read; one process writes at a time.
-    """
+    """Passages in a folder that one process at a time writes to, or in several, searched as one."""
 
     listing = "disputatio index export documents.jsonl --what documents"
 
@@ -209,11 +206,7 @@ class FolderIndex(Index):
         return count
 
     def compact(self, *, keep: float = 300.0, planned: Planned = lambda _: None) -> None:  # noqa: ARG002
-        """Merge all segments into one, and write the record without what was deleted, however lately.
-
-        `planned` is called first, with the disk and memory that it takes.
-        Raises `StoreError` where the disk has less, or fails.
-        """
+        """Merge all segments, and write the record without what was deleted; `planned` gets the plan."""
         if manifests.read_note(require_one(self.path)) is not None:
             with manifests.writing(self.path), contextlib.closing(self._ensure(False)) as transaction:
                 transaction.compact(planned)
@@ -221,11 +214,7 @@ class FolderIndex(Index):
     def open_writer(
         self, on_commit: Callable[[int], None] = lambda _: None, *, adding: bool = True
     ) -> Writer:
-        """Return the one writer of the index, as a context manager.
-
-        `on_commit` receives the number of passages committed so far. With `adding` the index's own
-        embedder is needed. Raises `StoreError` on entering when another writes, `InputError` for several.
-        """
+        """Open the one writer; with `adding` the index's own embedder is needed."""
         return Writer(require_one(self.path), self.embedder, lambda: self._ensure(adding), on_commit)
 
     def _ensure(self, adding: bool) -> Transaction:

@@ -45,10 +45,7 @@ class Folders:
         self._damaged: dict[Path, tuple[View, int, StoreError]] = {}  # found after a folder was opened
 
     def note(self) -> dict[str, Any] | None:
-        """Return the embedder and the dimension of the first folder that can be read, None without one.
-
-        Raises `StoreError` as `read_note` does where no folder can be read.
-        """
+        """Return embedder and dimension of the first folder that can be read; raises where none can."""
         fault: StoreError | None = None
         for folder in self.paths:
             try:
@@ -68,10 +65,8 @@ class Folders:
         return () if self._view is None else self._view.unsearched
 
     def view(self) -> View | None:
-        """Return the newest state; None where nothing is there yet.
-
-        Raises `StoreError` for what is no index or damaged, of several only where none can be searched, and
-        `InputError` for several that do not fit one another.
+        """Return the newest state, None where nothing is; raises where no folder can be searched, or two do
+        not fit.
         """
         with self._lock:
             if len(self.paths) == 1:

@@ -46,10 +46,7 @@ class InMemory:
         embedder: Embedder | None = None,
         reliabilities: Mapping[str, float] | None = None,
     ) -> None:
-        """Hold the passages; `embedder` adds the dense scorer to ranked searches.
-
-        `reliabilities` has the probability of being right of each source, for `min_reliability`.
-        """
+        """Hold the passages; `reliabilities`, of each source, are for `min_reliability`."""
         by_id: dict[str, Passage] = {}
         self._divided = False
         for number, caller_passage in enumerate(passages, start=1):

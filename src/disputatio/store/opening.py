@@ -46,10 +46,7 @@ def require_folder(index: Index, doing: str) -> FolderIndex:
 
 
 def read_index_note(path: str | Path) -> dict[str, Any] | None:
-    """Return the settings of an index, embedder and dimension among them, None where there is none.
-
-    Of several folders the first that can be read counts. Raises `StoreError` as `open_index` does.
-    """
+    """Return the settings of an index, or of the first folder that can be read; None where there is none."""
     if is_served(path):
         index = server_class(path).at(path)
         try:
@@ -60,10 +57,8 @@ def read_index_note(path: str | Path) -> dict[str, Any] | None:
 
 
 def name_for_workers(index: str | Path | RetrieverLike | None) -> Path | None:
-    """Return the name by which the workers of a cluster open an index; paths are as seen from their folder.
-
-    Raises `ConfigError` for a retriever that has neither folder nor address, and for an opened index on a
-    server, whose password is not kept.
+    """Return the name by which workers open an index; raises `ConfigError` for one that has none, or a
+    secret.
     """
     if index is None or isinstance(index, str | Path):
         return None if index is None else Path(index)

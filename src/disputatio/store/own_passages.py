@@ -58,10 +58,7 @@ def as_passages(items: Iterable[PassageLike]) -> list[Passage]:
 
 
 def as_retriever(searchable: object) -> Retriever:
-    """Return a retriever of ours, LangChain's or LlamaIndex's shape; raises `ConfigError`.
-
-    What has `as_retriever()`, as vector stores and indexes of both libraries do, is asked for its retriever.
-    """
+    """Return a retriever of ours, LangChain's or LlamaIndex's shape, or what makes one."""
     if isinstance(searchable, type):
         raise ConfigError(f"{searchable.__name__} is a class: give an instance of it")
     if callable(make := getattr(searchable, "as_retriever", None)):
@@ -78,11 +75,7 @@ def as_retriever(searchable: object) -> Retriever:
 
 
 class OwnRetriever:
-    """A function from a query to passages of any shape, as a `Retriever`.
-
-    How many it returns, and in what order, is its own affair; what it returns is then limited and filtered
-    as a search asks for. Passages of more than 400 words are divided.
-    """
+    """A function from a query to passages of any shape, as a `Retriever` that limits and filters them."""
 
     def __init__(self, fetch: Callable[[str], Iterable[Any]]) -> None:
         self._fetch = fetch

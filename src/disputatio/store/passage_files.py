@@ -104,10 +104,7 @@ def _opened(path: str | Path, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
 
 
 def _open_file(path: Path) -> BinaryIO:
-    """Return a file open for reading; raises `InputError` for a named pipe that has no writer.
-
-    To open such a pipe in the plain way would wait for ever.
-    """
+    """Return a file open for reading; raises `InputError` for a named pipe that has no writer."""
     if not stat.S_ISFIFO(path.stat().st_mode):
         return path.open("rb")
     file = os.fdopen(platforms.open_handle(path, os.O_RDONLY, follow=True), "rb")

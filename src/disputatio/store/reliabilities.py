@@ -38,10 +38,7 @@ def read_states(path: Path) -> dict[str, str]:
 
 
 def estimates_with_staleness(path: Path, now: Callable[[], Mapping[str, str]]) -> dict[str, Source]:
-    """Return the estimates, `stale` where a source no longer holds what it did; raises `StoreError`.
-
-    `now` gives what each source holds (`View.states`); one that has come since has no reliability.
-    """
+    """Return the estimates, `stale` where a source no longer holds what it did (`now`, `View.states`)."""
     rows = _read(path)
     states = now() if rows else {}
     sources = {name: Source(name=name) for name in states}
@@ -52,10 +49,8 @@ def estimates_with_staleness(path: Path, now: Callable[[], Mapping[str, str]]) -
 
 
 def pool_estimates(parts: Sequence[Mapping[str, Source]]) -> dict[str, Source]:
-    """Return the estimates of several indexes as one: a source that one index knows is taken as it is there.
-
-    One that several know weighs each estimate by the answers that it rests on, and its interval by the rules
-    for a weighted mean of independent estimates. It is stale where one of them is.
+    """Return the estimates of several indexes as one, weighed by the answers that they rest on, as
+    independent.
 
     >>> a = Source(name="s", reliability=0.9, answered=30.0)
     >>> pool_estimates([{"s": a}, {"s": replace(a, reliability=0.5, answered=10.0)}])["s"].reliability
@@ -97,10 +92,7 @@ def _pooled(several: Sequence[Source]) -> Source:
 
 
 def write_estimates(path: Path, estimates: Mapping[str, Source], states: Mapping[str, str]) -> None:
-    """Replace the estimates, whole or not at all; `states` is what each source held.
-
-    Raises `InputError` for one that is no probability, `StoreError` when they cannot be written.
-    """
+    """Replace the estimates, whole or not at all; raises `InputError` for one that is no probability."""
     sources = {}
     for name, source in sorted(estimates.items()):
         fields = {key: value for key, value in asdict(source).items() if key not in _NOT_KEPT and value != ""}

@@ -21,10 +21,7 @@ def trust(index: str | Path, embedder: str) -> None:
 
 
 def check_trusted(index: str | Path, embedder: str) -> None:
-    """Raise `ConfigError`, which names the command that allows it, unless the user allows the embedder.
-
-    Several indexes are searched with one embedder: one of them that is allowed will do.
-    """
+    """Raise `ConfigError` unless the user allows the embedder for the index, or for one of several."""
     known, model = recorded(), embedder.partition("#")[0]
     if any((name, model) in known for name in _names(index)):
         return

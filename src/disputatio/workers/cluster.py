@@ -29,10 +29,7 @@ _STORE = 256_000_000  # bytes of memory for rows under way, on a cluster started
 
 @contextmanager
 def cluster(address: str, workers: int | None) -> Iterator[int]:
-    """Join a cluster to work on, left or stopped afterwards; how many workers to use.
-
-    Raises `InputError` for an address of Ray's client, which streams no rows, and `ClusterFault`.
-    """
+    """Join a cluster, or start one; how many workers to use. Raises `InputError`, `ClusterFault`."""
     if address.startswith(_CLIENT):
         raise InputError(
             f"{address}: Ray's client streams no rows: name the address of the cluster's head, HOST:PORT "

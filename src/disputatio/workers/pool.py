@@ -86,10 +86,7 @@ class Pool:
     _fault: ClusterFault | None = None
 
     def do(self, task: Any, *, kind: str = "", prefer: int | None = None) -> Any:
-        """Return the result of a task, done by any worker, or by the preferred one if it is up.
-
-        Raises what the task raised, `WorkerLost` for one that kills its workers, and `ClusterFault`.
-        """
+        """Return a task's result, or raise its error; `WorkerLost` if it kills workers, `ClusterFault`."""
         import ray
         from ray.exceptions import (
             ActorDiedError,

@@ -148,10 +148,7 @@ _KEPT = "%/:@!$&'()*+,;=~?[]|"
 
 
 def read_redirect(base: WebAddress, location: str, *, ports: Collection[int] = PORTS) -> WebAddress:
-    """Return where a `Location` header of a page at `base` leads; judged as strictly as a first URL.
-
-    Raises `IngestError` as `read_address`, and where it leaves https for http.
-    """
+    """Return where a `Location` header of a page leads, judged as a first URL; never from https to http."""
     if not location or any(_is_odd(letter) for letter in location):
         raise _refusal(base.url, "redirects to an address with a blank, backslash or invisible character")
     if location.startswith("//"):
@@ -175,11 +172,9 @@ def check_name(address: WebAddress, *, allow_private: bool = False) -> None:
 
 
 def check_ip(text: str, *, allow_private: bool = False) -> str:
-    """Return why an address may not be connected to; empty when it may.
-
-    IPv4 inside IPv6 is judged by the IPv4 address where traffic would reach it (mapped and NAT64)
-    and refused where it is no longer in legitimate use (compatible, translated, 6to4, Teredo, ISATAP).
-    `allow_private` opens loopback and private networks, never link-local or metadata addresses.
+    """Return why an address may not be connected to; empty when it may. IPv4 inside IPv6 is judged where
+    traffic would reach it, and else refused; `allow_private` opens loopback and private networks, never
+    link-local or metadata addresses.
 
     >>> check_ip("93.184.216.34"), check_ip("::ffff:127.0.0.1")
     ('', '::ffff:127.0.0.1 is a loopback address')
@@ -206,9 +201,7 @@ def is_private(text: str) -> bool:
 
 
 def same_site(first: str, other: str) -> bool:
-    """Return whether two URLs are of one registrable domain (public suffix list with private suffixes).
-
-    Hosts outside the list (addresses, reserved names) are one site only when they are equal.
+    """Return whether two URLs are of one registrable domain, or of one host that is under none.
 
     >>> same_site("https://www.bbc.co.uk/a", "http://bbc.co.uk"), same_site("https://a.co.uk", "https://b.co.uk")
     (True, False)
@@ -217,8 +210,7 @@ def same_site(first: str, other: str) -> bool:
 
 
 def site(url: str) -> str:
-    """Return the registrable domain that a URL is of, its host where it has none, empty where it is no good
-    URL.
+    """Return the registrable domain of a URL, or its host where it has none; empty for a bad URL.
 
     >>> site("https://www.census.gov./x"), site("http://census.gov@evil.example/")
     ('census.gov', '')

@@ -55,11 +55,7 @@ def fences() -> dict[str, int]:
 
 
 def confine(readable: Sequence[str | Path] = ()) -> tuple[str, ...]:
-    """Confine this process and what it starts, for good; which of `fences` now hold.
-
-    Below `readable`, and where the interpreter and its libraries lie, files may be read. To be called while
-    there is one thread. A kernel that refuses is no error: the fence is then not among those returned.
-    """
+    """Confine this process, of one thread, for good; which of `fences` now hold."""
     if sys.platform != "linux":
         return ()
     library = ctypes.CDLL(None, use_errno=True)

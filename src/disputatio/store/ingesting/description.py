@@ -34,9 +34,7 @@ DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"'<>(){}\[\],;|]{1,200}")
 
 
 def check_fields(fields: Mapping[str, object]) -> dict[str, str]:
-    """Return the fields of a description as they are kept; raises `InputError` that names the field.
-
-    None leaves a field out, an empty text takes back what people stated of it.
+    """Return the fields of a description as they are kept, without those that are None; raises `InputError`.
 
     >>> check_fields({"date": "2024-05", "mute": True, "owner": None, "title": ""})
     {'date': '2024-05', 'mute': 'yes', 'title': ''}
@@ -157,10 +155,8 @@ class Description:
 
 
 def merge_descriptions(descriptions: Sequence[Description]) -> dict[str, str]:
-    """Return the fields that descriptions of one target, the oldest first, come to.
-
-    A sidecar's last word on a document is all it says; what people stated otherwise stands above it, the
-    last word on each field.
+    """Return what descriptions of one target, the oldest first, come to: a sidecar's last word, above it
+    people's.
     """
     counted = [each for each in descriptions if not each.undone]
     fields: dict[str, str] = {}

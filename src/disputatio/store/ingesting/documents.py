@@ -52,12 +52,9 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReading:
-    """The result of reading one file: the good documents, and the rows that were refused.
-
-    `documents` is a tuple for a small file and an iterator for a large one, to be gone through once
-    and before the next file is read; it raises `IngestError` when the file turns out broken or changed
-    half-way. `refused`, and `left_out` (how many members, sheets or rows by reason), are complete when
-    `documents` has been gone through.
+    """The result of reading one file: good documents, rows that were refused, reasons of what was left out.
+    `documents` of a large file are an iterator, to be gone through once, which may raise `IngestError`; only
+    then are the others complete.
     """
 
     path: str
@@ -67,10 +64,7 @@ class FileReading:
 
 
 class Refusals(list[IngestError]):
-    """The refused rows of one file: the first of them kept, the others counted.
-
-    A file of a billion bad rows is then named in bounded memory.
-    """
+    """The refused rows of one file, in bounded memory: the first kept, the others counted."""
 
     MOST = 1_000
 
@@ -101,12 +95,9 @@ def document_of(
     hidden: int = 0,
     pages: Sequence[int] = (),
 ) -> Document:
-    """Return a document from named fields; those without a place of their own are metadata.
-
-    `hidden` counts what a parser removed already, `pages` holds the offset of each page's first
-    character. A date is stated, unless the field `date_origin` says otherwise. Metadata that is too long
-    to go with every passage is left out and named in `left_out`.
-    Raises `IngestError` for a field that is no text, too long, or a row without text.
+    """Return a document from named fields; those without a place of their own are metadata, unless too long.
+    `hidden` counts what a parser removed, `pages` holds the offset of each page. Raises `IngestError` for a
+    field that is no text, too long, or a row without text.
 
     >>> document_of({"text": "a\u200bb", "year": 2010}, "f.jsonl", 1).metadata
     {'year': '2010', 'hidden': '1'}

@@ -69,11 +69,7 @@ _EARLIEST = "1990-01-01"  # the web is not older; servers without a date say 197
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """The document at a URL: `url` is where it was found after redirects, `asked` what was asked for.
-
-    `suffix` is the ending of a file of its kind, `date` that of Last-Modified and `day` that of the
-    fetch, both ISO days. `charset` is the encoding that the server states, empty when none.
-    """
+    """The document at a URL, found after redirects, and what the server stated of it; days are ISO days."""
 
     url: str
     asked: str
@@ -112,13 +108,9 @@ def fetch(
     connect: Connect | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> Fetched:
-    """Get one document of a known format by http or https.
-
-    `allow_private` opens loopback and private networks to the URL that the user gave; once a hop
-    was public, no redirect leads back into them. `resolve(host, port)` gives the addresses of a name and
-    `connect(address, port, seconds)` a connected socket; they stand in for the system's in tests.
-
-    Raises `IngestError` naming the URL, whatever the reason.
+    """Get one document of a known format by http or https; raises `IngestError` naming the URL.
+    `allow_private` opens private networks to the URL itself, until a hop was public; `resolve` and `connect`
+    stand in for the system's.
     """
     clock = Clock(limits)
     resolve, connect = resolve or resolve_name, connect or connect_to
@@ -407,13 +399,9 @@ def ingest_urls(
     progress: Callable[[int, int], None] | None = None,
     get: Callable[[str], Fetched] = fetch,
 ) -> IngestSummary:
-    """Fetch addresses and put what they gave in; an address ingested again replaces what it gave before.
-
-    The index is locked only while something is put, not while a server is waited for. What cannot be
-    fetched or read is listed in the summary, and the rest goes on. `progress(done, total)` is called for
-    each address; `get` is that of `read_url`.
-
-    Raises `InputError` for wrong `options`, `StoreError` as `Index.ingest` does.
+    """Fetch addresses and put what they gave in, in place of what they gave before; the rest is in the
+    summary. The index is locked only while something is put. Raises `InputError` for wrong `options`,
+    `StoreError` as `Index.ingest` does.
     """
     check_options(options)
     start = time.perf_counter()
@@ -506,10 +494,7 @@ class Clock:
         return Late(f"took more than {self._seconds:g} s {self._waits_for}")
 
     def within(self, resolve: Callable[[], Sequence[str]]) -> Sequence[str]:
-        """Return what a resolver gives, waited for no longer than a connection may take; raises `Late`.
-
-        The system's resolver takes no timeout, so it works in a thread that is left behind when late.
-        """
+        """Return what a resolver gives in the time of a connection; its thread is left behind when late."""
         seconds = self.connecting()
         results: list[Sequence[str]] = []
         errors: list[Exception] = []
@@ -578,10 +563,7 @@ class _Answer(io.RawIOBase):
 def open_wire(
     address: WebAddress, pinned: Sequence[str], connect: Connect, tls: ssl.SSLContext | None, clock: Clock
 ) -> socket.socket:
-    """Return a connection to the first of the judged addresses that takes one; TLS verifies the name.
-
-    Raises `OSError` of the last address when none does, and `Late`.
-    """
+    """Return a connection to the first judged address that takes one; TLS verifies the name."""
     last = OSError()
     for ip in pinned:
         try:

@@ -205,10 +205,7 @@ def _stays(path: Path, inside: Path, base: Path, passed: list[IngestError]) -> b
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file for reading, without waiting for a pipe or touching a device.
-
-    Raises `IngestError` when it is none, cannot be opened, or (on leaving) changed meanwhile.
-    """
+    """Open a regular file, which waits for no pipe; raises `IngestError`, also where it changed meanwhile."""
     try:
         check_regular(path, path.stat().st_mode)
         with os.fdopen(platforms.open_handle(path, os.O_RDONLY, follow=True), "rb") as file:

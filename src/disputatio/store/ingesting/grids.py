@@ -29,10 +29,8 @@ _BEFORE_UNITS = ("per", "by")
 
 
 def find_header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]] | None:
-    """Return the number of rows above the first values, and the column names; None without names.
-
-    A header is the first wide row, if it has nothing but labels; a row above it is a caption. Where cells
-    that span several columns stand over a second row of labels, the names are those of both.
+    """Return the number of rows above the first values, and the column names; None without names. A header is
+    the first wide row, if it has nothing but labels, with the next one where its cells span columns.
 
     >>> find_header([["Prices 2025", ""], ["Model", "Price (EUR)"], ["A1", "20"]])
     (2, ['Model', 'Price (EUR)'])
@@ -71,10 +69,8 @@ def row_text(names: Sequence[str], values: Sequence[str]) -> str:
 
 
 def spelled_rows(rows: Sequence[Sequence[str]], *, marked: int = 0, headed: bool = False) -> list[str] | None:
-    """Return the rows of a table within a text, each written out; None for one without values in columns.
-
-    `marked` is the number of rows that the document marks as its header, `headed` says that the first cells
-    of the rows are marked. A table of two columns that marks no header lists things and their values.
+    """Return the rows of a table within a text, written out; None for one without values in columns. `marked`
+    rows are its header, `headed` says that the first cells of the rows are marked.
 
     >>> spelled_rows([["Colour", "red"], ["Weight", "12 kg"]])
     ['Colour: red.', 'Weight: 12 kg.']

@@ -41,9 +41,7 @@ def orders_in(text: str) -> dict[str, str]:
 
 
 def clean(text: str) -> str:
-    r"""Return text with plain line ends, without invisible characters.
-
-    Joiners are kept where scripts and emoji need them. Cleaning twice is cleaning once.
+    r"""Return text with plain line ends, without invisible characters; cleaning twice is cleaning once.
 
     >>> clean("pass\u200bword\u202e\r\nnext")
     'password\nnext'
@@ -54,10 +52,7 @@ def clean(text: str) -> str:
 
 
 def cleaned(text: str) -> tuple[str, int]:
-    r"""Return the clean text, and how many characters without ink were removed.
-
-    Soft hyphens, a byte order mark at the start and controls are removed too, but hide nothing and
-    are not counted.
+    r"""Return the clean text, and how many characters without ink were removed, but for what hides nothing.
 
     >>> cleaned("a\u200bb\u00adc\U000e0041")
     ('abc', 2)

@@ -91,10 +91,7 @@ class History:
         return rows
 
     def row_of_undo(self, key: int) -> Row:
-        """Return the row that takes one statement back.
-
-        Raises `InputError` for a number that none has, or that was taken back.
-        """
+        """Return the row that takes one statement back; raises `InputError` for a number of none."""
         stated = next((each for each in self.descriptions if each.key == key), None)
         if stated is None or stated.undone:
             raise InputError(f"there is no statement {key} to take back: see its history")
@@ -131,11 +128,7 @@ class History:
 def targets_of(
     documents: Sequence[str | Path], places: Iterable[Place], *, listing: str
 ) -> dict[str, list[Target]]:
-    """Return the targets that each name stands for: an id, a file with all documents in it, or a file's name.
-
-    `listing` says how the ids of many documents are listed. Raises `UnknownName` for a name that stands for
-    nothing, `InputError` for a file's name that several have.
-    """
+    """Return the targets of names: an id, a file with its documents, a file's name; raises `UnknownName`."""
     by_name: dict[str, dict[Target, None]] = {}
     files_of: dict[str, set[str]] = {}
     for file, path, row, document in places:

@@ -106,9 +106,7 @@ class Run:
 
 
 def find_all(paths: Sequence[str | Path], run: Run, options: ReadOptions = DEFAULT) -> list[tuple[Path, str]]:
-    """Return the files under all of the paths, each with its top folder; the run records what is
-    passed over.
-    """
+    """Return the files under the paths, each with its top folder; the run notes what is passed over."""
     files: dict[Path, str] = {}
     for root in paths:
         if not str(root):  # which would be read as the folder that one is in
@@ -197,11 +195,7 @@ class Fingerprint:
     documents: int = 0
 
     def proves(self, size: int, mtime_ns: int, settings: str) -> bool:
-        """Return whether size and time alone show that the file is the same.
-
-        One that was touched less than two seconds before it was seen could have changed again
-        without its time changing (what git calls racy).
-        """
+        """Return whether size and time alone show the same; a file as new as the look shows nothing."""
         same = (self.size, self.mtime_ns, self.settings) == (size, mtime_ns, settings)
         return same and abs(self.seen_ns - self.mtime_ns) >= _RACY_NS
 
@@ -263,11 +257,7 @@ Statements = Callable[[str, str, int, str], Iterable[Description]]
 
 
 class DocumentWriter(Protocol):
-    """Writes documents into an index in a folder, or into one on a server.
-
-    `counts` has added, unchanged, replaced and removed documents, and passages; `fingerprints` how known
-    files looked, by path.
-    """
+    """Writes documents into an index; `counts` them, and has the `fingerprints` of known files by path."""
 
     counts: Counter[str]
     fingerprints: dict[str, Fingerprint]

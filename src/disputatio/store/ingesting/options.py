@@ -76,9 +76,7 @@ def check_options(options: ReadOptions) -> None:
 
 
 def read_columns(pairs: Iterable[str], text_column: str | None = None) -> dict[str, str]:
-    """Return columns by field, from words such as `text=content,title=name`, and `text_column`.
-
-    Raises `InputError` for a word that is no pair, an unknown field, or a field that is mapped twice.
+    """Return columns by field, from words such as `text=content,title=name`; raises `InputError`.
 
     >>> read_columns(["title=name, date=year"], "content")
     {'text': 'content', 'title': 'name', 'date': 'year'}
@@ -107,9 +105,7 @@ def settings_of(options: ReadOptions, folder: str) -> str:
 
 
 def why_left_out(path: PurePath, exclude: Sequence[str], *, named: bool = False) -> str:
-    """Return why a file below a folder is not read, or empty; `path` is relative to it.
-
-    A file that the user `named`, alone or by a pattern, is read whatever its kind.
+    """Return why a file below a folder is not read, or empty; one that is `named` is of any kind.
 
     >>> why_left_out(PurePath("src/a.py"), ()), why_left_out(PurePath("src/a.py"), (), named=True)
     ('code', '')

@@ -99,11 +99,7 @@ def _shared(noun: Document | Passage) -> dict[str, Any]:
 
 
 def prepare_item(item: Document | Passage, number: int = 1) -> PreparedDocument:
-    """Return a document or passage that the caller holds, ready for the index.
-
-    A passage keeps its id where it has one and is short enough not to be divided. Raises
-    `InputError` that names the item by its number when it has no text.
-    """
+    """Return a caller's document or passage, which keeps its id unless divided; raises `InputError`."""
     if isinstance(item, Passage):
         document, name = from_passage(item), item.id
     else:
@@ -128,11 +124,7 @@ def from_passage(passage: Passage) -> Document:
 
 
 def identity_of(document: Document, metadata: str, passage_id: str = "") -> str:
-    """Return a document's id: a hash of all that it says, with its metadata as JSON.
-
-    The day on which an address was fetched is none of that: fetched again with the same content it is the
-    same document, and keeps the day of the first fetch.
-    """
+    """Return a document's id: a hash of all that it says, but for the day on which it was fetched."""
     if document.path.startswith(("http://", "https://")) and "fetched" in document.metadata:
         said = {name: value for name, value in document.metadata.items() if name != "fetched"}
         metadata = stored_metadata(replace(document, metadata=said))

@@ -225,9 +225,7 @@ def _tasks(files: Sequence[tuple[Path, str]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _maker(embedder: Embedder, threads: int) -> Callable[[], Embedder] | None:
-    """Return a function that opens the embedder on a worker, on so many threads; None if only this process
-    has it.
-    """
+    """Return a function that opens the embedder on a worker; None if only this process has it."""
     from disputatio.store.embed import OnnxEmbedder
 
     if not isinstance(embedder, OnnxEmbedder):
@@ -264,10 +262,7 @@ class Block:
 
 @dataclass(slots=True, eq=False)
 class _Task:
-    """Files that are read one after the other, and their blocks that the writer has not had.
-
-    The end of the blocks is None, or the error that ended them.
-    """
+    """Files read one after the other, and their blocks to come; None or an error ends them."""
 
     number: int
     files: Sequence[File]
@@ -280,10 +275,7 @@ class _Task:
 
 
 class BlockStream:
-    """The blocks of tasks of files, in order, by the workers of a pool; iterate over it once.
-
-    `wanted` says of a document whether it is embedded; without it nothing is.
-    """
+    """The blocks of tasks of files, in order, to be iterated once; `wanted` says what is embedded."""
 
     def __init__(
         self, tasks: Sequence[Sequence[File]], pool: Pool, wanted: Callable[[str], bool] | None
@@ -458,9 +450,7 @@ def row_of(number: int, prepared: PreparedDocument) -> WorkerRow:
 
 
 def prepared_of(row: WorkerRow, file: str, vectors: NDArray[np.float32] | None = None) -> PreparedDocument:
-    """Return the document of a row, as `prepare` made it, with the vectors of its passages where they are
-    given.
-    """
+    """Return the document of a row, as `prepare` made it, with vectors where they are given."""
     document = Document(**with_relations(json.loads(row.body)))
     spans = zip(row.ids, row.starts, row.ends, strict=True)
     passages = tuple(passage_at(document, name, start, end) for name, start, end in spans)
@@ -498,10 +488,7 @@ def blocks_of(rows: Iterable[WorkerRow]) -> Iterator[list[WorkerRow]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestRecipe:
-    """The parts of a worker: `make` opens its embedder, which is to have that `name`, on `threads` cores.
-
-    Without `make` a worker only reads.
-    """
+    """The parts of a worker; `make`, if any, opens its embedder, of that `name`, on `threads` cores."""
 
     options: ReadOptions
     make: Callable[[], Embedder] | None = None
@@ -525,11 +512,7 @@ class Blocks(NamedTuple):
 
 
 class IngestWorker:
-    """Reads files and embeds blocks, one of each at a time and both at once; made on a worker of a pool.
-
-    It keeps its place in the files that it reads. Those that another worker began are read from their start,
-    and the blocks that were received are skipped.
-    """
+    """Reads files, from its place in them or their start, and embeds blocks, both at once; on a worker."""
 
     def __init__(self, recipe: IngestRecipe) -> None:
         # Tokenizers would take a thread a core in each of the workers of a machine.

@@ -52,10 +52,7 @@ class Unreadable(ValueError):
 
 
 def decoded(raw: bytes, declared: str | None = None) -> str:
-    """Return the text of a file: UTF-8, UTF-16 with its mark, or the encoding that it declares.
-
-    Raises `Unreadable` for anything else.
-    """
+    """Return the text of a file: UTF-8, marked UTF-16, or as it declares; raises `Unreadable`."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         declared = "utf-16"
     elif b"\0" in raw:
@@ -73,20 +70,15 @@ def decoded(raw: bytes, declared: str | None = None) -> str:
 
 
 def plain_fields(raw: bytes) -> tuple[dict[str, object], int]:
-    """Return the fields of a text file, its front matter taken off, and how many characters were removed.
-
-    Raises `Unreadable` when it is no text.
-    """
+    """Return a text file's fields, and how many characters were removed; raises `Unreadable`."""
     text, removed = cleaned(decoded(raw))
     fields, body = front_matter(text)
     return {"text": body.strip("\n"), **fields}, removed
 
 
 def front_matter(text: str, *, certain: bool = False) -> tuple[dict[str, object], str]:
-    """Return the fields between two lines `---` (or `+++`, as TOML) at the start, and the text after them.
-
-    Lists become their items with commas between them. A line that is no field makes all of it text,
-    unless the format is `certain` to have front matter: then the line is passed over.
+    """Return the fields between two lines `---` (or `+++`, as TOML) at the start, and the text after them. A
+    line that is no field makes all of it text, unless the format is `certain` to have front matter.
 
     >>> front_matter("---\\ntitle: A\\ntags:\\n  - x\\n  - y\\n---\\nBody.")
     ({'title': 'A', 'tags': 'x, y'}, 'Body.')
@@ -258,10 +250,8 @@ def is_json_object(line: bytes) -> bool:
 
 
 def array_rows(raw: bytes, *, text_field: str = "") -> Iterator[Row]:
-    """Yield the rows of a JSON array of objects; the number of a row is its place, from 1.
-
-    A string is a row too where `text_field` names the field that it stands for. Raises `Unreadable`
-    when it is no JSON array.
+    """Yield the rows of a JSON array, by place; strings too if `text_field` names theirs. Raises
+    `Unreadable`.
     """
     try:
         array = json.loads(decoded(raw))
@@ -277,9 +267,7 @@ def array_rows(raw: bytes, *, text_field: str = "") -> Iterator[Row]:
 
 
 def json_document(raw: bytes, columns: Mapping[str, str] = NO_COLUMNS) -> Iterator[Row] | None:
-    """Yield the rows of a JSON file: an array, one object that has text, or an object a line; None for
-    others.
-    """
+    """Yield the rows of a JSON file: an array, an object with text, or one a line; None for others."""
     start = raw[:_BLANKS].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start == b"[":
         return with_text(array_rows(raw), columns)
@@ -334,9 +322,7 @@ def csv_rows(
 def _spelled(
     first: str, lines: Iterator[str], columns: Mapping[str, str], *, tabs: bool, title: str
 ) -> Iterator[Row]:
-    """Yield the rows of a table without a column of text, written out; a caption above its header is its
-    title.
-    """
+    """Yield the rows of a table without a column of text, written out; a caption is its title."""
     head = [first, *itertools.islice(lines, 2 * HEADER_WITHIN)]
     delimiter = "\t" if tabs else delimiter_of(head, _DELIMITERS)
     parsed = _parsed(itertools.chain(head, lines), delimiter)
@@ -358,9 +344,7 @@ def _spelled(
 
 
 def _parsed(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
-    """Yield the rows of lines that are not empty, by number; a reason ends them where no more can be told
-    apart.
-    """
+    """Yield the rows of lines, by number; a reason ends them where no more can be told apart."""
     table = csv.reader(lines, strict=True, delimiter=delimiter)
     for number in itertools.count(1):
         try:

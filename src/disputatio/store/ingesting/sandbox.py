@@ -53,10 +53,7 @@ class Sandbox:
         megabytes: int = MEGABYTES,
         columns: Mapping[str, str] = NO_COLUMNS,
     ) -> None:
-        """`seconds` are those from a request to each part of its answer, `megabytes` a file's memory.
-
-        `columns` maps fields to the columns of tables that hold them.
-        """
+        """Allow `seconds` for each part of an answer, and `megabytes` of memory for a file."""
         self._columns = dict(columns)
         self._seconds, self._megabytes = seconds, megabytes
         self._child: subprocess.Popen[bytes] | None = None
@@ -157,9 +154,7 @@ class Sandbox:
 
     @staticmethod
     def _answer(line: socket.socket, rest: bytes, seconds: float) -> tuple[bytes, bytes]:
-        """Return one line of the child and what came after it; raises `TimeoutError`, `EOFError`,
-        `ValueError`.
-        """
+        """Return a line of the child and what came after it; raises `TimeoutError`, `EOFError` or so."""
         deadline = time.monotonic() + seconds
         data = bytearray(rest)
         at = 0

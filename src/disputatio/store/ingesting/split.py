@@ -40,10 +40,7 @@ class _Unit(NamedTuple):
 
 
 def split(text: str) -> list[tuple[int, int]]:
-    """Return character spans of the passages of `text`, in order.
-
-    Spans do not overlap, begin and end with a visible character, and together hold every visible
-    character of the text.
+    """Return spans of the passages of `text`, in order, which hold every visible character once.
 
     >>> split("One sentence. Another one.")
     [(0, 26)]

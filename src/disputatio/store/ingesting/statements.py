@@ -24,10 +24,7 @@ _TEXTS = ("date_quote", "version", "family", "authority")
 
 
 def with_statements(noun: NounT, path: str = "") -> NounT:
-    """Return a document or passage with what it states of itself: its date, its version, its relations.
-
-    A date from a record or a person stays; the text and the name of the file at `path` come before the
-    properties of the file.
+    """Return a noun with what it states of itself; a date from a record or a person stays.
 
     >>> made = with_statements(Passage(text="Updated 3 May 2024. Rain.", date="2013", date_origin="file"))
     >>> made.date, made.date_origin, made.date_quote

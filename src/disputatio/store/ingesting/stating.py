@@ -64,11 +64,7 @@ def _may_fit(pattern: str, file: str, folder: Path) -> bool:
 
 
 def stating_of(paths: Sequence[str | Path], options: ReadOptions, run: Run) -> Stating:
-    """Return what is stated of what is under some paths; the run notes what was not taken of a sidecar.
-
-    A folder that had a sidecar and has none now states nothing any more. Raises `InputError` for a field or
-    a sidecar that is wrong.
-    """
+    """Return what is stated of what is under some paths; the run notes what was not taken of a sidecar."""
     fields = {name: value for name, value in check_fields(options.stated).items() if value}
     if options.unverified:
         if options.sidecar is not None or "authority" in fields:
@@ -116,10 +112,7 @@ Entry = tuple[str, Mapping[str, str]]  # a pattern of files, and what is stated 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sidecar:
-    """A sidecar as it was read: the `folder` that it is about, and its entries.
-
-    `notice` says in one line what was not taken, and how to allow it.
-    """
+    """A sidecar as it was read, for its `folder`; `notice` says what was not taken, and how to allow it."""
 
     path: Path
     folder: Path
@@ -141,10 +134,7 @@ class Sidecar:
 
 
 def find_sidecar(root: Path, *, named: Path | None = None) -> Sidecar | None:
-    """Return the sidecar of a folder that is to be ingested, None without one; raises as `read_sidecar`.
-
-    One that was not `named`, now or earlier, states nothing that reaches beyond its folder.
-    """
+    """Return a folder's sidecar; one that was never `named` states nothing that reaches beyond it."""
     path = root / SIDECAR_FILE
     if not root.is_dir() or not path.is_file() or (named is not None and path.resolve() == named.resolve()):
         return None

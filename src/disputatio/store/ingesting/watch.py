@@ -190,10 +190,7 @@ class _Watcher:
             thread.join()
 
     def changes(self, debounce: float, stop: threading.Event, *, wait: bool) -> set[Path]:
-        """Return what changed since the last call; with `wait`, there is something unless `stop` was set.
-
-        Raises `InputError` when the paths cannot be watched (any longer).
-        """
+        """Return what changed since the last call, something if it is to `wait`; raises `InputError`."""
         folders: set[Path] = set()
         while wait and not folders and not stop.is_set():
             folders |= self._next(_TICK)

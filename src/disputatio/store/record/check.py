@@ -57,10 +57,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostDocument:
-    """A document that was taken out of what is searched; ingest its file again to bring it back.
-
-    `document` is its id and `path` its file; one of them may not be known.
-    """
+    """A document (its id, its file, or both) that is searched no more; ingest its file to bring it back."""
 
     reason: str
     document: str = ""
@@ -105,11 +102,7 @@ class CheckReport:
 
 @dataclass(slots=True, kw_only=True)
 class Findings:
-    """The damage of an index; names of files are relative to its folder.
-
-    `segments` are the damaged ones by name. `recorded`: the index has a record (a copy may lack it),
-    `replica`: it is a copy.
-    """
+    """The damage of an index, segments by name; a `replica` may lack what is `recorded`."""
 
     manifest: Manifest
     replica: bool
@@ -128,11 +121,7 @@ class Findings:
 
 
 def find_manifest(path: Path) -> Findings:
-    """Return the manifest to check against: the record's, or `manifest.json` where that cannot be read.
-
-    Raises `StoreError` when there is no index, or both are damaged; `IndexVersion` when it is of
-    another version.
-    """
+    """Return the manifest to check against, the record's or else the file's; raises `StoreError`."""
     replica = (path / MARK).exists()
     file, committed, fault = None, None, None
     try:
@@ -444,10 +433,7 @@ def _complete(record: RecordFile, opened: Sequence[Opened]) -> list[LostDocument
 
 
 def _forget_files(record: RecordFile) -> list[LostDocument]:
-    """Forget files that lack documents, so that the next ingest reads them again.
-
-    A file with the same row twice seems to lack one; to read it again does no harm.
-    """
+    """Forget files that lack documents, or seem to, so that the next ingest reads them again."""
     documents_of = Counter(file for file, _ in record.identities())
     missing = [file for file in record.fingerprints().values() if documents_of[file.path] != file.documents]
     record.note_files([], [file.path for file in missing])

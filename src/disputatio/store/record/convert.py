@@ -44,10 +44,8 @@ _OLD = ("manifest.copy.json", "ledger.jsonl", "copies", "lease.json")
 
 
 def convert(old: str | Path, new: str | Path | None = None) -> Manifest:
-    """Convert the index at `old`, in its place or into the empty folder `new`; the manifest that it has then.
-
-    A kill leaves the old form, and the next try begins anew. Raises `StoreError` when there is no such index,
-    it is a copy, or a row is damaged; `MissingDependency` without LanceDB.
+    """Convert the index at `old`, in place or into an empty folder; a kill leaves the old. Raises
+    `StoreError`.
     """
     old = Path(old)
     new = old if new is None else Path(new)

@@ -185,10 +185,7 @@ class PassageBatch(NamedTuple):
 
 
 class RecordFile:
-    """The record, open; what its one writer writes is one transaction until `commit`.
-
-    `counts` has the rows of `entries`, `passages` and `files` of a writer.
-    """
+    """The record, open, with a writer's counts of rows; what is written is one transaction until `commit`."""
 
     def __init__(self, path: Path, file: Path, database: sqlite3.Connection) -> None:
         """Use `make`, `open` or `reading`."""
@@ -621,10 +618,7 @@ class RecordFile:
         return [table for table in COLUMNS if table in named]
 
     def incomplete(self) -> Iterator[tuple[str, str, str]]:
-        """Yield id, path and a reason for documents that lack their entry, or a part of their text.
-
-        Passages hold every visible character of a text, once.
-        """
+        """Yield id, path and a reason of documents without an entry, or with text in no passage."""
         for key, identity, text in self.rows("SELECT key, id, text FROM documents"):
             spans = self.rows('SELECT start, "end" FROM passages WHERE document = ?', (key,))
             visible = sum(_visible(text[start:end]) for start, end in spans)
@@ -665,10 +659,7 @@ def replace_record(fresh: Path, file: Path) -> None:
 
 @contextmanager
 def reading(path: Path, name: str = RECORD, *, checked: bool = True) -> Iterator[RecordFile]:
-    """Open the record for reading; all that is read is of one commit.
-
-    Raises `StoreError` where it is missing, damaged, or (unless not `checked`) other than ours.
-    """
+    """Open the record for reading, at one commit; raises `StoreError`, if `checked` also for other tables."""
     with reported(path, "opening the index"):
         if not (path / name).exists():
             raise FileNotFoundError(f"{name} is missing; copy the whole index again, or repair it with: "

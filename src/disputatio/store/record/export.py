@@ -26,12 +26,9 @@ _NUMBERS = ("row", "start", "end")
 
 
 def export(index: FolderIndex, file: str | Path, *, documents: bool = False) -> int:
-    """Write every passage, or every document with its whole text, to a file; how many rows it has.
-
-    The ending of the file chooses the format: `.parquet`, or `.jsonl` whose rows `--passages` and
-    `ingest` read. The rows are those of one commit, whatever is
-    written meanwhile. Raises `InputError` for another ending, `StoreError` when there is no index or
-    the file cannot be written, `MissingDependency` for `.parquet` without pyarrow.
+    """Write every passage, or every document with its text, of one commit to a `.parquet` or `.jsonl`; how
+    many. Raises `InputError` for another ending, `StoreError`, `MissingDependency` for `.parquet` without
+    pyarrow.
     """
     file = Path(file)
     write = {".parquet": _parquet, ".jsonl": _json_lines, ".ndjson": _json_lines}.get(file.suffix.lower())

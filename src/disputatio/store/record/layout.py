@@ -91,10 +91,7 @@ def _matching(value: object, form: re.Pattern[str]) -> re.Match[str]:
 
 # --- files ------------------------------------------------------------------------------------------
 def open_plain(file: Path) -> BufferedReader:
-    """Open a file of an index for reading.
-
-    Raises `OSError` for a fault of the disk, `StoreError` when it is a link or no plain file.
-    """
+    """Open a file of an index; raises `OSError`, and `StoreError` for a link or no plain file."""
     try:
         handle = platforms.open_handle(file, os.O_RDONLY)
     except OSError as error:
@@ -108,11 +105,7 @@ def open_plain(file: Path) -> BufferedReader:
 
 
 def read_bytes(file: Path, largest: int = LARGEST_NOTE) -> bytes:
-    """Read a small file of an index.
-
-    Raises `FileNotFoundError` where there is none, `StoreError` when it is a link, no
-    plain file, or too large.
-    """
+    """Read a small file of an index; raises `FileNotFoundError`, and `StoreError` for no such file."""
     with open_plain(file) as raw:
         content = raw.read(largest + 1)
     if len(content) > largest:
@@ -121,10 +114,7 @@ def read_bytes(file: Path, largest: int = LARGEST_NOTE) -> bytes:
 
 
 def refuse_links(folder: Path, *, passed: Callable[[str], bool] = lambda _: False) -> None:
-    """Raise `StoreError` for the first link or special file anywhere below a folder.
-
-    Entries of the folder itself for which `passed` is true are not looked into.
-    """
+    """Raise `StoreError` for a link or special file below a folder, but for its `passed` entries."""
     waiting = [folder]
     while waiting:
         here = waiting.pop()

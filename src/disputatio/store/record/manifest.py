@@ -63,11 +63,7 @@ class SegmentEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """The state of an index. `number` grows by one with each commit.
-
-    `documents`, `passages` and `files` count the rows of the record. `embedder` is empty (and `dimension` 0)
-    where passages have no vectors; `language` is that of stemming, or `none`.
-    """
+    """The state of an index at a commit: its number, the record's rows, how it was made, its segments."""
 
     number: int
     documents: int = 0
@@ -117,10 +113,7 @@ def check_command(path: Path) -> str:
 
 
 def parse(raw: bytes, file: Path) -> Manifest:
-    """Return the manifest that the bytes of `file` hold.
-
-    Raises `StoreError` when it is damaged, `IndexVersion` when it is of another version.
-    """
+    """Return the manifest in the bytes of `file`; raises `StoreError` for damage, `IndexVersion`."""
     damaged = StoreError(f"{file}: is damaged; repair it with: {check_command(file.parent)}")
     try:
         fields = json.loads(raw)
@@ -160,10 +153,7 @@ def checksum_of(fields: Mapping[str, Any]) -> str:
 
 
 def read(path: Path) -> Manifest | None:
-    """Return the manifest of the index at `path`; None where there is no index yet.
-
-    Raises `StoreError` when something else is there, when it is damaged, or of another version.
-    """
+    """Return the manifest at `path`, None without an index; raises `StoreError`, `IndexVersion`."""
     file = path / NAME
     with reported(path, "opening the index"):
         try:
@@ -221,10 +211,7 @@ def stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def missing(path: Path, manifest: Manifest) -> list[str]:
-    """Return what the manifest needs and is not there, relative to the index.
-
-    Raises `StoreError` where one is a link.
-    """
+    """Return what the manifest needs and is not there; raises `StoreError` for a link."""
     named = [f"{SEGMENTS}/{segment.name}" for segment in manifest.segments]
     for name in (SEGMENTS, RECORD, *named):
         refuse_link(path / name)
@@ -262,10 +249,8 @@ def publish(path: Path, manifest: Manifest) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Hold the index's lock, for which a short write of another is waited for.
-
-    Raises `IndexBusy` when another writer keeps it, and `StoreError` for a link in the index: what is written
-    through one would land outside.
+    """Hold the index's lock, after a moment's wait; raises `IndexBusy`, and `StoreError` for a link in the
+    index.
     """
     with contextlib.ExitStack() as stack:
         with reported(path, "locking the index"):

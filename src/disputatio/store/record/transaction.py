@@ -164,11 +164,7 @@ class Transaction:
         prints: Sequence[Fingerprint] = (),
         unknown: Sequence[str] = (),
     ) -> None:
-        """Commit the new rows and segments, and what is to be dropped.
-
-        `drop_entries` are files with ids of documents, `drop_documents` documents whose passages go; `prints`
-        are fingerprints of files that are in whole, `unknown` paths whose fingerprints go.
-        """
+        """Commit what is new, fingerprints of whole files, and what is dropped or no longer known."""
         if drop_entries:
             self.record.drop(drop_entries)
         if prints or unknown:
@@ -246,11 +242,7 @@ class Transaction:
             self._remove(self.path / SEGMENTS / name)
 
     def compact(self, planned: Planned = lambda _: None) -> None:
-        """Merge all segments, and write the record without what was deleted.
-
-        `planned` gets the plan before anything is written. Raises `StoreError` when the disk has not as much
-        as that takes.
-        """
+        """Merge all segments and vacuum the record, if the disk has room for the plan; else `StoreError`."""
         plan = plan_of(self)
         planned(plan)
         if plan.disk > plan.free:
@@ -341,10 +333,7 @@ def stemming(language: str) -> str:
 
 
 def read_dead(path: Path, entry: SegmentEntry) -> NDArray[np.bool_] | None:
-    """Return which rows of a segment are dead; None where none is.
-
-    Raises `StoreError` when its file is missing or damaged.
-    """
+    """Return which rows of a segment are dead, None for none; raises `StoreError` for damage."""
     import numpy as np
 
     from disputatio.store.segments.array_files import array_of, read_whole
@@ -361,11 +350,7 @@ def read_dead(path: Path, entry: SegmentEntry) -> NDArray[np.bool_] | None:
 
 
 def due(entries: Sequence[SegmentEntry]) -> list[SegmentEntry]:
-    """Return the segments to merge next, in their order; none when all is well.
-
-    Sizes fall into tiers that grow eightfold from 1,024 rows, and a tier of eight segments becomes
-    one of the next: a passage is rewritten once a tier, and there are at most seven segments in each.
-    """
+    """Return the segments to merge next: of a full tier, or mostly dead; a row is rewritten once a tier."""
     tiers: dict[int, list[SegmentEntry]] = {}
     for entry in entries:
         if entry.dead_rows > _MOSTLY_DEAD * entry.rows:
@@ -397,11 +382,7 @@ def tier_of(rows: int) -> int:
 # --- compaction ---------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionPlan:
-    """A compaction in figures: it takes at most `disk` more bytes while it runs; `free` are there.
-
-    The old files go once the new ones are committed, or when the last reader has left them. `memory` bounds
-    the bytes that merging holds.
-    """
+    """A compaction in figures: it takes so many bytes of `disk` and `memory` at most; `free` are there."""
 
     segments: int
     passages: int

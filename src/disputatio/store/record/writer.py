@@ -41,12 +41,9 @@ _ROWS = 8192  # passages that are described anew together
 
 
 class Writer:
-    """Holds the index's lock from entering to leaving; leaving does not write, `finish` does.
-
-    A batch is acknowledged once it is committed; `on_commit` then receives the number of passages so far.
-    New documents are committed batch by batch; a file that is in the index already changes in one commit,
-    however many batches it takes. `counts` has added, unchanged, replaced and removed documents, and
-    the passages put in.
+    """Holds the index's lock from entering to leaving; leaving does not write, `finish` does. New documents
+    are committed batch by batch, and acknowledged to `on_commit`; a file that is in the index already changes
+    in one commit. `counts` has documents by what became of them, and passages.
     """
 
     def __init__(
@@ -104,11 +101,7 @@ class Writer:
         return self._holders[document] > 0
 
     def put(self, file: str, prepared: Iterable[PreparedDocument]) -> int:
-        """Make the documents all that the index holds of `file`, and say how many they are.
-
-        An empty name replaces nothing. When the iterable raises an `InputError`, the index holds
-        what it had of the file before.
-        """
+        """Make the documents all of `file`, if named, and count them; an `InputError` leaves what was."""
         old = self._known(file)
         seen: dict[str, None] = {}
         self._replacing = bool(old)
@@ -354,10 +347,7 @@ class Writer:
 
 # --- what people state, put in force in the rows of the record ---------------------------------------
 def restate(transaction: Transaction) -> int:
-    """Put in force what people state of the documents that are there; how many documents changed.
-
-    One commit, together with the statements that were added since the last one.
-    """
+    """Put in force, in one commit, what people state of documents; how many of them changed."""
     record = transaction.record
     history = history_of(record)
     if not history:
@@ -422,10 +412,7 @@ Progress = Callable[[int, int], None]
 
 
 def reembed(transaction: Transaction, embedder: Embedder | None, progress: Progress = lambda *_: None) -> int:
-    """Give every passage a new vector (none without an embedder); how many passages there are.
-
-    Raises `StoreError` when the disk is full, or the record lacks passages.
-    """
+    """Give every passage a new vector, or none; how many there are. Raises `StoreError`."""
     record, total = transaction.record, transaction.manifest.passages
     segments = SegmentBuilder(transaction)
     done = 0
@@ -537,10 +524,7 @@ def siblings_of(record: RecordFile, document: str, count: int) -> list[dict[str,
 
 # --- a document that is taken out and put back --------------------------------------------------------
 def taken_of(record: RecordFile, document: str) -> dict[str, Any]:
-    """Return what is kept of a document: what it states itself, its text, its places, and its passages.
-
-    Raises `InputError` for a document that is not there.
-    """
+    """Return what is kept of a document that is taken out; raises `InputError` for none."""
     about = record.about(document)
     if about is None:
         raise InputError(f"there is no document {document[:80]!r}")

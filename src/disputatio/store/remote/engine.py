@@ -66,11 +66,9 @@ class CollectionAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressForm:
-    """The form of the addresses of one engine.
-
-    `example` is an address as messages show it; `key` the variable of the environment with the key or token
-    that an address lacks; `options` those after `?` beside the secrets. With `file_suffix` a path of that
-    ending is a file on this machine; with `has_users` an address may name a user.
+    """The form of one engine's addresses: the variable of the environment with a `key` that one lacks,
+    `options` after `?`, the ending of a path that is a file here, whether a user may be named; and an
+    example.
     """
 
     scheme: str
@@ -83,10 +81,8 @@ class AddressForm:
     has_users: bool = False
 
     def parse(self, path: str | Path) -> CollectionAddress:
-        """Return the address that `--index` names; a path that lost a slash is taken as well.
-
-        Raises `InputError`, without what may be secret, for an address without a host or with another option,
-        or a name that is none.
+        """Return the address that `--index` names, also with a slash lost; raises `InputError`, without
+        secrets.
 
         >>> form = AddressForm(scheme="qdrant", engine="Qdrant", port=6333, example="qdrant://host/collection")
         >>> form.parse("qdrant://:secret@db.example/town").shown
@@ -220,10 +216,7 @@ class Engine(ABC):
 
     @abstractmethod
     def settings(self) -> dict[str, Any] | None:
-        """Return the settings that the index was made with, None where there is none.
-
-        Raises `StoreError` for a collection of another program, `IndexServerFault` for a server that is old.
-        """
+        """Return the settings of the index, None without one; raises `StoreError` for a stranger's."""
 
     @abstractmethod
     def make(self, settings: Mapping[str, Any]) -> None:
@@ -263,10 +256,7 @@ class Engine(ABC):
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
     ) -> list[ScoredRow]:
-        """Return the best passages of every source, at least so many of each.
-
-        Raises `InputError` for too many.
-        """
+        """Return so many best passages of every source, or more; raises `InputError` for too many."""
 
     @abstractmethod
     def tidy(self) -> None:
@@ -304,10 +294,8 @@ def condition_of(search: Search) -> Condition:
 
 
 def term_weights(terms: NDArray[np.uint64], settings: Mapping[str, Any]) -> dict[int, float]:
-    """Return the part of BM25 that depends on the passage: tf / (tf + k1 (1 - b + b length / mean length)).
-
-    A term is a number of 31 bits in a vector engine, of 64 in a segment: a few rare ones are one there. The
-    mean length is that of the first passages.
+    """Return the part of BM25 that depends on the passage: tf / (tf + k1 (1 - b + b length / mean length)). A
+    term is a number of 31 bits in a vector engine: a few rare ones are one there.
     """
     import numpy as np
 

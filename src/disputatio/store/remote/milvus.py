@@ -233,10 +233,7 @@ class Milvus(Engine):
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
     ) -> list[ScoredRow]:
-        """Return the best passages of every source: all that match, or of many the server's groups.
-
-        Raises `InputError` for more than 10 of each source of many.
-        """
+        """Return the best of every source: of all that match, or at most 10 each of the server's groups."""
         only = _filter(condition)
         if self._counted(PASSAGES, only) <= _MOST:
             widely = {"search_params": {"params": {"ef": _MOST}}} if scorer == DENSE else {}
@@ -268,10 +265,7 @@ class Milvus(Engine):
         ]
 
     def _rare(self, weights: Mapping[int, float]) -> dict[int, float]:
-        """Return the terms of a query that some passage has, weighed by their rarity as in Lucene's BM25.
-
-        A word is counted once, until the number of passages changes.
-        """
+        """Return the known terms of a query with their rarity (Lucene's BM25), counted once a state."""
         total = self.count(PASSAGES)
         with self._lock:
             if total != self._total:

@@ -364,11 +364,7 @@ class PostgresIndex(ServedIndex):
         )
 
     def _grow(self) -> None:
-        """Give the words an index, the vectors a graph once there are many, and the server new counts.
-
-        Made once at the end of the first ingest, the index of words is sorted; kept up batch by batch it is
-        touched everywhere by each, and an ingest of many passages waits for the disk.
-        """
+        """Give the words an index, sorted at once, many vectors a graph, and the server new counts."""
         connection = self._connection()
         with tables.reported(self._address, "making the index of words"):
             tables.add_index(connection, self._address, tables.OF_TERM, megabytes=_SORTED_MB)
@@ -606,11 +602,7 @@ def candidates_of(
 def candidates_by_source(
     connection: Any, terms: Terms | None, vector: str | None, condition: SqlFilter, most: int
 ) -> ScoredRows:
-    """Return all passages of every source that matches, with their scores, in one query.
-
-    A source matches that has a passage with a term of the query, or one of the `most` best by meaning.
-    Without vectors only the passages with a term compete.
-    """
+    """Return, in one query, all passages of every source with a term or one of the `most` best."""
     tables: list[str] = []
     values: list[Any] = []
     matching: list[str] = []

@@ -41,9 +41,7 @@ class PostgresAddress:
 
 
 def address_of(path: str | Path) -> PostgresAddress | None:
-    """Parse the address that `--index` names, None for a folder; a path that lost a slash is taken as well.
-
-    Raises `InputError` for an address without a host, or a schema that is no plain name.
+    """Parse the address that `--index` names, None for a folder; raises `InputError` for a wrong one.
 
     >>> address_of("postgresql://ada:secret@db.example/town?schema=news").shown
     'postgresql://ada@db.example/town?schema=news'
@@ -119,10 +117,7 @@ def reported(address: PostgresAddress, doing: str) -> Iterator[None]:
 
 
 def settings_of(address: PostgresAddress, connection: Any) -> dict[str, Any] | None:
-    """Return version, embedder, dimension and language of the index, None where there is none.
-
-    Raises `StoreError` for an index of a later version, or a schema of another program.
-    """
+    """Return the settings of the index, None without one; raises `StoreError` for tables of others."""
     import psycopg
 
     columns = f"SELECT version, embedder, dimension, language FROM {address.schema}.disputatio_index"
@@ -183,10 +178,7 @@ def lock(connection: Any, address: PostgresAddress) -> None:
 
 
 def add_index(connection: Any, address: PostgresAddress, index: tuple[str, str], *, megabytes: int) -> None:
-    """Make an index (its name, what it is of) that is not there yet, in so much of the server's memory.
-
-    Writers wait meanwhile; readers do not.
-    """
+    """Make an index (name, what it is of) if it is not there; writers wait meanwhile, readers do not."""
     name, of = index
     is_there = "SELECT to_regclass(%s) IS NOT NULL"
     if connection.execute(is_there, (f"{address.schema}.{name}",)).fetchone()[0]:

@@ -97,10 +97,7 @@ class PostgresWriter(BatchedWriter):
         )
 
     def _put_documents(self, rows: _Rows, stored: set[str]) -> int:
-        """Put those documents in that are not stored, with their passages; how many passages.
-
-        Raises `InputError` for an id that another passage has.
-        """
+        """Put in documents that are not stored; how many passages. Raises `InputError` for a taken id."""
         new = [each for each in rows.documents if each.document.id not in stored]
         passages = [passage.id for each in new for passage in each.passages]
         taken = [name for name, times in Counter(passages).items() if times > 1]

@@ -31,10 +31,7 @@ _Noun = TypeVar("_Noun", "Passage", "Document")
 
 @dataclass(slots=True)
 class ScoredPassage:
-    """A passage that a scorer found: its source, its place in time (which settles ties), its scores.
-
-    It has no sparse score when it has no term of the query.
-    """
+    """A passage that a scorer found: its source, its place in time (which settles ties), its scores."""
 
     source: str
     order: int
@@ -118,10 +115,7 @@ def mark_duplicates(
 def sketches_of(
     passages: Iterable[tuple[str, bytes | None, str]], sources: Sequence[str], stemming: str
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the sketches of the passages of some sources, one row each, and the place of each one's source.
-
-    Of each passage come its source and its sketch, or its text, from which the sketch is made.
-    """
+    """Return sketches, made of texts where there are none, and the place of each one's source."""
     import numpy as np
 
     from disputatio.store.segments import minhash

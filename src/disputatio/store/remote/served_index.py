@@ -110,10 +110,8 @@ class ServedIndex(Index, ABC):
         create: bool = True,
         language: str | None = None,
     ) -> Self:
-        """Open the index at an address, or promise a new one that the first ingest makes.
-
-        Raises `StoreError` when the server cannot be reached, refuses or is too old, for an index of another
-        embedder or language, or none and not `create`; `InputError` for an address that is none.
+        """Open the index at an address, or promise a new one that the first ingest makes. Raises as
+        `open_index` does.
         """
         if language not in (None, "none"):
             stemmer(language or "")
@@ -217,10 +215,8 @@ class ServedIndex(Index, ABC):
 
     @reads_rows
     def _restate(self, add: Callable[[History], list[StatementRow]]) -> int:
-        """Add rows to the history, and put in force what it then comes to; how many documents changed.
-
-        The rows are kept last: where a server has no transactions, what an interrupted call changed is undone
-        by the next one, and a document keeps its own fields before they are changed.
+        """Add rows to the history and put it in force; how many documents changed. The rows are kept last:
+        without transactions, the next call undoes what an interrupted one changed.
         """
         changed: set[str] = set()
         with self._changing():
@@ -583,10 +579,7 @@ BATCH = 512  # passages that are put in at once, the last document's whole
 
 
 class BatchedWriter(ABC):
-    """A writer for `put_files`; a file is put whole in one batch, several small ones together.
-
-    `counts` has added, unchanged, replaced and removed documents, and passages put in.
-    """
+    """A writer for `put_files`; a file is put whole in one batch, several small ones together."""
 
     def __init__(
         self, embedder: Embedder | None, language: str, on_commit: Callable[[int], None] = lambda _: None
@@ -601,10 +594,7 @@ class BatchedWriter(ABC):
         self.put_in_force: Callable[[Sequence[Statements]], int] = lambda _: 0  # set by the index
 
     def put(self, file: str, prepared: Iterable[PreparedDocument]) -> int:
-        """Replace the documents of `file` by these, and return how many they are.
-
-        An empty name replaces nothing. Raises `InputError` of the iterable before anything changes.
-        """
+        """Replace the documents of `file`, if named, by these, and return how many they are."""
         documents = {each.document.id: each for each in prepared}
         if file and file in self._waiting:
             self.commit()

@@ -67,10 +67,7 @@ _POINTER, _CHANGED = row_id("estimates"), row_id("changed")
 
 
 class VectorIndex(ServedIndex):
-    """Passages in the collections of a vector engine; the module of each engine has its subclass.
-
-    `form` is the form of its addresses, `engine` its class. Faults of the server are `StoreError`.
-    """
+    """Passages in a vector engine; each engine's subclass has its class and the form of its addresses."""
 
     form: ClassVar[AddressForm]
     engine: ClassVar[type[Engine]]
@@ -237,11 +234,7 @@ class VectorIndex(ServedIndex):
     def _candidates(
         self, queries: dict[Scorer, Query], condition: Condition, most: int, per_source: int | None
     ) -> dict[str, ScoredPassage]:
-        """Return the best passages of each scorer, each with its score by both.
-
-        With `per_source` some of every source that matches: one that has a passage with a term of the query,
-        or one of the `most` best by meaning.
-        """
+        """Return the best of each scorer, or some of every source that matches, with both scores."""
         candidates: dict[str, ScoredPassage] = {}
 
         def keep(scorer: Scorer, found: Iterable[ScoredRow]) -> None:

@@ -107,10 +107,7 @@ def changed(path: Path) -> StoreError:
 
 
 class Verification:
-    """The hashes of mapped files, compared in a thread beside the search; may be used by several threads.
-
-    `bytes` is the size of what is compared.
-    """
+    """The hashes of mapped files (`bytes` in all), compared beside the search; threads may share it."""
 
     def __init__(self, files: Sequence[Hashed]) -> None:
         self._files = tuple(files)
@@ -178,10 +175,8 @@ def write_hashed(path: Path, data: bytes) -> str:
 
 
 class ArrayFile:
-    """A new `.npy` file that grows by rows, or whose rows are put anywhere; on disk when it has been left.
-
-    A row has the shape `row_shape`. `rows` counts those that were written in order; `hexdigest` is the
-    file's BLAKE2b-128 afterwards. Where `length` is known it is hashed as it is written, else read again.
+    """A new `.npy` file, of a known `length` or growing by `rows`, or written anywhere; hashed once it is
+    left.
     """
 
     def __init__(

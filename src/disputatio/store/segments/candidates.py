@@ -41,11 +41,9 @@ _ANY = np.zeros(0, dtype=np.bool_)
 
 
 class Scope(NamedTuple):
-    """The scope of a search: segments with their first row's number, the rows allowed, the sources.
-
-    `groups[i]` has the number of the source of each row of segment i and `numbers[i]` that of each
-    source of that segment; `sizes` how many rows each source has; `named` which sources may be found (None:
-    all), `masks[i]` which rows (None: all). With `everything`, rows that match nothing compete as well.
+    """The scope of a search: of each segment its first row's number, the source of each row (`groups`) and of
+    each of its sources (`numbers`), which rows are allowed (`masks`, None: all); rows of each source, and
+    which are `named`.
     """
 
     segments: Sequence[Segment]
@@ -72,10 +70,8 @@ class Candidates(NamedTuple):
 
 
 def candidates(scope: Scope, query: Query, many: int, per_source: int | None) -> Candidates:
-    """Return the rows that compete: the best `many` of each scorer, or some of each source.
-
-    A source matches when one of its rows has a term of the query or is among the best `many` of the dense
-    scorer; of a source that matches, the best rows of each scorer compete, or all where they are few.
+    """Return the rows that compete: the best `many` of each scorer, or of every source that matches (by a
+    term, or among the best `many` of the dense scorer) the best of each scorer, or all.
     """
     if (
         scope.everything
@@ -122,10 +118,7 @@ def _of_few(scope: Scope, query: Query, many: int, per_source: int | None) -> Ca
 
 
 def _all_bm25(segment: Segment, query: Query, numbers: NDArray[np.int64]) -> Floats:
-    """Return the BM25 score of every row: the sum of idf tf / (tf + norm); 0 where no term matches.
-
-    The kernels add the same 32-bit numbers in the same order: their scores are equal to the last bit.
-    """
+    """Return the BM25 of every row, to the last bit as the kernels do; 0 where no term matches."""
     scores = np.zeros(segment.rows, dtype=np.float32)
     norms = query.norm[0] + query.norm[1] * segment.lengths.astype(np.float32)
     for weight, number in zip(query.weights, numbers.tolist(), strict=True):

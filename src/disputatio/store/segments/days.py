@@ -25,9 +25,7 @@ def first_day(date: str) -> int:
 
 
 def bounds(after: str | None, before: str | None) -> tuple[int, int] | None:
-    """Return the first and the last day allowed, both within; None without a bound.
-
-    Raises `InputError` for a date that is none.
+    """Return the first and the last day allowed, None without a bound; raises `InputError` for no date.
 
     >>> low, high = bounds("2021", "2021-02") or (0, 0)
     >>> high - low

@@ -118,10 +118,7 @@ def _offer(
 def keep_best_by_bm25(
     postings: QueryPostings, row_filter: RowFilter, heaps: Heaps, every: NDArray[np.float32]
 ) -> None:
-    """Score all rows of a segment by BM25 and keep the best of each group.
-
-    `every` receives the score of each row when it is not empty.
-    """
+    """Score a segment by BM25 and keep the best of each group; `every`, if not empty, gets all scores."""
     cursors = postings.begins.copy()
     norms = np.empty(BLOCK, dtype=np.float32)
     scores = np.empty(BLOCK, dtype=np.float32)
@@ -295,13 +292,10 @@ def shortlist(
     wanted: NDArray[np.int64],
     rows: NDArray[np.int32],
 ) -> int:
-    """Write into `rows` the rows of each group whose signs differ least from the query's; how many.
-
-    Column c of `vectors.codes` is row `vectors.order[c]`, group g the columns `starts[g]:starts[g + 1]`,
-    of which `wanted[g]` are taken, each group's in rising order. A sign that differs costs the query's
-    number there, in three bits (`_signs_of_query`).
-
-    Only columns within a limit are written down; it falls as better columns come, so that they are few.
+    """Write into `rows` those `wanted` of each group whose signs differ least from the query's; how many.
+    Column c of `vectors.codes` is row `vectors.order[c]`, group g the columns `starts[g]:starts[g + 1]`; a
+    sign that differs costs the query's number there, in three bits. Columns within a limit are kept, which
+    falls as better ones come.
     """
     codes, order = vectors.codes, vectors.order
     words, columns = codes.shape
@@ -415,10 +409,7 @@ def _append(
 def _best(
     kept: NDArray[np.int64], distances: NDArray[np.uint32], size: int, want: int, limit: int
 ) -> tuple[int, int]:
-    """Move the nearest `want` columns to the front, the first ones where equals are too many.
-
-    Returns how many there are, and the distance within which a later column is better than one of them.
-    """
+    """Move the nearest `want` columns to the front; their number, and what a better one is within."""
     if size < want:
         return size, limit
     cut = _cut_of(distances[:size], want, limit + 1)  # what was kept before may lie one past the limit

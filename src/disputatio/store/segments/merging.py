@@ -95,12 +95,9 @@ def merge(
     *,
     memory: int,
 ) -> Merged:
-    """Write one segment of all rows that are not dead, in their order, to a new folder, and flush it to disk.
-
-    `memory` bounds, in bytes, what is held beside the marks of dead rows; the postings of one word and the
-    rows of one value of a field are taken together, whatever it is. Raises `ValueError` when there is no
-    segment, or they differ in dimension or language, `OSError` as the disk does; a folder half written holds
-    no `segment.json`.
+    """Write one segment of all live rows, in their order, to a new folder, flushed, and `segment.json` last.
+    `memory` bounds what is held, but for the rows of one word or value. Raises `ValueError` for segments of
+    several kinds, `OSError`.
     """
     kinds = {(segment.dimension, segment.language) for segment in segments if segment.rows} or {
         (segment.dimension, segment.language) for segment in segments[:1]

@@ -115,10 +115,7 @@ def merge(
 
 
 def assemble(terms: NDArray[np.uint64], rows: int, entries: Callable[[], Iterable[Entries]]) -> Postings:
-    """Return postings put in place; `entries` is read twice, each term's rows in rising order.
-
-    Terms without a row are left out.
-    """
+    """Return postings put in place; `entries` is read twice, each term's rows in rising order."""
     frequencies = np.zeros(terms.size, dtype=np.int64)
     for block in entries():
         frequencies[block.terms] += block.sizes

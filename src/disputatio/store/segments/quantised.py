@@ -22,10 +22,7 @@ _LARGEST = 32767
 
 
 class Quantised(NamedTuple):
-    """`numbers` (rows, dimension), `scales` (rows), `codes` (words of 64 bits, rows), `centre`.
-
-    Column c of `codes` is row `order[c]`.
-    """
+    """`numbers` (rows, dimension), `scales`, `codes` (words, rows; column c is row `order[c]`), `centre`."""
 
     numbers: NDArray[np.int16]
     scales: NDArray[np.float32]

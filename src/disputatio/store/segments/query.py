@@ -39,10 +39,8 @@ class Query(NamedTuple):
 def plan(
     segments: Sequence[Segment], terms: Mapping[int, int], vector: Floats | None, k1: float, b: float
 ) -> Query:
-    """Return a query's terms (hash -> multiplicity) looked up in all segments.
-
-    idf = ln(1 + (N - df + 1/2) / (df + 1/2)) with N and df over all segments, as Lucene has it
-    (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009).
+    """Return a query's terms (hash -> multiplicity) looked up in all segments, with BM25's idf as Lucene has
+    it (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009).
     """
     hashes = np.array(sorted(terms), dtype=np.uint64)
     times = np.array([terms[term] for term in sorted(terms)], dtype=np.float64)
@@ -65,10 +63,7 @@ def plan(
 
 
 class RowFilter(NamedTuple):
-    """The rows of a segment that may be found, and their groups; rows are numbered from `first` on.
-
-    Empty `allowed` allows all rows; empty `groups` makes all rows one group.
-    """
+    """The rows that may be found (empty: all) and their groups (empty: one), numbered from `first` on."""
 
     allowed: NDArray[np.bool_]
     groups: NDArray[np.int32]
@@ -84,10 +79,8 @@ class SearchedSegment(NamedTuple):
 
 
 class QueryPostings(NamedTuple):
-    """The postings of a query's terms in one segment, as the sparse kernels take them.
-
-    Term t has the weight `weights[t]` and the postings `begins[t]:ends[t]` of `rows` and `counts`, or the
-    row `slots[t]` of `common`. A row of n words has the norm `norm_base` + `norm_slope` n.
+    """The postings of a query's terms in one segment: of term t `begins[t]:ends[t]`, or the row `slots[t]` of
+    `common`; the norm of n words is `norm_base` + `norm_slope` n.
     """
 
     weights: Floats
@@ -125,10 +118,7 @@ class QueryPostings(NamedTuple):
 
 
 class Heaps(NamedTuple):
-    """The best rows of every group: group g has `places[g]:places[g + 1]`, `filled[g]` of them used.
-
-    `limits[g]` is the score that a row must exceed to be kept.
-    """
+    """The best rows of every group; `limits` are the scores to exceed, `filled` how many there are."""
 
     places: Rows
     scores: Floats

@@ -25,10 +25,7 @@ _FEW = 512  # numbers that are sorted as they are; more are sorted as whole numb
 
 
 class Ranking(NamedTuple):
-    """Rows of the index, best first, with their fused score and that of both scorers, each in [0, 1].
-
-    `dense` is None without the dense scorer.
-    """
+    """Rows, best first, with their fused score and both scorers' (`dense` may be None), each in [0, 1]."""
 
     rows: Rows
     scores: Floats
@@ -127,12 +124,9 @@ def reciprocal_ranks(scores: Floats, matching: NDArray[np.bool_]) -> Floats:
 def fuse(
     sparse: Floats, dense: Floats | None, rows: Rows, alpha: float, fusion: Fusion = "weighted"
 ) -> Ranking:
-    """Return candidates ranked by S = alpha sparse + (1 - alpha) dense, both normalised over the candidates.
-
-    `sparse` and `dense` hold one raw score a row of the index; `rows` are the candidates, rising.
-    Without the dense scorer the sparse score stands alone (RAGentA, hybrid retrieval). `rrf` adds the
-    reciprocal ranks that the candidates have by each scorer instead; a row without a term of the query
-    has no sparse rank.
+    """Return candidate `rows` ranked by alpha sparse + (1 - alpha) dense, both normalised over them, or by
+    the sparse score alone (RAGentA, hybrid retrieval); `rrf` adds the reciprocal ranks by each scorer
+    instead.
     """
     keyword = normalise(sparse[rows])
     meaning = None if dense is None else normalise(dense[rows])
@@ -156,10 +150,8 @@ def candidates(
     allowed: NDArray[np.bool_],
     groups: NDArray[np.integer] | None = None,
 ) -> Rows:
-    """Return the rows that compete: the union of the `many` best of each scorer among the rows allowed.
-
-    Without the dense scorer only rows with a matching term are. With groups, a group matches when it has
-    a row with a matching term or among the best of the dense scorer; all its rows then compete.
+    """Return the union of the `many` best of each scorer (of the sparse one, those that match), or all rows
+    of groups that have one of these or a match.
     """
     matching = allowed & (sparse > 0)
     best_rows = [best(sparse, many, matching)]

@@ -66,10 +66,7 @@ def _sound() -> Iterator[None]:
 
 
 class Searcher:
-    """Several segments searched as one; may be used by several threads at once.
-
-    `rows` is the number of rows, dead ones among them; `sources` the names of all sources.
-    """
+    """Several segments searched as one, with all `rows` and `sources`; threads may share it."""
 
     def __init__(
         self,
@@ -79,11 +76,8 @@ class Searcher:
         language: str = "english",
         everything: bool = False,
     ) -> None:
-        """Search `segments` without the rows that are `dead`; `language` stems queries.
-
-        With `everything`, passages that match nothing are found as well, after those that do.
-
-        Raises `StoreError` when segments do not fit one another or their dead rows.
+        """Search live rows, queries stemmed; with `everything` also what matches nothing. Raises
+        `StoreError`.
         """
         marks = list(dead) if dead is not None else [None] * len(segments)
         if len(marks) != len(segments):
@@ -134,11 +128,8 @@ class Searcher:
         *,
         reranker: Reranker | None = None,
     ) -> list[Hit]:
-        """Return the best passages for a query, as `search` asks; best first.
-
-        `vector` is the query's and adds the dense scorer. `min_reliability` is not looked at: a segment
-        knows no reliabilities. `Hit.scores` has `sparse` and `dense` in [0, 1] over the candidates, and
-        `bm25` and `cosine`. Raises `InputError` for options out of range, `StoreError` for damaged rows.
+        """Return the best passages, by the query's `vector` too; `min_reliability` is for others to look at.
+        Raises `InputError` for options out of range, `StoreError` for damaged rows.
         """
         check_search(query, search)
         ranked = self.rank(query, vector, search if reranker is None else widened(search))

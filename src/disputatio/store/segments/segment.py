@@ -64,11 +64,8 @@ NO_HASHES: Mapping[str, str] = MappingProxyType({})
 
 
 class Segment:
-    """Passages as arrays (see the module); make one by `build` or `open`.
-
-    `rows` is their number, `dimension` that of the vectors (0: none), `sources` the names that
-    `source_of` (one number a row) stands for, `tokens` the number of words in all rows; `unverified` has the
-    files whose hashes are still to be compared.
+    """Passages as arrays (see the module), made by `build` or `open`; `source_of` each row is a number in
+    `sources`, `tokens` counts words, `unverified` has the files whose hashes are still to be compared.
     """
 
     def __init__(self, note: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], where: str) -> None:
@@ -102,10 +99,8 @@ class Segment:
         *,
         language: str = "english",
     ) -> Self:
-        """Return the segment of some passages, in their order; `vectors` (rows, dimension) has unit rows.
-
-        `language` names the stemmer, "" for none. Raises `InputError` for a language without one,
-        `MissingDependency` without PyStemmer, `ValueError` when vectors and passages do not match.
+        """Return the segment of passages in their order, with unit vectors; `language` names the stemmer, or
+        none.
         """
         rows = len(passages)
         if vectors is not None and (vectors.ndim != 2 or len(vectors) != rows or not vectors.shape[1]):
@@ -136,10 +131,7 @@ class Segment:
         )
 
     def save(self, folder: Path) -> dict[str, str]:
-        """Write the arrays into a folder and flush them to disk; each file's name with its BLAKE2b-128.
-
-        Raises `OSError` as the disk does; a folder half written holds no `segment.json`.
-        """
+        """Write the arrays to a folder, `segment.json` last; each file's name with its BLAKE2b-128."""
         folder.mkdir(parents=True, exist_ok=True)
         hashes: dict[str, str] = {}
         for name, array in self._arrays.items():
@@ -154,10 +146,8 @@ class Segment:
 
     @classmethod
     def open(cls, folder: Path, hashes: Mapping[str, str] = NO_HASHES) -> Self:
-        """Return the segment of a folder, mapped into memory; raises `StoreError` when a file is not whole.
-
-        With `hashes`, by name of file, small files are compared with theirs here, and `unverified` has the
-        others.
+        """Return the segment of a folder, mapped; with `hashes` small files are compared now, others
+        `unverified`.
         """
         note = _read_note(folder / NOTE, hashes.get(NOTE, ""))
         rows, dimension = note["rows"], note["dimension"]

@@ -69,8 +69,6 @@ def searched_text(passage: Passage) -> str:
 def tokens(text: str, language: str = "") -> list[str]:
     """Return the terms of a text in their order, with repeats; stemmed when a language is named.
 
-    Raises what `stemmer` raises.
-
     >>> tokens("Café, not 3,559! 人口")
     ['cafe', 'not', '3', '559', '人', '人口', '口']
     >>> tokens("The bridges did NOT collapse.", "english")
@@ -81,10 +79,7 @@ def tokens(text: str, language: str = "") -> list[str]:
 
 
 def stemmer(language: str) -> Callable[[str], str] | None:
-    """Return the Snowball stemmer of a language, not to be shared by threads; None for no language.
-
-    Raises `InputError` for a language without a stemmer, `MissingDependency` without PyStemmer.
-    """
+    """Return a thread's Snowball stemmer; None for no language, `InputError` for an unknown one."""
     if not language:
         return None
     with importing("PyStemmer", "store"):

@@ -37,10 +37,7 @@ WAITED_FOR = 512 << 20  # bytes of arrays that are compared with their hashes be
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """A manifest with what it names; `dead` has one array of marks (or None) a segment.
-
-    A view of several indexes has those as `parts`, and those that could not be read as `unsearched`.
-    """
+    """A manifest with what it names: marks of dead rows, and of several indexes `parts` and `unsearched`."""
 
     path: Path
     stamp: tuple[int, int, int]
@@ -53,10 +50,7 @@ class View:
     unsearched: tuple[Unsearched, ...] = ()
 
     def check(self) -> None:
-        """Raise `StoreError` where a file is known not to hold what was written.
-
-        What is small is known when the index is open; of more than 512 MB the first searches do not wait.
-        """
+        """Raise `StoreError` for a changed file, once it is known: at once where there are few bytes."""
         self.verification.check(wait=self.verification.bytes <= WAITED_FOR)
 
     def passage(self, passage_id: str) -> Passage:
@@ -70,10 +64,7 @@ class View:
         raise InputError(f"{self.path}: there is no passage {passage_id!r}")
 
     def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
-        """Return up to `count` passages before and after one, in the order of its document.
-
-        Raises `StoreError` where the bytes of one are damaged.
-        """
+        """Return up to `count` passages before and after one, in the order of its document."""
         if not passage.document or not count:
             return [], []
         passages: list[Passage] = []
@@ -138,10 +129,7 @@ class View:
         return Sketches(np.concatenate(rows), np.concatenate(of_rows))
 
     def states(self) -> dict[str, str]:
-        """Return one word a source that changes whenever one of its passages is added, changed or removed.
-
-        The sum of a hash of each passage's checksum, so that neither order nor segments matter.
-        """
+        """Return one word a source that changes with its passages, whatever their order or segments."""
         import numpy as np
 
         sums: dict[str, int] = {}
@@ -157,11 +145,7 @@ class View:
 
 
 def open_view(path: Path, last: View | None = None) -> View | None:
-    """Return the index as it is now; `last` itself when nothing has changed, None where there is no index.
-
-    A segment may be merged away between reading the manifest and opening it: then the newest
-    manifest is tried. Raises `StoreError` for what is no index, damaged, or copied in part.
-    """
+    """Return the index as it is now: `last` if nothing has changed, None without one; raises `StoreError`."""
     for _ in range(_TRIES):
         stamp = manifests.stamp(path)
         if stamp is not None and last is not None and stamp == last.stamp:
@@ -188,10 +172,7 @@ def _newer(path: Path, manifest: Manifest) -> Manifest:
 
 
 def advance(view: View, committed: Manifest) -> View:
-    """Return the state of a newer commit of the same index, which `manifest.json` may not name yet.
-
-    Raises `StoreError` where a still newer commit has removed what it names.
-    """
+    """Return a newer commit of the same index; raises `StoreError` where it is gone already."""
     return _opened(view.path, view.stamp, committed, view)
 
 

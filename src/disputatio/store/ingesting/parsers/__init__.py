@@ -121,10 +121,7 @@ def largest(kind: str) -> int | None:
 
 
 def parser(kind: str, name: str, columns: Mapping[str, str] = NO_COLUMNS) -> Parser:
-    """Return the parser of a kind; its packages are loaded here.
-
-    `name` tells apart what suffixes tell; `columns` maps fields to the columns of tables that hold them.
-    """
+    """Return the parser of a kind, whose packages are loaded here, for a file of a name with such columns."""
     form = formats()[kind]
     for package in form.packages:
         importlib.import_module(package)

@@ -89,10 +89,7 @@ def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[ParsedP
 
 
 def member(file: BinaryIO, places: Sequence[int]) -> BinaryIO:
-    """Return the unpacked bytes of a member that `parse` named.
-
-    Raises `RefusedDocument` or `zipfile.BadZipFile` when it is broken.
-    """
+    """Return the unpacked bytes of a member that `parse` named; raises for a broken one."""
     with _archive(file) as archive:
         raw = _unpacked(archive, places[0])
     for place in places[1:]:

@@ -40,11 +40,7 @@ _MOST_ATTACHMENTS = 50
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
-    """Yield the message as one document, then each attachment of a known format as one of its own.
-
-    Its source is the sender's whole address: two writers in one firm are two sources, and a public
-    mail service's domain says nothing of who wrote. `source_by="domain"` joins by domain.
-    """
+    """Yield the message, whose source is the sender's address, and each attachment of a known format."""
     message = BytesParser(policy=email.policy.default).parse(file)
     if not any(_header(message, name) for name in _HEADERS):
         raise RefusedDocument("is not an e-mail: it has no From, Subject, Date or Message-ID")

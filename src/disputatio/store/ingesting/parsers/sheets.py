@@ -100,9 +100,7 @@ def _parse(file: BinaryIO, kind: str, name: str, columns: Mapping[str, str]) -> 
 
 
 def _shown_rows(sheet: Any, marks: _Unseen) -> Iterator[tuple[int, list[object]]]:
-    """Yield the rows that are shown and not empty, by number; a merged cell stands in all places that it
-    covers.
-    """
+    """Yield the rows that are shown and not empty; a merged cell stands in all places that it covers."""
     _, left = sheet.start or (0, 0)
     merged = _merged(sheet)
     values_of: dict[Cell, object] = {}  # of merged cells, by their first place
@@ -134,10 +132,7 @@ def _merged(sheet: Any) -> dict[Cell, Cell]:
 
 
 def _rows(shown: Iterator[tuple[int, list[object]]], columns: Mapping[str, str], title: str) -> Iterator[Row]:
-    """Yield the rows below the header as fields, written out where no column holds text.
-
-    Raises `Unreadable` where no header has a column that `columns` names.
-    """
+    """Yield the rows below the header as fields, written out where no column holds text."""
     near = list(itertools.islice(shown, HEADER_WITHIN))
     texts = [[str(value) for value in values] for _, values in near]
     if not texts:
@@ -157,10 +152,7 @@ def _rows(shown: Iterator[tuple[int, list[object]]], columns: Mapping[str, str],
 
 
 def _header(rows: list[list[str]], columns: Mapping[str, str]) -> tuple[int, list[str]]:
-    """Return the number of rows down to the header, and the field of each column.
-
-    Raises `Unreadable` where no row names all columns.
-    """
+    """Return the number of rows down to the header, and the field of each column; raises `Unreadable`."""
     refusals: list[Unreadable] = []
     for number, row in enumerate(rows, start=1):
         try:

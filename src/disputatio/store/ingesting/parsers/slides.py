@@ -112,9 +112,7 @@ def _text(shape: Any) -> str:
 
 
 def _is_unseen(shape: Any, size: tuple[int, int], *, in_group: bool) -> bool:
-    """Return whether a shape is marked hidden, or lies wholly off the slide; groups have measures of their
-    own.
-    """
+    """Return whether a shape is marked hidden, or lies wholly off the slide; within groups it cannot."""
     about = next(shape.element.iter("{*}cNvPr"), None)
     if about is not None and str(about.get("hidden") or "").lower() in ("1", "true"):
         return True

@@ -120,10 +120,7 @@ _MARKED = 3  # rows of a header
 
 
 def write_out_tables(tree: Any) -> None:
-    """Write out the rows of every table that has names for its columns, each in one cell.
-
-    Tables that hold tables, or that only lay out a page, stay as they are.
-    """
+    """Write out the rows of tables with names for their columns, each in one cell; others stay."""
     for table in list(tree.iter("table")):
         if _holds_table(table):
             continue
@@ -135,8 +132,7 @@ def write_out_tables(tree: Any) -> None:
 
 
 def spread(rows: Sequence[Sequence[tuple[str, int, int]]]) -> list[list[str]]:
-    """Return the cells of a table, given as text, rows and columns covered, each in all places that it
-    covers.
+    """Return the cells of a table, given as text, rows and columns covered, in all places covered.
 
     >>> spread([[("North", 2, 1), ("1", 1, 1)], [("2", 1, 1)]])
     [['North', '1'], ['North', '2']]
@@ -251,9 +247,7 @@ _NAMED = re.compile(
 
 
 def stated_date(tree: Any) -> str:
-    """Return the day (or month, or year) on which a page says it was last changed, else published;
-    or empty.
-    """
+    """Return the day, month or year on which a page says it was last changed, else published."""
     changed: list[str] = []
     published: list[str] = []
     for name, value in _statements(tree):
@@ -283,9 +277,7 @@ def _statements(tree: Any) -> Iterator[tuple[str, str]]:
 
 
 def _named(record: Any, depth: int) -> Iterator[tuple[str, str]]:
-    """Yield the dates of the things that a record of JSON-LD describes, and not of what these name in
-    passing.
-    """
+    """Yield the dates of what a record of JSON-LD describes, and not of what it names in passing."""
     if isinstance(record, list) and depth:
         for entry in record:
             yield from _named(entry, depth - 1)

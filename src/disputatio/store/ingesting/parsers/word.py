@@ -140,9 +140,7 @@ class _Shown:
                 self._vanishing.add(style.get(_W + "styleId", ""))
 
     def table(self, table: Any) -> str:
-        """Return a line for each row, "column: value"; without names of columns lines, ` | ` between
-        cells.
-        """
+        """Return a line for each row, "column: value"; without names of columns ` | ` between cells."""
         grid: list[list[str]] = []
         marked = 0
         for row in table.iter(_W + "tr"):
@@ -186,11 +184,7 @@ class _Shown:
         return "".join(out)
 
     def _vanishes(self, marks: Any, *, in_table: bool) -> bool:
-        """Return whether a run is marked hidden, is a point high or less, or has the colour of the white
-        page.
-
-        The cells of tables have grounds of their own, so white says nothing there.
-        """
+        """Return whether a run is marked hidden, tiny, or white outside of a table's cells."""
         if marks is None:
             return False
         if _is_on(marks.find(_W + "vanish")) or _style(marks, "rStyle") in self._vanishing:

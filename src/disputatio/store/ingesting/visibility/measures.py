@@ -25,9 +25,7 @@ _DEEPEST = 20
 
 @functools.lru_cache(maxsize=8192)
 def pixels(value: str, font: float = 16.0, whole: float = 1000.0) -> float | None:
-    """Return a length in pixels, where `font` is the size of its text and `whole` what per cent are of.
-
-    None for what is no length (`auto`, or a function other than `calc`).
+    """Return a length in pixels, by the size of its text and what per cent are of; None for no length.
 
     >>> pixels("-200em"), pixels("50%", whole=10.0), pixels("calc(0px - 2 * 3px)"), pixels("auto")
     (-3200.0, 5.0, -6.0, None)

@@ -73,11 +73,7 @@ class _Style:
 
 
 def remove_hidden(tree: Any) -> str:
-    """Take out of an lxml HTML tree what a person would not see; return the text that went.
-
-    `aria-hidden` hides from screen readers what eyes see, so it stays. Scripts and styles are no text: the
-    extraction of text leaves them out. Raises `TooMuch` for style sheets that take too long to be applied.
-    """
+    """Take out of an lxml HTML tree what a person would not see, and return its text; raises `TooMuch`."""
     from lxml import etree
 
     comments: list[str] = []
