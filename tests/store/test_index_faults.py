@@ -221,7 +221,7 @@ def test_a_full_disk_is_named_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("disputatio.store.segments.segment.np.save", full)
+    monkeypatch.setattr("disputatio.store.segments.array_files.ArrayFile.write", full)
     with pytest.raises(StoreError, match="the disk is full"):
         index.add([Passage(text="Two.")])
 

@@ -176,15 +176,19 @@ def test_a_sync_without_room_harms_nothing_that_one_cut_short_put_in_force(
     sync(source.path, copy)
     fill(source, 30, 40)
 
-    def stop(*_: object) -> None:
-        raise Cut
+    replace = replicate.Folder.replace
+
+    def stop(place: replicate.Folder, name: str, raw: IO[bytes]) -> int:
+        if name == manifests.NAME:  # the record is in its place, the manifest not yet
+            raise Cut
+        return replace(place, name, raw)
 
     def half(source: IO[bytes], out: IO[bytes], _: int = 0) -> None:
         out.write(source.read()[:100])
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched, pytest.raises(Cut):
-        patched.setattr(replicate.Folder, "switch", stop)  # the record is in its place, the manifest not yet
+        patched.setattr(replicate.Folder, "replace", stop)
         sync(source.path, copy)
     assert found(copy) == names(0, 40)
     with monkeypatch.context() as patched, pytest.raises(StoreError, match="the disk is full"):
