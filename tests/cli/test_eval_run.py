@@ -16,9 +16,8 @@ from disputatio.cli import eval_run as cli_eval
 from disputatio.cli.main import _is_of_the_disk
 from disputatio.config import Settings
 from disputatio.errors import InputError, MissingPart, StoreError, UnknownName
-from disputatio.eval.running.pace import Left
 from disputatio.eval.running.preparing import load_models
-from disputatio.eval.running.runner import Progress
+from disputatio.eval.running.runner import Left, Progress
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.parts import build_kit

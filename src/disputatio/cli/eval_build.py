@@ -168,10 +168,9 @@ def ramdocs(
     as_json: Json = False,
 ) -> None:
     """Combine ambiguity, misinformation and noise, in RAMDocs' format (MADAM-RAG, section 3)."""
-    from disputatio.eval.builders import figure5
+    from disputatio.eval.builders import mixture
     from disputatio.eval.builders.ambiguity import pool, read_ambiguous
     from disputatio.eval.builders.material import write_lines
-    from disputatio.eval.builders.mixture import mix
     from disputatio.store.in_memory import InMemory
 
     if index is not None and passages:
@@ -189,21 +188,21 @@ def ramdocs(
         whole = InMemory(pool(passages))
     elif not any(question.passages for question in ambiguous):
         raise InputError(f"{origin}: its rows have no passages; name --index DIR or --passages FILE")
-    built = mix(
+    built = mixture.mix(
         ambiguous,
         lambda question: whole or InMemory(question.passages),
         questions=questions,
-        answers=_shares("--answers", answers, 1) or figure5.ANSWERS,
-        supports=_shares("--supports", supports, 1) or figure5.SUPPORTS,
-        misinformation=_shares("--misinformation", misinformation, 0) or figure5.MISINFORMATION,
-        noisy=_shares("--noise", noise, 0) or figure5.NOISE,
+        answers=_shares("--answers", answers, 1) or mixture.ANSWERS,
+        supports=_shares("--supports", supports, 1) or mixture.SUPPORTS,
+        misinformation=_shares("--misinformation", misinformation, 0) or mixture.MISINFORMATION,
+        noisy=_shares("--noise", noise, 0) or mixture.NOISE,
         depth=depth,
         seed=seed,
     )
     write_lines(out, built.rows)
-    measures = figure5.statistics(built.rows)
+    measures = mixture.statistics(built.rows)
     tell(f"{len(built.rows)} of {len(ambiguous)} questions")
-    for line in figure5.table(measures):
+    for line in mixture.table(measures):
         tell(line)
     for what, count in built.short.items():
         tell(f"{count} too few: {what}")

@@ -24,8 +24,7 @@ from disputatio.text import one_line
 
 if TYPE_CHECKING:
     from disputatio.eval.results import Results
-    from disputatio.eval.running.pace import Left
-    from disputatio.eval.running.runner import Progress, RunOutcome
+    from disputatio.eval.running.runner import Left, Progress, RunOutcome
     from disputatio.spending import Amount, Budget
 
 app = typer.Typer(
@@ -257,7 +256,7 @@ class _Line:
 def _time_left(left: Left) -> str:
     """Return the time left, with its range if there is one.
 
-    >>> from disputatio.eval.running.pace import Left
+    >>> from disputatio.eval.running.runner import Left
     >>> _time_left(Left(60.0, None, None)), _time_left(Left(60.0, 45.0, 75.0))
     ('0:01:00', '0:01:00 (0:00:45 to 0:01:15)')
     """

@@ -14,7 +14,6 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from disputatio.errors import BatchFault, ContextTooLong, MissingPart
 from disputatio.kit import Kit, chat
@@ -233,19 +232,6 @@ def expected(grade: Grade, menu: Mapping[str, int]) -> float | None:
     powers = {label: math.exp(logprob) for label, logprob in grade.logprobs.items()}
     total = sum(powers.values())
     return sum(menu[label] * power for label, power in powers.items()) / total if total else None
-
-
-def as_record(grades: Mapping[str, Grade]) -> dict[str, dict[str, Any]]:
-    """Return grades as a record keeps them."""
-    return {
-        name: {
-            "grade": grade.grade,
-            "margin": grade.margin,
-            "logprobs": dict(grade.logprobs),
-            "reason": grade.reason,
-        }
-        for name, grade in grades.items()
-    }
 
 
 def _graded(pending: Sequence[Grade | Prompt], menu: Mapping[str, int], kit: Kit) -> list[Grade]:

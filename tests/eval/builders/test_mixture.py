@@ -11,9 +11,17 @@ import pytest
 
 from disputatio.errors import InputError
 from disputatio.eval.builders.ambiguity import Ambiguous, Sense, pool, read_ambiguous
-from disputatio.eval.builders.figure5 import ANSWERS, SUPPORTS, Quota, counts_of_shares, statistics, table
 from disputatio.eval.builders.material import bears_any, stands
-from disputatio.eval.builders.mixture import Mixture, mix
+from disputatio.eval.builders.mixture import (
+    ANSWERS,
+    SUPPORTS,
+    Mixture,
+    Quota,
+    counts_of_shares,
+    mix,
+    statistics,
+    table,
+)
 from disputatio.eval.data.datasets import load
 from disputatio.store.in_memory import InMemory
 from disputatio.types import Passage

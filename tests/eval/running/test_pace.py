@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from disputatio.eval.running.pace import QuestionPace
+from disputatio.eval.running.runner import QuestionPace
 
 
 def _pace(workers: int = 1, **times: list[float]) -> QuestionPace:

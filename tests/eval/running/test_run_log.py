@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.eval.reporting.answers import read_answer
 from disputatio.eval.running.run_log import (
     Entrant,
     Record,
     RunManifest,
     open_run_log,
+    read_answer,
     read_journal,
     read_spending,
     read_trace,

@@ -61,19 +61,9 @@ def datasets() -> tuple[DatasetFormat, ...]:
 
 def describe_format(form: DatasetFormat) -> dict[str, Any]:
     """Return all that is told of a format, as JSON values, in the order in which it is told."""
-    return {
-        "name": form.name,
-        "description": form.description,
-        "origin": form.origin,
-        "licence": form.licence,
-        "shape": form.shape,
-        "fields": form.fields,
-        "passages": form.passages,
-        "views": list(form.views),
-        "metrics": list(form.metrics),
-        "measure": form.measure,
-        "judged": form.judged,
-    }
+    names = ("name", "description", "origin", "licence", "shape", "fields", "passages")
+    values = {name: getattr(form, name) for name in (*names, "views", "metrics", "measure", "judged")}
+    return {**values, "views": list(form.views), "metrics": list(form.metrics)}
 
 
 def load(spec: str, *, limit: int | None = None, rows: Path | Sequence[int] | None = None) -> list[Example]:

@@ -9,10 +9,9 @@ from typing import Any
 
 from disputatio.errors import InputError
 from disputatio.eval.metrics import answer_set
-from disputatio.eval.reporting.answers import read_answers
 from disputatio.eval.reporting.headline import deciding_metric
 from disputatio.eval.reporting.pairs import rounded
-from disputatio.eval.running.run_log import Contents, Entry, read_journal, read_trace
+from disputatio.eval.running.run_log import Contents, Entry, read_answers, read_journal, read_trace
 from disputatio.eval.statistics import RESAMPLES, mcnemar, paired_difference
 
 KINDS = ("one_better", "other_better", "level", "unscored")

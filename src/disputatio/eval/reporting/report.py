@@ -11,19 +11,27 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from disputatio.eval.judge import ABSTAINED, METRICS
 from disputatio.eval.metrics import score
-from disputatio.eval.reporting.answers import Pair, read_confidences
 from disputatio.eval.reporting.confidence import IntervalFigure, ScoredAnswer, risk_coverage
 from disputatio.eval.reporting.headline import deciding_metric, headline
 from disputatio.eval.reporting.pairs import Rows, cost, differences, rounded
 from disputatio.eval.running.entrants import DECLARED, EXPECT
-from disputatio.eval.running.run_log import Contents, Entrant, Entry, Record, options_hash, read_journal
+from disputatio.eval.running.run_log import (
+    Contents,
+    Entrant,
+    Entry,
+    Pair,
+    Record,
+    options_hash,
+    read_confidences,
+    read_journal,
+)
 from disputatio.eval.statistics import RESAMPLES, estimates, mean
 
 _FIGURES = re.compile(r"(\d+)")
@@ -94,7 +102,7 @@ def in_order(*values: str) -> tuple[tuple[tuple[int, int, str], ...], ...]:
     )
 
 
-_COUNTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds")
+COSTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds")
 
 
 def seeds_of(entrants: Sequence[Entrant]) -> dict[str, list[str]]:
@@ -163,7 +171,7 @@ def _one(entries: Sequence[Entry]) -> Entry:
     records = [entry.record for entry in entries]
     scores = {name: mean([record.scores.get(name) for record in records]) for name in records[0].scores}
     usage: dict[str, Any] = {
-        name: mean([getattr(record.usage, name) for record in records]) for name in _COUNTS
+        name: mean([getattr(record.usage, name) for record in records]) for name in COSTS
     }
     means: dict[str, Any] = {
         "rounds": mean([record.rounds for record in records]),
@@ -182,7 +190,6 @@ def _one(entries: Sequence[Entry]) -> Entry:
 
 
 FAULT_LIMIT = 0.01  # share of failed questions above which scores are withheld
-COSTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds")
 
 
 def report(out: Path, *, resamples: int = RESAMPLES, metric: str | None = None) -> dict[str, Any]:
@@ -425,14 +432,8 @@ def _confidence(
         "area": _figure(curve.area),
         "ece": _figure(curve.ece),
         "bins": [
-            {
-                "low": bucket.low,
-                "high": bucket.high,
-                "n": bucket.n,
-                "confidence": rounded(bucket.confidence),
-                "score": rounded(bucket.score),
-            }
-            for bucket in curve.bins
+            {**asdict(each), "confidence": rounded(each.confidence), "score": rounded(each.score)}
+            for each in curve.bins
         ],
     }
 

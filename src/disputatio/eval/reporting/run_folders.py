@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import DisputatioError, InputError
-from disputatio.eval.reporting.answers import read_answer
 from disputatio.eval.reporting.compare import choose_runs, compare
 from disputatio.eval.reporting.report import report
-from disputatio.eval.running.run_log import read_journal
+from disputatio.eval.running.run_log import read_answer, read_journal
 from disputatio.eval.running.run_log_file import FILE
 
 _DEPTH = 3  # folders below the one that was named

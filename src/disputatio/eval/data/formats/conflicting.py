@@ -2,7 +2,7 @@
 
 What a data set knows of a passage (its type, the answer it bears) goes to the example's metadata alone, as
 `types` and `answers`; where it lists right and wrong passages apart they are mixed here, in an order that
-tells nothing (`mixed`).
+tells nothing.
 """
 
 from __future__ import annotations
@@ -146,9 +146,7 @@ def conflictqa(row: Mapping[str, Any], place: Place) -> Example:
         question, gold = with_options(question, _TRUTHS), (right,)
         wrong = tuple(truth for truth in _TRUTHS if truth != right)
         metadata = {"options": _TRUTHS, "strata": {"answer": right}}
-    return _mixed_example(
-        row, place, question=question, gold=gold, wrong=wrong, typed=typed, metadata=metadata
-    )
+    return _mixed_example(row, place, question=question, gold=gold, wrong=wrong, typed=typed, **metadata)
 
 
 def conflicts(row: Mapping[str, Any], place: Place) -> Example:
@@ -187,11 +185,6 @@ def conflicts(row: Mapping[str, Any], place: Place) -> Example:
     )
 
 
-def mixed(typed: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Return kinds, answers and texts in an order that depends on the texts alone."""
-    return sorted(typed, key=lambda entry: content_id("p", entry[2]))
-
-
 def _mixed_example(
     row: Mapping[str, Any],
     place: Place,
@@ -200,22 +193,20 @@ def _mixed_example(
     gold: tuple[str, ...],
     wrong: tuple[str, ...],
     typed: Iterable[tuple[str, str, str]],
-    metadata: Mapping[str, Any] | None = None,
+    **metadata: Any,
 ) -> Example:
-    """Return an example of passages with their kinds and answers, the passages mixed."""
-    known = mixed(typed)
+    """Return an example of passages with their kinds and answers, in an order of the texts alone."""
+    known = sorted(typed, key=lambda entry: content_id("p", entry[2]))
     return place.example(
         row,
         question,
         gold=gold,
         wrong=wrong,
         passages=tuple(document(number, text) for number, (_, _, text) in enumerate(known, 1)),
-        **{
-            "id": scalar_text(row, "id"),
-            "types": tuple(kind for kind, _, _ in known),
-            "answers": tuple(answer for _, answer, _ in known),
-            **(metadata or {}),
-        },
+        id=scalar_text(row, "id"),
+        types=tuple(kind for kind, _, _ in known),
+        answers=tuple(answer for _, answer, _ in known),
+        **metadata,
     )
 
 

@@ -48,14 +48,10 @@ def mmlu(row: Mapping[str, Any], place: Place) -> Example:
     else:
         raise place.wrong(f"answer {answer!r} is none of its {len(options)} options")
     subject = scalar_text(row, "subject") or _SPLIT.sub("", place.path.name.partition(".")[0])
-    question_menu = menu(string(row, "question", place), options, right)
     return place.example(
         row,
-        question_menu.question,
-        gold=question_menu.gold,
-        wrong=question_menu.wrong,
+        **menu(string(row, "question", place), options, right),
         part=subject,
-        options=question_menu.options,
         strata={"subject": subject},
     )
 
@@ -79,27 +75,22 @@ def legalbench(row: Mapping[str, Any], place: Place) -> Example:
         question, texts = "\n".join([f"{task}:", *texts.values()]), {}
     answer = string(row, "answer", place)
     options = [option for option in place.facts.get("options", ()) if option]
-    gold: tuple[str, ...] = (answer,)
-    wrong: tuple[str, ...] = ()
-    known: dict[str, Any] = {}
-    if answer in options:
-        chosen = menu(question, options, options.index(answer))
-        question, gold, wrong = chosen.question, chosen.gold, chosen.wrong
-        known["options"] = chosen.options
     part = place.path.name.partition(".")[0]
     return place.example(
         row,
-        question,
-        gold=gold,
-        wrong=wrong,
+        **_asked(question, options, answer, answer),
         passages=tuple(document(number, text) for number, text in enumerate(texts.values(), 1)),
-        **{
-            "part": part,
-            "id": f"{part} {scalar_text(row, 'index')}" if scalar_text(row, "index") else "",
-            "strata": {"answer": answer} if known else {},
-            **known,
-        },
+        part=part,
+        id=f"{part} {scalar_text(row, 'index')}" if scalar_text(row, "index") else "",
+        strata={"answer": answer} if answer in options else {},
     )
+
+
+def _asked(question: str, options: Sequence[str], right: str, answer: str) -> dict[str, Any]:
+    """Return a question with its options, or as a free one where the right answer is none of them."""
+    if right in options:
+        return menu(question, options, options.index(right))
+    return {"question": question, "gold": (answer,)}
 
 
 def legalbench_examples(row: Mapping[str, Any], place: Place) -> Example:
@@ -123,15 +114,9 @@ def legalbench_examples(row: Mapping[str, Any], place: Place) -> Example:
     answer = string(row, "answer", place)
     options = list(lettered.values()) or place.facts.get("answers", {}).get(name, ())
     right = lettered.get(answer.strip(), answer.strip())
-    gold: tuple[str, ...] = (answer,)
-    wrong: tuple[str, ...] = ()
-    known: dict[str, Any] = {}
-    if right in options:
-        chosen = menu(question, options, options.index(right))
-        question, gold, wrong, known = chosen.question, chosen.gold, chosen.wrong, {"options": chosen.options}
     kind = KINDS.get(scalar_text(task, "reasoning"), "other")
-    known |= {"part": kind, "strata": {"reasoning": kind}, "task": name}
-    return place.example(row, question, gold=gold, wrong=wrong, **known)
+    asked = _asked(question, options, right, answer)
+    return place.example(row, **asked, part=kind, strata={"reasoning": kind}, task=name)
 
 
 def tasks_of(rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def unanswerable(row: Mapping[str, Any], place: Place) -> Example:
     listed = answers(row, "answers", place) if "answers" in row else ()
     if listed and not any(map(is_unknown, listed)):
         raise place.wrong(f"answers hold {listed[0]!r}: a row of faitheval_inconsistent, or another's")
-    return _example(row, place, metadata={"abstain": True, "told": listed})
+    return _example(row, place, abstain=True, told=listed)
 
 
 def inconsistent(row: Mapping[str, Any], place: Place) -> Example:
@@ -59,15 +59,8 @@ def counterfactual(row: Mapping[str, Any], place: Place) -> Example:
     key = string(row, "answerKey", place)
     if key not in options:
         raise place.wrong(f"answerKey {key!r} is none of its options {', '.join(options)}")
-    question_menu = menu(string(row, "question", place), list(options.values()), list(options).index(key))
-    return _example(
-        row,
-        place,
-        question=question_menu.question,
-        gold=question_menu.gold,
-        wrong=question_menu.wrong,
-        metadata={"options": question_menu.options},
-    )
+    texts, right = list(options.values()), list(options).index(key)
+    return _example(row, place, **menu(string(row, "question", place), texts, right))
 
 
 def documents(context: str) -> list[str]:
@@ -88,7 +81,7 @@ def _example(
     question: str = "",
     gold: tuple[str, ...] = (),
     wrong: tuple[str, ...] = (),
-    metadata: Mapping[str, Any] | None = None,
+    **metadata: Any,
 ) -> Example:
     context = string(row, "context", place)
     return place.example(
@@ -101,7 +94,7 @@ def _example(
             "id": scalar_text(row, "qid") or scalar_text(row, "id"),
             "justification": optional(row, "justification", place),
             **({"strata": {"origin": scalar_text(row, "subset")}} if row.get("subset") else {}),
-            **(metadata or {}),
+            **metadata,
         },
     )
 

@@ -100,17 +100,13 @@ def _chosen(row: Mapping[str, Any], place: Place, *, options: Any, answer: str, 
     if answer and answer not in named:
         raise place.wrong(f"answer {answer!r} is none of its options {', '.join(named)}")
     right = list(named).index(answer) if answer else None
-    question_menu = menu(string(row, "question", place), list(named.values()), right)
     return place.example(
         row,
-        question_menu.question,
-        gold=question_menu.gold,
-        wrong=question_menu.wrong,
+        **menu(string(row, "question", place), list(named.values()), right),
         part=part,
         id=scalar_text(row, "id"),
         answer=answer,
         right=right,
-        options=question_menu.options,
         strata={"set": part},
     )
 

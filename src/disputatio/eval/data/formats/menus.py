@@ -9,7 +9,6 @@ the words.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from disputatio.eval.data.rows import Place, literal, objects_of_columns
@@ -20,21 +19,13 @@ LETTERS = "ABCDEFGHIJ"
 ONE_RIGHT = "(one option is right)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Menu:
-    """A question as it is asked, the right option, the others, and the words of all."""
+def menu(question: str, texts: Sequence[str], right: int | None) -> dict[str, Any]:
+    """Return what `Place.example` takes of a question with options: as it is asked, gold, wrong, all options.
 
-    question: str
-    gold: tuple[str, ...]
-    wrong: tuple[str, ...]
-    options: tuple[str, ...]
+    `right` is the number of the right option, None where it is not told.
 
-
-def menu(question: str, texts: Sequence[str], right: int | None) -> Menu:
-    """Return a question with its options; `right` is the number of the right one, None where it is not told.
-
-    >>> menu("Which bone is longest?", ["Ulna", "Femur"], 1).gold, menu("Is it?", ["Yes", "No"], 0).question
-    (('B. Femur',), 'Is it? (yes/no)')
+    >>> menu("Which bone is longest?", ["Ulna", "Femur"], 1)["gold"], menu("Is it?", ["No"], 0)["question"]
+    (('B. Femur',), 'Is it? (no)')
     """
     plain = [one_line(text) for text in texts]
     if {text.casefold() for text in plain} <= set(DECISIONS):
@@ -43,12 +34,12 @@ def menu(question: str, texts: Sequence[str], right: int | None) -> Menu:
     else:
         named = [f"{letter}. {text}" for letter, text in zip(LETTERS, plain, strict=False)]
         worded = "\n".join([f"{question.rstrip()} {ONE_RIGHT}", *named])
-    return Menu(
-        question=worded,
-        gold=() if right is None else (named[right],),
-        wrong=() if right is None else tuple(option for n, option in enumerate(named) if n != right),
-        options=tuple(texts),
-    )
+    return {
+        "question": worded,
+        "gold": () if right is None else (named[right],),
+        "wrong": () if right is None else tuple(option for n, option in enumerate(named) if n != right),
+        "options": tuple(texts),
+    }
 
 
 def with_options(question: str, options: Sequence[str]) -> str:

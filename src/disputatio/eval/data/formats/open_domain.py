@@ -118,7 +118,7 @@ def triviaqa(row: Mapping[str, Any], place: Place) -> Example:
         place,
         names=names,
         question=string(fields, "question", place),
-        name=scalar_text(fields, "questionid"),
+        id=scalar_text(fields, "questionid"),
         passages=tuple(passages),
     )
 
@@ -146,7 +146,7 @@ def hotpotqa(row: Mapping[str, Any], place: Place) -> Example:
             passages.append(document(number, text, title=paragraph[0]))
             types.append("supporting" if paragraph[0] in named else "distractor")
     names = distinct([row.get("answer")])
-    yes_no = {"options": ("yes", "no")} if names and boolean(names[0]) else {}
+    yes_no: dict[str, Any] = {"options": ("yes", "no")} if names and boolean(names[0]) else {}
     wrong = tuple(choice for choice in ("yes", "no") if yes_no and choice != boolean(names[0]))
     return _any_name(
         row,
@@ -154,14 +154,9 @@ def hotpotqa(row: Mapping[str, Any], place: Place) -> Example:
         names=names,
         wrong=wrong,
         passages=tuple(passages),
-        metadata={
-            "types": tuple(types),
-            "strata": {
-                "kind": scalar_text(row, "type") or "none",
-                "level": scalar_text(row, "level") or "none",
-            },
-            **yes_no,
-        },
+        types=tuple(types),
+        strata={"kind": scalar_text(row, "type") or "none", "level": scalar_text(row, "level") or "none"},
+        **yes_no,
     )
 
 
@@ -188,7 +183,7 @@ def popqa(row: Mapping[str, Any], place: Place) -> Example:
         row,
         place,
         names=answers(row, "possible_answers", place),
-        metadata={"strata": {"relation": string(row, "prop", place), "views": views}},
+        strata={"relation": string(row, "prop", place), "views": views},
     )
 
 
@@ -208,7 +203,7 @@ def nq_with_passages(row: Mapping[str, Any], place: Place) -> Example:
         place,
         names=answers(row, "golden_answers", place),
         passages=tuple(passages),
-        metadata={"types": tuple("bearing" if entry.get("has_answer") else "other" for entry in listed)},
+        types=tuple("bearing" if entry.get("has_answer") else "other" for entry in listed),
     )
 
 
@@ -218,10 +213,9 @@ def _any_name(
     *,
     names: tuple[str, ...],
     question: str = "",
-    name: str = "",
     wrong: tuple[str, ...] = (),
     passages: tuple[Passage, ...] = (),
-    metadata: Mapping[str, Any] | None = None,
+    **metadata: Any,
 ) -> Example:
     """Return an example of one answer that goes by several names."""
     return place.example(
@@ -231,9 +225,9 @@ def _any_name(
         wrong=wrong,
         passages=passages,
         **{
-            "id": name or scalar_text(row, "id") or scalar_text(row, "_id"),
+            "id": scalar_text(row, "id") or scalar_text(row, "_id"),
             "readings": ((names,),) if answer_set(names) else (),
-            **(metadata or {}),
+            **metadata,
         },
     )
 

@@ -69,7 +69,7 @@ def realtimeqa(row: Mapping[str, Any], place: Place) -> Example:
         passages.setdefault(name, Passage(text=text, source=source, id=name, title=title, url=url))
     gold, wrong = _answers(row, _RIGHT, place), _answers(row, _PLANTED, place)
     gold = distinct([*gold, *(_answers(row, "expanded answer", place) if row.get("expanded answer") else ())])
-    question, known = string(row, "question", place), dict[str, Any]()
+    asked: dict[str, Any] = {"question": string(row, "question", place), "gold": gold, "wrong": wrong}
     part = place.part or CLEAN
     types = ["real"] * len(passages)
     if part == POISONED:
@@ -83,21 +83,14 @@ def realtimeqa(row: Mapping[str, Any], place: Place) -> Example:
         right = scalar_text(row, "choices answer")
         if not (right.isascii() and right.isdigit() and int(right) < len(options)):
             raise place.wrong(f"choices answer {right!r} is the number of none of its {len(options)} choices")
-        question_menu = menu(question, options, int(right))
-        question, gold, wrong = question_menu.question, question_menu.gold, question_menu.wrong
-        known["options"] = question_menu.options
+        asked = menu(asked["question"], options, int(right))
     return place.example(
         row,
-        question,
-        gold=gold,
-        wrong=wrong,
+        **asked,
         passages=tuple(passages.values()),
-        **{
-            "part": part,
-            "id": scalar_text(row, "question id") or scalar_text(row, "id"),
-            "types": tuple(types),
-            **known,
-        },
+        part=part,
+        id=scalar_text(row, "question id") or scalar_text(row, "id"),
+        types=tuple(types),
     )
 
 
