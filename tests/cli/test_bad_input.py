@@ -439,7 +439,7 @@ import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 class Interrupt:
     def find_spec(self, name, *_):
-        if name == "disputatio.cli.messages":
+        if name == "disputatio.cli.screen":
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Interrupt())
 from {module} import {function}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from disputatio.cli.messages import complain
 from disputatio.cli.opening import is_there, open_for_search
 from disputatio.cli.options import (
     After,
@@ -30,7 +29,7 @@ from disputatio.cli.options import (
     read_pairs,
     read_roles,
 )
-from disputatio.cli.screen import Waiting, show_answer, write
+from disputatio.cli.screen import Waiting, complain, show_answer, write
 from disputatio.cli.sources import learn_from
 from disputatio.errors import InputError
 from disputatio.protocols import Cancel

@@ -9,10 +9,9 @@ import typer
 
 from disputatio import __version__
 from disputatio.cli.eval_report import keep
-from disputatio.cli.messages import say
 from disputatio.cli.opening import open_named
 from disputatio.cli.options import Columns, Json, TextColumn
-from disputatio.cli.screen import ProgressBar, write, write_json
+from disputatio.cli.screen import ProgressBar, say, write, write_json
 from disputatio.errors import InputError
 from disputatio.rendering.checks import check_page, check_sarif, check_text
 from disputatio.store.ingesting.options import ReadOptions, read_columns

@@ -72,9 +72,8 @@ def compare(
     metric: Annotated[str | None, typer.Option(metavar="NAME", help="Compare by this metric.")] = None,
 ) -> None:
     """Show where two strategies differ. Each question has answers, scores, positions and traces."""
-    from disputatio.eval.reporting.compare import choose_runs
+    from disputatio.eval.reporting.compare import choose_runs, comparison_page
     from disputatio.eval.reporting.compare import compare as compared
-    from disputatio.eval.reporting.compare_page import comparison_page
 
     comparison = compared(*choose_runs(runs, strategies), metric=metric)
     if html is not None:
@@ -103,7 +102,7 @@ def tables(
 
 def _show(comparison: Mapping[str, Any], limit: int) -> None:
     """Print a comparison on the terminal: two columns a question."""
-    from disputatio.eval.reporting.compare_page import names, outcome
+    from disputatio.eval.reporting.compare import names, outcome
 
     with printing() as out:
         for line in outcome(comparison):
@@ -125,7 +124,7 @@ def _show(comparison: Mapping[str, Any], limit: int) -> None:
 
 def _side_text(side: Mapping[str, Any]) -> Text:
     """Return one side of a question."""
-    from disputatio.eval.reporting.compare_page import (
+    from disputatio.eval.reporting.compare import (
         answer_text,
         event_line,
         figures,

@@ -10,16 +10,18 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.padding import Padding
+from rich.text import Text
 
 from disputatio.cli import eval_report as cli_report
 from disputatio.cli.eval_build import app as build_app
 from disputatio.cli.eval_build import synthesize, tell
-from disputatio.cli.eval_datasets import datasets
 from disputatio.cli.options import Json, Model, Replay, Roles, read_roles
-from disputatio.errors import InputError
+from disputatio.cli.screen import hanging, plain, printing, write_json
+from disputatio.errors import InputError, UnknownName
 from disputatio.text import one_line
 
 if TYPE_CHECKING:
@@ -181,9 +183,6 @@ def prices_command() -> None:
     typer.echo(our_prices(), nl=False)
 
 
-app.command("datasets")(datasets)
-
-
 # --- options as the command line has them -----------------------------------------------------------
 def _seeds(text: str | None, seed: int) -> list[int]:
     """Return the seeds in order; raises `InputError` for what is no list of different numbers.
@@ -274,3 +273,74 @@ def _clock(seconds: float) -> str:
     """
     minutes, second = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{second:02}"
+
+
+# --- eval datasets --------------------------------------------------------------------------------
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@app.command()
+def datasets(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One data set, in detail.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the data sets that can be read, or describe one of them.
+
+    With a name: its origin, its licence, the shape of its files, what is measured.
+    """
+    from disputatio.eval.data.datasets import datasets as all_formats
+    from disputatio.eval.data.datasets import describe_format
+
+    rows = {form.name: describe_format(form) for form in all_formats()}
+    if name is not None and name not in rows:
+        raise UnknownName("data set", name, rows, command="disputatio eval datasets")
+    if as_json:
+        write_json(rows[name] if name else list(rows.values()), indent=2)
+        return
+    with printing() as out:
+        if name:
+            _show_dataset(out, rows[name])
+        else:
+            _show_list(out, rows)
+
+
+def short(description: str) -> str:
+    """Return a description without the name of its paper.
+
+    >>> short("questions that need retrieval (RetrievalQA)")
+    'questions that need retrieval'
+    """
+    return description.partition(" (")[0]
+
+
+def _show_list(out: Console, rows: dict[str, dict[str, Any]]) -> None:
+    """Print a line for each data set: its name and what it holds."""
+
+    width = max(map(len, rows))
+    for name, row in rows.items():
+        out.print(Text(f"{name:<{width}}  ", "bold") + plain(short(row["description"])))
+    out.print()
+    out.print(plain("Origin, licence, files and metrics of one: disputatio eval datasets NAME", "dim"))
+
+
+def _show_dataset(out: Console, row: dict[str, Any]) -> None:
+    """Print one data set in detail."""
+
+    views = "".join(f" or {row['name']}:PATH#{view}" for view in row["views"])
+    facts = {
+        "write": f"{row['name']}:PATH{views}",
+        "origin": row["origin"],
+        "licence": row["licence"],
+        "files": row["shape"],
+        "fields": row["fields"],
+        "passages": "in each row" if row["passages"] else "none: search an index (--index DIR)",
+        "metrics": ", ".join(row["metrics"]) or "none",
+        "measured": row["measure"],
+    }
+    out.print(Text(row["name"], "bold"))
+    out.print(Padding(plain(row["description"]), (0, 0, 0, 4)))
+    for label, text in facts.items():
+        out.print(Padding(hanging(f"{label + ':':<10} ", text), (0, 0, 0, 4)))

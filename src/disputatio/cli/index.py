@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from disputatio.cli.messages import say
 from disputatio.cli.opening import named_index, open_named
 from disputatio.cli.options import (
     Indexes,
@@ -21,7 +20,7 @@ from disputatio.cli.options import (
     StatedReplaces,
     StatedSource,
 )
-from disputatio.cli.screen import ProgressBar, write, write_json
+from disputatio.cli.screen import ProgressBar, say, write, write_json
 from disputatio.errors import InputError, StoreError
 from disputatio.rendering.wording import count
 from disputatio.store.ingesting.description import check_fields

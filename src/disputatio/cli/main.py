@@ -24,11 +24,10 @@ from disputatio.cli.doctor import doctor
 from disputatio.cli.eval_run import app as eval_app
 from disputatio.cli.index import app as index_app
 from disputatio.cli.ingest import ingest
-from disputatio.cli.mcp import mcp
-from disputatio.cli.messages import complain
 from disputatio.cli.models import app as model_app
+from disputatio.cli.screen import complain
 from disputatio.cli.search import search
-from disputatio.cli.serve import serve
+from disputatio.cli.serve import mcp, serve
 from disputatio.cli.simulate import simulate
 from disputatio.cli.sources import calibrate, sources
 from disputatio.cli.stale import stale

@@ -68,6 +68,16 @@ _SENTENCES = 3  # shown on a terminal while a model reads
 _MARKS = {"accepted": ("✓", "green"), "rejected": ("✗", "red"), "unresolved": ("?", "yellow")}
 
 
+def say(message: str) -> None:
+    """Print a message on stderr."""
+    typer.echo(one_line(message), err=True)
+
+
+def complain(message: str) -> None:
+    """Print an error on stderr, after the program's name."""
+    say(f"disputatio: {message}")
+
+
 def show_answer(answer: Answer, *, as_json: bool) -> None:
     """Print the answer as one JSON object, or as text."""
     if as_json:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from disputatio.cli.messages import say
 from disputatio.cli.opening import open_for_search
 from disputatio.cli.options import After, Before, Indexes, Json, Sources, read_pairs
-from disputatio.cli.screen import Waiting, hanging, plain, printing, write_json
+from disputatio.cli.screen import Waiting, hanging, plain, printing, say, write_json
 from disputatio.text import bare_words, one_line, sentences, stem
 
 if TYPE_CHECKING:

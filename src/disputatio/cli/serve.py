@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from disputatio.cli.messages import say
 from disputatio.cli.opening import path_beside
 from disputatio.cli.options import Indexes, Journal, Model, Roles, StrategyName, read_roles
+from disputatio.cli.screen import say
 from disputatio.errors import InputError, MissingDependency
 
 if TYPE_CHECKING:
@@ -219,3 +219,26 @@ def _keeping(
         changes=path_beside(settings, "changes.sqlite"),
         baseline=path_beside(settings, "accepted.json"),
     )
+
+
+def mcp(
+    index: Indexes = None,
+    strategy: StrategyName = None,
+    model: Model = None,
+    role: Roles = None,
+    journal: Journal = None,
+) -> None:
+    """Serve an index to an agent (MCP, over stdio). The tools: ask, search, fetch, sources, check."""
+    for package in ("mcp", "fastapi"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingDependency(package, "serve")
+    import asyncio
+
+    from disputatio.config import read_settings
+    from disputatio.server.mcp.tools import serve_stdio
+    from disputatio.server.service import Service
+
+    settings = read_settings(
+        index=index, strategy=strategy, model=model, role=read_roles(role), journal=journal
+    )
+    asyncio.run(serve_stdio(Service.open(settings)))

@@ -14,10 +14,9 @@ import typer
 from rich.table import Table
 
 from disputatio.authority import STRENGTH, TIERS
-from disputatio.cli.messages import say
 from disputatio.cli.opening import open_for_search, open_named
 from disputatio.cli.options import Indexes, IndexFolder, Journal, Json, Model, Replay, Roles, read_roles
-from disputatio.cli.screen import ProgressBar, Waiting, plain, printing, write, write_json
+from disputatio.cli.screen import ProgressBar, Waiting, plain, printing, say, write, write_json
 from disputatio.errors import InputError
 from disputatio.rendering.wording import count
 from disputatio.types import Source

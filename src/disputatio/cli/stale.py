@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from disputatio.cli.messages import say
 from disputatio.cli.opening import open_named
 from disputatio.cli.options import IndexFolder, Json
-from disputatio.cli.screen import write_json, write_row
+from disputatio.cli.screen import say, write_json, write_row
 from disputatio.rendering.wording import count
 from disputatio.versions.dates import today
 

@@ -11,8 +11,7 @@ import pytest
 
 from disputatio.causes import Cause
 from disputatio.errors import InputError
-from disputatio.eval.reporting.compare import choose_runs, compare
-from disputatio.eval.reporting.compare_page import comparison_page, event_line, outcome
+from disputatio.eval.reporting.compare import choose_runs, compare, comparison_page, event_line, outcome
 from disputatio.eval.running.run_log import Entrant
 from disputatio.eval.running.runner import run
 from disputatio.trace import Trace
