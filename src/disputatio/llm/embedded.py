@@ -489,10 +489,6 @@ class SeenBlocks:
         return keys
 
 
-if __name__ == "__main__":
-    main(*sys.argv[1:])
-
-
 # --- schemas as regular expressions -------------------------------------------------------------------
 _CHAR = r'([^"\\\x00-\x1f\x7f]|\\["\\/bfnrt])'
 _SCALARS = {
@@ -562,3 +558,7 @@ def _count(least: int, most: int | None) -> str:
 
 def _literal(value: object) -> str:
     return re.escape(json.dumps(value, ensure_ascii=False)).replace("\\ ", " ")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
