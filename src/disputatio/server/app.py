@@ -24,7 +24,7 @@ from disputatio.server.chat import router as completions
 from disputatio.server.faults import Fault
 from disputatio.server.guard import Guard
 from disputatio.server.mcp.tools import agents_door, http_routes
-from disputatio.server.replies import client_of, error_response, fault_response, text_of_json
+from disputatio.server.replies import error_response, fault_response, in_turn, text_of_json
 from disputatio.server.routers import (
     asking,
     changes,
@@ -138,8 +138,9 @@ def _description(app: FastAPI, service: Service) -> APIRouter:
         return json_text(app.openapi())
 
     @routes.get("/api/openapi.json", include_in_schema=False)
-    async def described(request: Request) -> Response:
-        return text_of_json(await service.read(text, client=client_of(request)))
+    @in_turn(service)
+    def described() -> Response:
+        return text_of_json(text())
 
     return routes
 

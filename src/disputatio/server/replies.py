@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+import inspect
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import TypeVar
+from functools import partial, wraps
+from typing import Any, TypeVar
 
 from fastapi import Request
 from fastapi.responses import Response, StreamingResponse
@@ -13,6 +15,7 @@ from fastapi.responses import Response, StreamingResponse
 from disputatio.serialisation import json_text
 from disputatio.server.faults import Fault, fault_of
 from disputatio.server.running import Running
+from disputatio.server.service import Service
 from disputatio.server.shapes import STREAM
 from disputatio.types import Answer
 
@@ -94,6 +97,35 @@ async def with_heartbeat(items: AsyncIterator[_Item]) -> AsyncGenerator[_Item | 
 
 async def _next(items: AsyncIterator[_Item]) -> _Item:
     return await anext(items)
+
+
+def in_turn(service: Service) -> Callable[[Callable[..., object]], Callable[..., Awaitable[Response]]]:
+    """Make an endpoint of a function that takes long: it is called in a thread, when the client has its turn.
+
+    What it returns is sent as JSON, unless it is a response. It may take the `request`.
+    """
+
+    def endpoint_of(work: Callable[..., object]) -> Callable[..., Awaitable[Response]]:
+        signature = inspect.signature(work, eval_str=True)
+        takes_request = "request" in signature.parameters
+
+        def respond(given: Mapping[str, Any]) -> Response:
+            result = work(**given)
+            return result if isinstance(result, Response) else json_response(result)
+
+        @wraps(work)
+        async def endpoint(request: Request, **given: Any) -> Response:
+            given |= {"request": request} if takes_request else {}
+            return await service.read(partial(respond, given), client=client_of(request))
+
+        others = [each for name, each in signature.parameters.items() if name != "request"]
+        first = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request)
+        keywords = [first, *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in others)]
+        described: Any = endpoint
+        described.__signature__ = inspect.Signature(keywords, return_annotation=Response)
+        return endpoint
+
+    return endpoint_of
 
 
 def client_of(request: Request) -> str:

@@ -14,6 +14,7 @@ from disputatio.server.replies import (
     CLIENT_GONE,
     client_of,
     event_stream,
+    in_turn,
     json_response,
     text_of_json,
     unless_gone,
@@ -120,8 +121,9 @@ def answers_router(service: Service) -> APIRouter:
     @answers.get(
         "/{name}", operation_id="answer", summary="An answer that was given", response_model=AnswerShape
     )
-    async def answer(name: str, request: Request) -> Response:
-        return text_of_json(await service.read(lambda: service.answers.json(name), client=client_of(request)))
+    @in_turn(service)
+    def answer(name: str) -> Response:
+        return text_of_json(service.answers.json(name))
 
     @answers.post(
         "/{name}/without",
@@ -129,12 +131,8 @@ def answers_router(service: Service) -> APIRouter:
         summary="The answer without some sources, owners or passages; no model is called",
         response_model=AnswerShape,
     )
-    async def without(name: str, body: WithoutBody, request: Request) -> Response:
-        def decide() -> Response:
-            answer = service.answers.answer(name)
-            decided = answer.without(**body.model_dump())
-            return json_response(decided.to_dict())
-
-        return await service.read(decide, client=client_of(request))
+    @in_turn(service)
+    def without(name: str, body: WithoutBody) -> object:
+        return service.answers.answer(name).without(**body.model_dump()).to_dict()
 
     return answers

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 
 from disputatio.errors import RefusalCode
 from disputatio.server.changes import RefusedBy
-from disputatio.server.replies import client_of, json_response
+from disputatio.server.replies import in_turn
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS
 
@@ -56,10 +56,9 @@ def router(service: Service) -> APIRouter:
         summary="What clients changed, the newest first",
         response_model=list[ChangeRow],
     )
-    async def changes(request: Request, limit: Annotated[int, Query(ge=1, le=_MOST)] = 100) -> Response:
-        return await service.read(
-            lambda: json_response(service.changes.newest(limit)), client=client_of(request)
-        )
+    @in_turn(service)
+    def changes(limit: Annotated[int, Query(ge=1, le=_MOST)] = 100) -> object:
+        return service.changes.newest(limit)
 
     @routes.post(
         "/changes/{key}/undo",
@@ -67,16 +66,12 @@ def router(service: Service) -> APIRouter:
         summary="Undo a deletion: the document comes back under its id",
         response_model=ChangeRow,
     )
-    async def undo(request: Request, key: Annotated[int, Path(ge=1, le=2**53)]) -> Response:
+    @in_turn(service)
+    def undo(key: Annotated[int, Path(ge=1, le=2**53)]) -> object:
         service.check_writing()
-        index = service.opened_index()
-
-        def put_back() -> Response:
-            index.put_back(service.changes.undo_of(key))
-            service.changes.mark_undone(key)
-            return json_response(change_of(service, key))
-
-        return await service.read(put_back, client=client_of(request))
+        service.opened_index().put_back(service.changes.undo_of(key))
+        service.changes.mark_undone(key)
+        return change_of(service, key)
 
     @routes.delete(
         "/refused",
@@ -84,14 +79,11 @@ def router(service: Service) -> APIRouter:
         summary="Forget that a file was refused, or with no name that any was",
         response_model=list[Refused],
     )
-    async def forget(request: Request, path: Annotated[str, Query(max_length=500)] = "") -> Response:
+    @in_turn(service)
+    def forget(path: Annotated[str, Query(max_length=500)] = "") -> object:
         service.check_writing()
-
-        def drop() -> Response:
-            service.changes.forget_refused(path)
-            return json_response(service.changes.refused())
-
-        return await service.read(drop, client=client_of(request))
+        service.changes.forget_refused(path)
+        return service.changes.refused()
 
     return routes
 

@@ -21,7 +21,7 @@ from disputatio.rendering.checks import check_page, check_sarif
 from disputatio.serialisation import json_text
 from disputatio.server.faults import NotFound
 from disputatio.server.originals import download
-from disputatio.server.replies import client_of, json_response
+from disputatio.server.replies import client_of, in_turn
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, Name
 from disputatio.server.shapes import Request as Body
@@ -139,34 +139,24 @@ def router(service: Service) -> APIRouter:
         summary="Where the documents contradict each other; no question, no model",
         response_model=ConflictsShape,
     )
-    async def conflicts(
-        request: Request,
+    @in_turn(service)
+    def conflicts(
         severity: Annotated[Severity, Query(description="the least that is listed")] = "medium",
         limit: Annotated[int, Query(ge=1, le=_PAGE)] = 50,
         offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
         document: Annotated[str | None, Query(max_length=500, description="only those of a document")] = None,
-    ) -> Response:
-        opened = service.opened_index()
-
-        def read() -> Response:
-            found, decided = _decided(checks.of(opened, severity), decisions)
-            chosen = found.contradictions
-            if document is not None:
-                chosen = tuple(each for each in chosen if _concerns(each, document))
-            listed = chosen[offset : offset + limit]
-            figures = {
-                name: getattr(found, name) for name in ConflictsShape.model_fields if hasattr(found, name)
-            }
-            return json_response(
-                {
-                    **figures,
-                    "contradictions": [each.to_dict() for each in listed],
-                    "decisions": {each.id: decided[each.id] for each in listed if each.id in decided},
-                    "total": len(chosen),
-                }
-            )
-
-        return await service.read(read, client=client_of(request))
+    ) -> object:
+        found, decided = _decided(checks.of(service.opened_index(), severity), decisions)
+        chosen = found.contradictions
+        if document is not None:
+            chosen = tuple(each for each in chosen if _concerns(each, document))
+        listed = chosen[offset : offset + limit]
+        return {
+            **{name: getattr(found, name) for name in ConflictsShape.model_fields if hasattr(found, name)},
+            "contradictions": [each.to_dict() for each in listed],
+            "decisions": {each.id: decided[each.id] for each in listed if each.id in decided},
+            "total": len(chosen),
+        }
 
     @routes.get(
         "/conflicts/export",
@@ -175,25 +165,19 @@ def router(service: Service) -> APIRouter:
         response_class=Response,
         responses={200: {"content": {"application/octet-stream": {}}}},
     )
-    async def export(
-        request: Request,
-        form: Annotated[Format, Query(alias="format")] = "json",
-        severity: Severity = "medium",
+    @in_turn(service)
+    def export(
+        form: Annotated[Format, Query(alias="format")] = "json", severity: Severity = "medium"
     ) -> Response:
-        opened = service.opened_index()
-
-        def write() -> Response:
-            found, _ = _decided(checks.of(opened, severity), decisions)
-            if form == "html":
-                text = check_page(found)
-            elif form == "baseline":
-                text = text_of_entries(decisions.all().values())
-            else:
-                values = found.to_dict() if form == "json" else check_sarif(found, version=__version__)
-                text = json_text(values) + "\n"
-            return download(text.encode("utf-8", "backslashreplace"), f"contradictions.{_ENDINGS[form]}")
-
-        return await service.read(write, client=client_of(request))
+        found, _ = _decided(checks.of(service.opened_index(), severity), decisions)
+        if form == "html":
+            text = check_page(found)
+        elif form == "baseline":
+            text = text_of_entries(decisions.all().values())
+        else:
+            values = found.to_dict() if form == "json" else check_sarif(found, version=__version__)
+            text = json_text(values) + "\n"
+        return download(text.encode("utf-8", "backslashreplace"), f"contradictions.{_ENDINGS[form]}")
 
     @routes.put(
         "/conflicts/{name}",
@@ -201,24 +185,20 @@ def router(service: Service) -> APIRouter:
         summary="Accept a contradiction: which side holds, and why; it is then in the baseline",
         response_model=Decision,
     )
-    async def decide(request: Request, name: ConflictName, body: DecisionBody) -> Response:
+    @in_turn(service)
+    def decide(request: Request, name: ConflictName, body: DecisionBody) -> object:
         service.check_writing()
-        opened = service.opened_index()
-
-        def put() -> Response:
-            found = checks.of(opened, "low").contradictions
-            known = next((each for each in found if each.id == name), None)
-            if known is None:
-                raise NotFound(f"there is no contradiction {one_line(name)[:80]!r}")
-            entry = decisions.put(known, holds=body.holds, why=one_line(body.why))
-            holds = {"first": known.first, "second": known.second}.get(body.holds)
-            detail = "; ".join(part for part in (holds.value if holds else "", entry["why"]) if part)
-            service.note_change(
-                "accepted", client=client_of(request), title=known.about[:200], detail=detail[:500]
-            )
-            return json_response({field: entry[field] for field in Decision.model_fields})
-
-        return await service.read(put, client=client_of(request))
+        found = checks.of(service.opened_index(), "low").contradictions
+        known = next((each for each in found if each.id == name), None)
+        if known is None:
+            raise NotFound(f"there is no contradiction {one_line(name)[:80]!r}")
+        entry = decisions.put(known, holds=body.holds, why=one_line(body.why))
+        holds = {"first": known.first, "second": known.second}.get(body.holds)
+        detail = "; ".join(part for part in (holds.value if holds else "", entry["why"]) if part)
+        service.note_change(
+            "accepted", client=client_of(request), title=known.about[:200], detail=detail[:500]
+        )
+        return {field: entry[field] for field in Decision.model_fields}
 
     @routes.delete(
         "/conflicts/{name}",
@@ -226,16 +206,13 @@ def router(service: Service) -> APIRouter:
         summary="Take the decision about a contradiction back",
         status_code=204,
     )
-    async def reopen(request: Request, name: ConflictName) -> Response:
+    @in_turn(service)
+    def reopen(request: Request, name: ConflictName) -> Response:
         service.check_writing()
-
-        def drop() -> Response:
-            if not decisions.drop(name):
-                raise NotFound(f"nothing was decided about {one_line(name)[:80]!r}")
-            service.note_change("reopened", client=client_of(request), title=one_line(name)[:80])
-            return Response(status_code=204)
-
-        return await service.read(drop, client=client_of(request))
+        if not decisions.drop(name):
+            raise NotFound(f"nothing was decided about {one_line(name)[:80]!r}")
+        service.note_change("reopened", client=client_of(request), title=one_line(name)[:80])
+        return Response(status_code=204)
 
     return routes
 

@@ -22,7 +22,7 @@ from disputatio.server.changes import What
 from disputatio.server.faults import Conflicting, Full, NoRoom, NotAllowed, NotFound, is_of_full_disk
 from disputatio.server.jobs import Job
 from disputatio.server.originals import State, original_of, state_of
-from disputatio.server.replies import client_of, json_response
+from disputatio.server.replies import client_of, in_turn, json_response
 from disputatio.server.routers.changes import ChangeRow, Refused, change_of
 from disputatio.server.routers.jobs import JobShape
 from disputatio.server.service import Service
@@ -158,21 +158,16 @@ def router(service: Service) -> APIRouter:
     @routes.get(
         "/documents", operation_id="documents", summary="What is in the index", response_model=Documents
     )
-    async def documents(
-        request: Request,
+    @in_turn(service)
+    def documents(
         offset: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
         limit: Annotated[int, Query(ge=1, le=_MOST)] = 100,
         source: Annotated[str | None, Query(max_length=500)] = None,
-    ) -> Response:
+    ) -> object:
         index = service.opened_index()
-
-        def read() -> Response:
-            page = index.list_documents(offset=offset, limit=limit, source=source)
-            rows = rows_of(index, page.documents, newer.of(index))
-            refused = service.changes.refused()
-            return json_response({"total": page.total, "documents": rows, "refused": refused})
-
-        return await service.read(read, client=client_of(request))
+        page = index.list_documents(offset=offset, limit=limit, source=source)
+        rows = rows_of(index, page.documents, newer.of(index))
+        return {"total": page.total, "documents": rows, "refused": service.changes.refused()}
 
     @routes.get(
         "/documents/{name}",
@@ -180,16 +175,13 @@ def router(service: Service) -> APIRouter:
         summary="A document: a part of its text, its passages, what people stated, which answers cite it",
         response_model=OpenedDocument,
     )
-    async def document(
-        request: Request,
+    @in_turn(service)
+    def document(
         name: DocumentName,
         at: Annotated[int, Query(ge=0, description="a character that the part has to hold")] = 0,
-    ) -> Response:
+    ) -> object:
         index = service.opened_index()
-        return await service.read(
-            lambda: json_response(_opened(service, index, name, at, newer.of(index))),
-            client=client_of(request),
-        )
+        return _opened(service, index, name, at, newer.of(index))
 
     @routes.get(
         "/documents/{name}/original",
@@ -198,12 +190,10 @@ def router(service: Service) -> APIRouter:
         response_class=Response,
         responses={200: {"content": {"application/octet-stream": {}}}},
     )
-    async def original(request: Request, name: DocumentName) -> Response:
+    @in_turn(service)
+    def original(name: DocumentName) -> Response:
         index = service.opened_index()
-        return await service.read(
-            lambda: original_of(_found(index, name), index.facts([name]).get(name, DocumentFacts())),
-            client=client_of(request),
-        )
+        return original_of(_found(index, name), index.facts([name]).get(name, DocumentFacts()))
 
     @routes.delete(
         "/documents/{name}",
@@ -211,20 +201,15 @@ def router(service: Service) -> APIRouter:
         summary="Delete a document; the change that is returned can be undone",
         response_model=ChangeRow,
     )
-    async def delete(request: Request, name: DocumentName) -> Response:
+    @in_turn(service)
+    def delete(request: Request, name: DocumentName) -> object:
         service.check_writing()
         index = service.opened_index()
-
-        def take_out() -> Response:
-            document = _found(index, name)
-            title = document.title or PurePath(document.path).name
-            taken = index.take_out(name)
-            key = service.note_change(
-                "deleted", client=client_of(request), document=name, title=title, undo=taken
-            )
-            return json_response(change_of(service, key))
-
-        return await service.read(take_out, client=client_of(request))
+        document = _found(index, name)
+        title = document.title or PurePath(document.path).name
+        taken, client = index.take_out(name), client_of(request)
+        key = service.note_change("deleted", client=client, document=name, title=title, undo=taken)
+        return change_of(service, key)
 
     @routes.patch(
         "/documents/{name}",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from disputatio.server.faults import NotAllowed, NotFound, shown
 from disputatio.server.options import Runs
-from disputatio.server.replies import client_of, json_response
+from disputatio.server.replies import in_turn
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, AnswerShape
 
@@ -31,12 +30,10 @@ def router(service: Service) -> APIRouter:
     """Return the router over a service."""
     routes = APIRouter(prefix="/api/runs", tags=["runs"], responses=FAULTS)
 
-    async def _read(request: Request, work: Callable[[], object]) -> Response:
-        return await service.read(lambda: json_response(work()), client=client_of(request))
-
     @routes.get("", operation_id="runs", summary="Evaluations", response_model=list[RunRow])
-    async def runs(request: Request) -> Response:
-        return await _read(request, lambda: _rows(service))
+    @in_turn(service)
+    def runs() -> object:
+        return [{**row, "fault": shown(row["fault"])} for row in _runs(service).rows()]
 
     @routes.get(
         "/{name}",
@@ -44,8 +41,9 @@ def router(service: Service) -> APIRouter:
         summary="The report of an evaluation, as `eval report --json` prints it",
         response_model=dict[str, Any],
     )
-    async def run(name: str, request: Request) -> Response:
-        return await _read(request, lambda: _found(_runs(service).report(name), name))
+    @in_turn(service)
+    def run(name: str) -> object:
+        return _found(_runs(service).report(name), name)
 
     @routes.get(
         "/{name}/differences",
@@ -53,16 +51,14 @@ def router(service: Service) -> APIRouter:
         summary="The questions on which two strategies differ, as `eval compare --json` prints them",
         response_model=dict[str, Any],
     )
-    async def differences(
+    @in_turn(service)
+    def differences(
         name: str,
-        request: Request,
         first: Annotated[str, Query(max_length=500)],
         second: Annotated[str, Query(max_length=500)],
         metric: Annotated[str | None, Query(max_length=100)] = None,
-    ) -> Response:
-        return await _read(
-            request, lambda: _found(_runs(service).differences(name, first, second, metric), name)
-        )
+    ) -> object:
+        return _found(_runs(service).differences(name, first, second, metric), name)
 
     @routes.get(
         "/{name}/answers/{example}",
@@ -70,13 +66,10 @@ def router(service: Service) -> APIRouter:
         summary="What a strategy answered to a question of an evaluation, with the passages that it read",
         response_model=AnswerShape,
     )
-    async def answer(
-        name: str, example: str, strategy: Annotated[str, Query(max_length=500)], request: Request
-    ) -> Response:
+    @in_turn(service)
+    def answer(name: str, example: str, strategy: Annotated[str, Query(max_length=500)]) -> object:
         what = f" with an answer of {strategy!r} to {example!r}"
-        return await _read(
-            request, lambda: _found(_runs(service).answer(name, strategy, example), name, what)
-        )
+        return _found(_runs(service).answer(name, strategy, example), name, what)
 
     return routes
 
@@ -85,10 +78,6 @@ def _runs(service: Service) -> Runs:
     if service.keeping.runs is None:
         raise NotAllowed("this server shows no evaluations: start it with --runs DIR")
     return service.keeping.runs
-
-
-def _rows(service: Service) -> list[dict[str, Any]]:
-    return [{**row, "fault": shown(row["fault"])} for row in _runs(service).rows()]
 
 
 def _found(found: dict[str, Any] | None, name: str, what: str = "") -> dict[str, Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
@@ -15,7 +15,7 @@ from disputatio.errors import InputError
 from disputatio.protocols import Search
 from disputatio.server.faults import NotFound
 from disputatio.server.originals import HEADERS
-from disputatio.server.replies import client_of, json_response
+from disputatio.server.replies import in_turn, json_response
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, Name, PassageShape
 from disputatio.store.filtered import check_sources
@@ -56,8 +56,8 @@ def router(service: Service) -> APIRouter:
         summary="Passages by keyword and by meaning, the best first; no model is called",
         response_model=list[HitRow],
     )
-    async def search(
-        request: Request,
+    @in_turn(service)
+    def search(
         q: Annotated[str, Query(max_length=4_000, description="words or a question")],
         k: Annotated[int, Query(ge=1, le=_MOST)] = 8,
         per_source: Annotated[int | None, Query(ge=1, le=_MOST)] = None,
@@ -81,14 +81,8 @@ def router(service: Service) -> APIRouter:
             min_reliability=min_reliability,
         )
         opened = service.opened_index()
-
-        def read() -> Response:
-            hits = found(opened, q, wanted)
-            return json_response(
-                [{**hit.to_dict(), "duplicate_of": hit.duplicate_of or None} for hit in hits[: _MOST * 10]]
-            )
-
-        reply = await service.read(read, client=client_of(request))
+        hits = found(opened, q, wanted)[: _MOST * 10]
+        reply = json_response([{**hit.to_dict(), "duplicate_of": hit.duplicate_of or None} for hit in hits])
         for left_out in opened.unsearched():  # in a header: the body is a list of hits
             reply.headers.append("Disputatio-Unsearched", quote(PurePath(left_out.index).name))
         return reply
@@ -99,14 +93,18 @@ def router(service: Service) -> APIRouter:
         summary="A passage where it stands in its document",
         response_model=Around,
     )
-    async def passage(
-        request: Request,
+    @in_turn(service)
+    def passage(
         name: Annotated[str, Path(max_length=500)],
         around: Annotated[int, Query(ge=0, le=20, description="passages before and after")] = _AROUND,
-    ) -> Response:
-        return await service.read(
-            lambda: json_response(_around(service, name, around)), client=client_of(request)
-        )
+    ) -> object:
+        chosen = passage_of(service, name)
+        before, after = service.opened_index().around(chosen, around)
+        return {
+            "passage": chosen.to_dict(),
+            "before": [each.to_dict() for each in before],
+            "after": [each.to_dict() for each in after],
+        }
 
     return routes
 
@@ -121,15 +119,11 @@ def passage_router(service: Service) -> APIRouter:
         summary="A passage as plain text; as it was read for an answer, where one is named",
         response_class=PlainTextResponse,
     )
-    async def passage(
-        request: Request,
-        name: Annotated[str, Path(max_length=500)],
-        answer: Annotated[str, Query(max_length=100)] = "",
+    @in_turn(service)
+    def passage(
+        name: Annotated[str, Path(max_length=500)], answer: Annotated[str, Query(max_length=100)] = ""
     ) -> Response:
-        text = await service.read(
-            lambda: text_of(passage_of(service, name, answer)), client=client_of(request)
-        )
-        return PlainTextResponse(text, headers=HEADERS)
+        return PlainTextResponse(text_of(passage_of(service, name, answer)), headers=HEADERS)
 
     return routes
 
@@ -164,13 +158,3 @@ def text_of(passage: Passage) -> str:
     head = [f"{name}: {one_line(value)}" for name, value in known.items() if value]
     text = neutralise(passage.text)
     return "\n".join([*head, "", text, ""]) if head else f"{text}\n"
-
-
-def _around(service: Service, name: str, count: int) -> dict[str, Any]:
-    passage = passage_of(service, name)
-    before, after = service.opened_index().around(passage, count)
-    return {
-        "passage": passage.to_dict(),
-        "before": [each.to_dict() for each in before],
-        "after": [each.to_dict() for each in after],
-    }

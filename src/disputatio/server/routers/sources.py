@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
 from disputatio.api.indexing import Index
@@ -17,7 +17,7 @@ from disputatio.calibration.agreement import Agreement, agreements
 from disputatio.calibration.learn import set_owner
 from disputatio.errors import DisputatioError
 from disputatio.server.faults import NotFound
-from disputatio.server.replies import client_of, json_response
+from disputatio.server.replies import in_turn
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS
 from disputatio.server.shapes import Request as Body
@@ -100,13 +100,9 @@ def router(service: Service) -> APIRouter:
         summary="How often two sources give the same answer",
         response_model=Agreements,
     )
-    async def agreement(request: Request) -> Response:
-        index = service.opened_index()
-
-        def count() -> Response:
-            return json_response(_agreement(index, service.answers.newest(_ANSWERS), sides_of))
-
-        return await service.read(count, client=client_of(request))
+    @in_turn(service)
+    def agreement() -> object:
+        return _agreement(service.opened_index(), service.answers.newest(_ANSWERS), sides_of)
 
     @routes.get(
         "/sources",
@@ -114,9 +110,9 @@ def router(service: Service) -> APIRouter:
         summary="Every source with its estimate",
         response_model=list[SourceRow],
     )
-    async def sources(request: Request) -> Response:
-        index = service.opened_index()
-        return await service.read(lambda: json_response(rows_of(index)), client=client_of(request))
+    @in_turn(service)
+    def sources() -> object:
+        return rows_of(service.opened_index())
 
     @routes.get(
         "/sources/{name:path}",
@@ -124,9 +120,11 @@ def router(service: Service) -> APIRouter:
         summary="A source, and on which questions it was right",
         response_model=SourceRecord,
     )
-    async def source(name: SourceName, request: Request) -> Response:
+    @in_turn(service)
+    def source(name: SourceName) -> object:
         index = service.opened_index()
-        return await service.read(lambda: json_response(_record(index, name)), client=client_of(request))
+        row = row_of(index, name)
+        return {"source": row, "said": [each for record in index.records() for each in _said(record, name)]}
 
     @routes.patch(
         "/sources/{name:path}",
@@ -134,17 +132,13 @@ def router(service: Service) -> APIRouter:
         summary="Say who owns a source",
         response_model=SourceRow,
     )
-    async def owner(name: SourceName, body: OwnerBody, request: Request) -> Response:
+    @in_turn(service)
+    def owner(name: SourceName, body: OwnerBody) -> object:
         service.check_writing()
         index = service.opened_index()
-        today = datetime.now().astimezone().date().isoformat()
-
-        def change() -> Response:
-            row_of(index, name)
-            set_owner(index, name, body.owner, day=today)
-            return json_response(row_of(index, name))
-
-        return await service.read(change, client=client_of(request))
+        row_of(index, name)
+        set_owner(index, name, body.owner, day=datetime.now().astimezone().date().isoformat())
+        return row_of(index, name)
 
     return routes
 
@@ -206,14 +200,6 @@ def _sides(answer: Answer) -> Sides:
         sides = {source: number for source, number in sides.items() if source not in both}
     accepted = sum(position.verdict == "accepted" for position in positions)
     return check_id(answer.question), sides if accepted <= 1 else {}
-
-
-def _record(index: Index, name: str) -> dict[str, Any]:
-    row = row_of(index, name)
-    return {
-        "source": row,
-        "said": [each for record in index.records() for each in _said(record, name)],
-    }
 
 
 def _said(record: Outcomes, name: str) -> list[dict[str, Any]]:

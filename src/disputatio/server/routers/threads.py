@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 
 from disputatio.server.faults import NotFound
-from disputatio.server.replies import client_of, json_response
+from disputatio.server.replies import client_of, in_turn, json_response
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS
 
@@ -65,12 +66,9 @@ def router(service: Service) -> APIRouter:
         summary="Conversations that were asked for from this address, the newest first",
         response_model=list[ThreadRow],
     )
-    async def threads(request: Request, limit: Annotated[int, Query(ge=1, le=200)] = 20) -> Response:
-        client = client_of(request)
-        listed = await service.read(lambda: service.answers.conversations(client, limit), client=client)
-        return json_response(
-            [{name: getattr(each, name) for name in ThreadRow.model_fields} for each in listed]
-        )
+    @in_turn(service)
+    def threads(request: Request, limit: Annotated[int, Query(ge=1, le=200)] = 20) -> object:
+        return [asdict(each) for each in service.answers.conversations(client_of(request), limit)]
 
     @routes.get(
         "/{name}",
@@ -78,8 +76,9 @@ def router(service: Service) -> APIRouter:
         summary="The conversation that an answer belongs to",
         response_model=Thread,
     )
-    async def thread(name: str, request: Request) -> Response:
-        return json_response(await service.read(lambda: _thread(service, name), client=client_of(request)))
+    @in_turn(service)
+    def thread(name: str) -> object:
+        return _thread(service, name)
 
     @routes.delete(
         "/{name}",
@@ -87,12 +86,12 @@ def router(service: Service) -> APIRouter:
         summary="Delete a conversation, with its answers",
         response_model=Dropped,
     )
-    async def drop(name: str, request: Request) -> Response:
-        client = client_of(request)
-        count = await service.read(lambda: service.answers.drop_thread(name, client), client=client)
+    @in_turn(service)
+    def drop(name: str, request: Request) -> object:
+        count = service.answers.drop_thread(name, client_of(request))
         if not count:
             raise NotFound(f"the conversation {name!r} was asked for from another address")
-        return json_response({"answers": count})
+        return {"answers": count}
 
     return routes
 
