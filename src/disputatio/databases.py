@@ -12,12 +12,13 @@ import os
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 from disputatio import platforms
-from disputatio.errors import StoreError
+from disputatio.errors import DamagedFile, StoreError
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _CANNOT_READ = (sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ, sqlite3.SQLITE_IOERR_CORRUPTFS)
@@ -75,6 +76,57 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(
         name, timeout=30.0, isolation_level=None, check_same_thread=False, uri=True, factory=Database
     )
+
+
+class SharedDatabase:
+    """A SQLite file beside what it belongs to, for its user alone; one thread uses it at a time."""
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        what: str,
+        holds: str,
+        schema: str,
+        tables: Collection[str],
+        version: int = 0,
+    ) -> None:
+        """Open or create the file, a `what`, of an earlier version too; None keeps it in memory."""
+        self._path, self._holds, self._lock = path, holds, threading.Lock()
+        try:
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                open_private(path, what, lambda db: tables_of(db) <= set(tables))
+            self._db = sqlite3.connect(
+                path or ":memory:", check_same_thread=False, timeout=10, factory=Database
+            )
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            [found] = self._db.execute("PRAGMA user_version").fetchone()
+            if found > version:
+                raise StoreError(f"{path}: is a {what} of another version ({found})")
+            self._db.executescript(schema)
+            self._db.execute(f"PRAGMA user_version={version}")
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"{path}: cannot keep {holds}: {error}") from error
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection to one thread at a time, and commit; raises `StoreError` for its faults."""
+        with self._lock:
+            try:
+                yield self._db
+                self._db.commit()
+            except sqlite3.Error as error:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.rollback()
+                kind = DamagedFile if error_code(error) == sqlite3.SQLITE_CORRUPT else StoreError
+                raise kind(f"{self._path}: cannot keep {self._holds}: {error}") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
 
 
 class Database(sqlite3.Connection):

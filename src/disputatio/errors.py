@@ -87,6 +87,7 @@ class UnknownName(ConfigError):
     def __init__(self, kind: str, name: str, known: Iterable[str], *, command: str = "") -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
         near = difflib.get_close_matches(name, self.known, n=1, cutoff=0.5)
+        self.nearest = near[0] if near else None
         hint = f"did you mean {near[0]!r}? " if near else ""
         names = f"all are listed by: {command}" if command else f"known: {', '.join(self.known) or 'none'}"
         super().__init__(f"unknown {kind} {name!r}: {hint}{names}")

@@ -9,10 +9,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
@@ -45,8 +44,7 @@ _THINKING = {
 _LOAD_ENGINE = "import sys; sys.modules['openvino_telemetry'] = None; import openvino_genai"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(NamedTuple):
     """The result of a check: `missing` is absent and not needed yet, `broken` prevents answers."""
 
     name: str
@@ -79,7 +77,7 @@ def doctor(
         checks += try_servers(settings)
     broken = sum(check.state == "broken" for check in checks)
     if as_json:
-        write_json({"healthy": not broken, "checks": [asdict(check) for check in checks]}, indent=2)
+        write_json({"healthy": not broken, "checks": [check._asdict() for check in checks]}, indent=2)
     else:
         width = min(_WIDEST, max(len(check.name) for check in checks))
         with printing() as out:
@@ -131,7 +129,7 @@ def _program() -> Check:
 
     machine = f"{platform.system()} {platform.machine()}"
     detail = f"disputatio {disputatio.__version__}, Python {platform.python_version()}, {machine}"
-    return Check(name="program", state="ok", detail=detail)
+    return Check("program", "ok", detail)
 
 
 def _extra(extra: str, *, needed: bool) -> Check:
@@ -144,9 +142,9 @@ def _extra(extra: str, *, needed: bool) -> Check:
             absent.append(package)
     name = f"extra {extra}"
     if not absent:
-        return Check(name=name, state="ok", detail=", ".join(versions))
+        return Check(name, "ok", ", ".join(versions))
     detail = f"{', '.join(absent)} not installed: run pip install 'disputatio[{extra}]'"
-    return Check(name=name, state="broken" if needed else "missing", detail=detail)
+    return Check(name, "broken" if needed else "missing", detail)
 
 
 def _packages(extra: str) -> list[str]:
@@ -164,7 +162,7 @@ def _parsers() -> Check:
     landlock = f"files by Landlock {known['landlock']}" if known["landlock"] else "no Landlock"
     calls = "system calls by seccomp" if known["seccomp"] else "no filter of system calls"
     rest = "" if all(known.values()) else "; limits and a hook of Python are what is left"
-    return Check(name="parsers", state="ok", detail=f"confined: {landlock}, {calls}{rest}")
+    return Check("parsers", "ok", f"confined: {landlock}, {calls}{rest}")
 
 
 def _engine() -> Check:
@@ -174,17 +172,16 @@ def _engine() -> Check:
     try:
         name = engine_name()
     except MissingDependency as error:
-        return Check(name="engine", state="broken", detail=str(error))
+        return Check("engine", "broken", str(error))
     try:
         command = [sys.executable, "-c", _LOAD_ENGINE]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_ENGINE_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        detail = f"{name} did not load within {_ENGINE_SECONDS:.0f} s"
-        return Check(name="engine", state="broken", detail=detail)
+        return Check("engine", "broken", f"{name} did not load within {_ENGINE_SECONDS:.0f} s")
     if done.returncode == 0:
-        return Check(name="engine", state="ok", detail=f"{name} loads")
+        return Check("engine", "ok", f"{name} loads")
     reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    return Check(name="engine", state="broken", detail=f"{name} does not load: {reason}")
+    return Check("engine", "broken", f"{name} does not load: {reason}")
 
 
 def _cores(settings: Settings, *, measured: bool) -> Check:
@@ -197,15 +194,15 @@ def _cores(settings: Settings, *, measured: bool) -> Check:
         if measured:
             cores.keep(cores.measure(), cache)
     except (ImportError, OSError, RuntimeError) as error:
-        return Check(name="cores", state="broken", detail=f"could not be measured: {error}")
+        return Check("cores", "broken", f"could not be measured: {error}")
     allowed = cores.allowed_cores()
     detail = f"{cores.threads_now(cache)} of {cores.physical_cores(allowed)} for the engine now"
     machine = cores.kept(cache)
     if machine is None or machine.processor != cores.processor():
-        return Check(name="cores", state="ok", detail=f"{detail}; not measured: disputatio doctor --measure")
+        return Check("cores", "ok", f"{detail}; not measured: disputatio doctor --measure")
     threads = ", ".join(f"{speed:.0f} with {count}" for count, speed in machine.threads.items())
     names = ", ".join(f"{name} {speed:.0f}" for name, speed in machine.precisions.items())
-    return Check(name="cores", state="ok", detail=f"{detail}; GFLOPS by threads: {threads}; {names}")
+    return Check("cores", "ok", f"{detail}; GFLOPS by threads: {threads}; {names}")
 
 
 def _model(name: str) -> Check:
@@ -214,26 +211,25 @@ def _model(name: str) -> Check:
     if kind == "local":
         return _catalogued(f"model {rest}", rest)
     if kind in ENGINES and rest:
-        return Check(name=f"model {rest}", state="ok", detail=f"served by {kind}")
+        return Check(f"model {rest}", "ok", f"served by {kind}")
     if kind == "openai":
         if os.environ.get("OPENAI_API_KEY", "").strip() or os.environ.get("OPENAI_BASE_URL", "").strip():
-            return Check(name=f"model {rest}", state="ok", detail="served by the endpoint")
-        detail = "needs OPENAI_API_KEY, or OPENAI_BASE_URL of your own server"
-        return Check(name=f"model {rest}", state="broken", detail=detail)
+            return Check(f"model {rest}", "ok", "served by the endpoint")
+        return Check(f"model {rest}", "broken", "needs OPENAI_API_KEY, or OPENAI_BASE_URL of your own server")
     if kind == "scripted":
-        return Check(name=f"model {name}", state="ok", detail="replies from a script; no model is called")
+        return Check(f"model {name}", "ok", "replies from a script; no model is called")
     if name == "none":
         detail = "no language model: the trained encoder reads and judges, and nothing is written"
-        return Check(name="model none", state="ok", detail=detail)
+        return Check("model none", "ok", detail)
     from disputatio.llm import catalogue
 
     known = [entry.name for entry in catalogue.entries()]
-    return Check(name=f"model {name}", state="broken", detail=suggest_name(name, known))
+    return Check(f"model {name}", "broken", suggest_name(name, known))
 
 
 def _embedder(name: str) -> Check:
     if name.startswith("openai:"):
-        return Check(name=f"embedder {name}", state="ok", detail="served by the endpoint")
+        return Check(f"embedder {name}", "ok", "served by the endpoint")
     return _catalogued(f"embedder {name}", name)
 
 
@@ -244,9 +240,9 @@ def _reranker(settings: Settings) -> Check:
     try:
         open_reranker(settings)
     except DisputatioError as error:
-        return Check(name=name, state="broken", detail=str(error))
+        return Check(name, "broken", str(error))
     served = settings.reranker.startswith("openai:")
-    return Check(name=name, state="ok", detail="served by the endpoint" if served else "loads")
+    return Check(name, "ok", "served by the endpoint" if served else "loads")
 
 
 def _encoder(name: str, *, needed: bool) -> Check:
@@ -256,12 +252,11 @@ def _encoder(name: str, *, needed: bool) -> Check:
     try:
         encoder = open_encoder(name)
         if encoder is not None:
-            return Check(name="encoder", state="ok", detail=f"{encoder.name} in {encoder.path}")
+            return Check("encoder", "ok", f"{encoder.name} in {encoder.path}")
         detail = "not installed, and --model none needs it: leave encoder at default"
-        return Check(name="encoder", state="broken" if needed else "missing", detail=detail)
+        return Check("encoder", "broken" if needed else "missing", detail)
     except (InputError, OSError) as error:
-        detail = str(error)
-    return Check(name="encoder", state="broken", detail=detail)
+        return Check("encoder", "broken", str(error))
 
 
 def _catalogued(label: str, name: str) -> Check:
@@ -271,13 +266,13 @@ def _catalogued(label: str, name: str) -> Check:
     try:
         if catalogue.is_present(name):
             path = catalogue.path(name)
-            return Check(name=label, state="ok", detail=f"{_megabytes(_size(path))} in {path}")
+            return Check(label, "ok", f"{_megabytes(_size(path))} in {path}")
     except DisputatioError as error:
-        return Check(name=label, state="broken", detail=str(error))
+        return Check(label, "broken", str(error))
     known = [entry for entry in catalogue.entries() if entry.name == name]
     size = f", {_megabytes(sum(file.size or 0 for file in known[0].files))}" if known else ""
     detail = f"not here yet; fetched at first use{size}, or now with: disputatio model pull {name}"
-    return Check(name=label, state="missing", detail=detail)
+    return Check(label, "missing", detail)
 
 
 def _disk(settings: Settings) -> Check:
@@ -289,10 +284,10 @@ def _disk(settings: Settings) -> Check:
     free = shutil.disk_usage(nearest).free
     detail = f"{_megabytes(free)} free for models and the journal in {folder}"
     if not os.access(nearest, os.W_OK):
-        return Check(name="disk", state="broken", detail=f"{nearest} cannot be written to")
+        return Check("disk", "broken", f"{nearest} cannot be written to")
     if free < _ENOUGH:
-        return Check(name="disk", state="broken", detail=f"only {detail}; name another with DISPUTATIO_CACHE")
-    return Check(name="disk", state="ok", detail=detail)
+        return Check("disk", "broken", f"only {detail}; name another with DISPUTATIO_CACHE")
+    return Check("disk", "ok", detail)
 
 
 def _endpoint(base_url: str, key: str, *, needed: bool) -> Check:
@@ -305,24 +300,23 @@ def _endpoint(base_url: str, key: str, *, needed: bool) -> Check:
     at = Address(model="", base_url=base_url, key=key)
     bad: State = "broken" if needed else "missing"
     if not base_url.startswith(("http://", "https://")):
-        detail = "OPENAI_BASE_URL must be an address such as http://127.0.0.1:8000/v1"
-        return Check(name="endpoint", state=bad, detail=detail)
+        return Check("endpoint", bad, "OPENAI_BASE_URL must be an address such as http://127.0.0.1:8000/v1")
     try:
         request = urllib.request.Request(
             f"{at.shown}/models", headers={"Authorization": f"Bearer {key}"} if key else {}
         )
         with urllib.request.urlopen(request, timeout=_ENDPOINT_SECONDS):
-            return Check(name="endpoint", state="ok", detail=f"{at.shown} answers")
+            return Check("endpoint", "ok", f"{at.shown} answers")
     except urllib.error.HTTPError as error:
         with error:
             if error.code in (401, 403):
                 refused = "refuses OPENAI_API_KEY" if key else "needs OPENAI_API_KEY"
-                return Check(name="endpoint", state=bad, detail=f"{at.shown} {refused} ({error.code})")
+                return Check("endpoint", bad, f"{at.shown} {refused} ({error.code})")
             state: State = "ok" if error.code in (404, 405) else bad  # no list of models, yet a server
-            return Check(name="endpoint", state=state, detail=f"{at.shown} answers with {error.code}")
+            return Check("endpoint", state, f"{at.shown} answers with {error.code}")
     except (OSError, ValueError) as error:
         reason = at.words(str(getattr(error, "reason", error)))
-        return Check(name="endpoint", state=bad, detail=f"{at.shown} cannot be reached: {reason}")
+        return Check("endpoint", bad, f"{at.shown} cannot be reached: {reason}")
 
 
 def _index(folder: Path, *, named: bool) -> Check:
@@ -334,12 +328,12 @@ def _index(folder: Path, *, named: bool) -> Check:
 
         if not is_served(folder) and not any(part.exists() for part in split_paths(folder)):
             detail = f"{folder}: there is no index here; make one with: disputatio ingest PATH"
-            return Check(name="index", state="broken" if named else "missing", detail=detail)
+            return Check("index", "broken" if named else "missing", detail)
         info = open_index(folder, create=False).info()
     except DisputatioError as error:
-        return Check(name="index", state="broken", detail=str(error))
+        return Check("index", "broken", str(error))
     except ImportError as error:
-        return Check(name="index", state="broken", detail=f"{folder}: {error}")
+        return Check("index", "broken", f"{folder}: {error}")
     detail = (
         f"{mask_secrets(folder)}: format {info.format}, {info.documents:,} documents, "
         f"{info.passages:,} passages, "
@@ -347,7 +341,7 @@ def _index(folder: Path, *, named: bool) -> Check:
     )
     for failed in info.unsearched:
         detail += f"; not read: {failed.index}: {failed.reason}"
-    return Check(name="index", state="broken" if info.unsearched else "ok", detail=detail)
+    return Check("index", "broken" if info.unsearched else "ok", detail)
 
 
 def try_servers(settings: Settings) -> Iterator[Check]:
@@ -361,13 +355,12 @@ def try_servers(settings: Settings) -> Iterator[Check]:
     others = ((settings.embedder, _try_embedder), (settings.reranker, _try_reranker))
     trials += [(name, trial) for name, trial in others if name.startswith("openai:")]
     if not trials:
-        detail = "no model, embedder or reranker of the settings is at a server"
-        yield Check(name="try", state="missing", detail=detail)
+        yield Check("try", "missing", "no model, embedder or reranker of the settings is at a server")
     for name, trial in trials:
         try:
             yield from trial(name, settings)
         except DisputatioError as error:
-            yield Check(name=f"try {name}", state="broken", detail=str(error))
+            yield Check(f"try {name}", "broken", str(error))
 
 
 def _try_model(name: str, settings: Settings) -> Iterator[Check]:
@@ -378,9 +371,9 @@ def _try_model(name: str, settings: Settings) -> Iterator[Check]:
     spent = trial.usage
     tokens = spent.prompt_tokens + spent.completion_tokens
     detail = f"answers: {spent.calls} calls, {tokens:,} tokens, {spent.seconds:.1f} s"
-    yield Check(name=f"try {name}", state="ok", detail=detail)
+    yield Check(f"try {name}", "ok", detail)
     for ability, had, detail in _abilities(trial, name.partition(":")[0]):
-        yield Check(name=f"  {name} {ability}", state="ok" if had else "missing", detail=detail)
+        yield Check(f"  {name} {ability}", "ok" if had else "missing", detail)
 
 
 def _abilities(trial: Trial, kind: str) -> Iterator[tuple[str, bool, str]]:
@@ -416,8 +409,7 @@ def _try_embedder(name: str, settings: Settings) -> Iterator[Check]:
     embedder = open_embedder(name, settings=settings)
     assert embedder is not None, "only `none` is none"
     vectors = embedder.embed(["A ferry crosses the river.", "The mill burned down."])
-    detail = f"embeds: vectors of {vectors.shape[1]} numbers"
-    yield Check(name=f"try {name}", state="ok", detail=detail)
+    yield Check(f"try {name}", "ok", f"embeds: vectors of {vectors.shape[1]} numbers")
 
 
 def _try_reranker(name: str, settings: Settings) -> Iterator[Check]:
@@ -429,11 +421,9 @@ def _try_reranker(name: str, settings: Settings) -> Iterator[Check]:
     passages = [Passage(id=text, text=text, source="doctor") for text in texts]
     mill, ferry = reranker.rerank("How often does the ferry cross the river?", passages)
     if ferry > mill:
-        detail = "reranks: the passage that answers comes first"
-        yield Check(name=f"try {name}", state="ok", detail=detail)
+        yield Check(f"try {name}", "ok", "reranks: the passage that answers comes first")
     else:
-        detail = "puts a passage that does not answer first: is it a reranker?"
-        yield Check(name=f"try {name}", state="broken", detail=detail)
+        yield Check(f"try {name}", "broken", "puts a passage that does not answer first: is it a reranker?")
 
 
 def _size(path: Path) -> int:

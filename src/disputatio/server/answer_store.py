@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
-import threading
 import time
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from disputatio.api.staleness import documents_of
-from disputatio.databases import Database, error_code, open_private, tables_of
+from disputatio.databases import SharedDatabase
 from disputatio.errors import UNREADABLE, DamagedFile, InputError, StoreError
 from disputatio.server.faults import NotFound
 from disputatio.types import Answer
@@ -40,9 +37,8 @@ CREATE TABLE IF NOT EXISTS cited (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS cited_by_document ON cited (document);
 """
-_VERSION = 2
+_VERSION = 2  # 1 had no turns
 _TABLES = {"answers", "turns", "suggestions", "cited"}
-_READABLE = (0, 1, _VERSION)  # 1 had no turns
 _LEVEL = 3  # of compression: answers hold their passages and calls, and shrink to an eighth
 _LARGEST = 64 << 20  # bytes of an answer as JSON
 
@@ -72,7 +68,7 @@ class Conversation:
     at: float
 
 
-class AnswerStore:
+class AnswerStore(SharedDatabase):
     """Answers of the last days, readable by the user alone; safe for any thread.
 
     An answer is on disk when `keep` returns. Raises `StoreError` if the file cannot be used, and
@@ -82,24 +78,14 @@ class AnswerStore:
     def __init__(self, path: Path | None, *, days: float = 30.0, most: int = 10_000) -> None:
         """Open or create the file; None keeps answers in memory."""
         self._days, self._most = days, most
-        self._lock = threading.Lock()
-        self._path = path
-        try:
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                open_private(path, "store of answers", lambda db: tables_of(db) <= _TABLES)
-            self._db = sqlite3.connect(
-                path or ":memory:", check_same_thread=False, timeout=10, factory=Database
-            )
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")
-            [version] = self._db.execute("PRAGMA user_version").fetchone()
-            if version not in _READABLE:
-                raise StoreError(f"{path}: is a store of answers of another version ({version})")
-            self._db.executescript(_SCHEMA)
-            self._db.execute(f"PRAGMA user_version={_VERSION}")
-        except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"{path}: cannot keep answers: {error}") from error
+        super().__init__(
+            path,
+            what="store of answers",
+            holds="answers",
+            schema=_SCHEMA,
+            tables=_TABLES,
+            version=_VERSION,
+        )
 
     def keep(self, name: str, answer: Answer) -> None:
         """Store an answer, and drop those that are too old or too many."""
@@ -113,7 +99,6 @@ class AnswerStore:
                 (name, time.time(), answer.question, answer.strategy, body),
             )
             self._prune()
-            db.commit()
 
     def json(self, name: str) -> str:
         """Return an answer as `ask --json` prints it; raises `NotFound`."""
@@ -177,7 +162,6 @@ class AnswerStore:
                     db.executemany(
                         "INSERT OR IGNORE INTO cited VALUES (?, ?)", [(name, each) for each in ("", *cited)]
                     )
-                db.commit()
             if not rows:
                 return
 
@@ -187,9 +171,7 @@ class AnswerStore:
     def drop(self, name: str) -> bool:
         """Delete an answer; return False if there was none."""
         with self._open() as db:
-            count = db.execute("DELETE FROM answers WHERE id = ?", (name,)).rowcount
-            db.commit()
-        return count > 0
+            return db.execute("DELETE FROM answers WHERE id = ?", (name,)).rowcount > 0
 
     # --- conversations --------------------------------------------------------------------------
     def keep_turn(self, name: str, *, follows: str, asked: str, client: str) -> None:
@@ -201,7 +183,6 @@ class AnswerStore:
                 "INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?, ?)",
                 (name, thread, follows, asked, client, time.time()),
             )
-            db.commit()
 
     def conversations(self, client: str, most: int) -> list[Conversation]:
         """Return the conversations of a client, the newest first."""
@@ -247,7 +228,6 @@ class AnswerStore:
             mine = "SELECT id FROM turns WHERE thread = ? AND client = ?"
             count = db.execute(f"DELETE FROM answers WHERE id IN ({mine})", (thread, client)).rowcount
             db.execute("DELETE FROM turns WHERE thread = ? AND client = ?", (thread, client))
-            db.commit()
         return count
 
     # --- questions that an index could answer ---------------------------------------------------
@@ -265,18 +245,12 @@ class AnswerStore:
             db.execute(
                 "INSERT OR REPLACE INTO suggestions VALUES (?, ?, ?)", (place, commit, json.dumps(questions))
             )
-            db.commit()
 
     def count(self) -> int:
         """Return the number of stored answers."""
         with self._open() as db:
             [number] = db.execute("SELECT count(*) FROM answers").fetchone()
         return int(number)
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._db.close()
 
     def _oldest(self) -> float:
         return time.time() - self._days * 86_400
@@ -289,18 +263,6 @@ class AnswerStore:
         )
         self._db.execute("DELETE FROM turns WHERE at <= ?", (self._oldest(),))
         self._db.execute("DELETE FROM cited WHERE answer NOT IN (SELECT id FROM answers)")
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """Lend the connection to one thread at a time; raises `StoreError` for faults of the file."""
-        with self._lock:
-            try:
-                yield self._db
-            except sqlite3.Error as error:
-                with contextlib.suppress(sqlite3.Error):
-                    self._db.rollback()
-                kind = DamagedFile if error_code(error) == sqlite3.SQLITE_CORRUPT else StoreError
-                raise kind(f"{self._path}: cannot keep answers: {error}") from error
 
 
 def _unpack(body: bytes) -> str:

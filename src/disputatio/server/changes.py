@@ -5,18 +5,14 @@ A SQLite file beside the index, for its user alone.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sqlite3
-import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from disputatio.databases import Database, open_private, tables_of
+from disputatio.databases import SharedDatabase
 from disputatio.errors import UNREADABLE, InputError, StoreError
 from disputatio.rendering.refusals import REMEDIES
 from disputatio.store.ingesting.ingest import Refusal
@@ -45,23 +41,14 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class ChangeLog:
+class ChangeLog(SharedDatabase):
     """The changes that clients made, the newest first; safe for any thread. Raises `StoreError`."""
 
     def __init__(self, path: Path | None) -> None:
         """Open or create the file; None keeps changes in memory."""
-        self._path, self._lock = path, threading.Lock()
-        try:
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                open_private(path, "record of changes", lambda db: tables_of(db) <= {"changes", "refused"})
-            self._db = sqlite3.connect(
-                path or ":memory:", check_same_thread=False, timeout=10, factory=Database
-            )
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"{path}: cannot keep changes: {error}") from error
+        super().__init__(
+            path, what="record of changes", holds="changes", schema=_SCHEMA, tables=("changes", "refused")
+        )
 
     def add(
         self,
@@ -162,20 +149,3 @@ class ChangeLog:
         """Forget that a file was refused; an empty name forgets all."""
         with self._open() as db:
             db.execute(f"DELETE FROM refused WHERE {_NAME} = ?1 OR ?1 = ''", (path,))
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._db.close()
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """Lend the connection to one thread at a time, and commit; raises `StoreError`."""
-        with self._lock:
-            try:
-                yield self._db
-                self._db.commit()
-            except sqlite3.Error as error:
-                with contextlib.suppress(sqlite3.Error):
-                    self._db.rollback()
-                raise StoreError(f"{self._path}: cannot keep changes: {error}") from error

@@ -94,7 +94,7 @@ def fault_of(error: BaseException) -> Fault:
     more: dict[str, Any] = {}
     headers: dict[str, str] = {}
     if isinstance(error, errors.UnknownName):
-        more = {"name": error.name, "known": error.known[:100], "nearest": nearest(error)}
+        more = {"name": error.name, "known": error.known[:100], "nearest": error.nearest}
     retry_after = getattr(error, "retry_after", None)
     if status in (429, 503) and retry_after is not None:
         headers["Retry-After"] = str(max(1, round(retry_after)))
@@ -112,13 +112,6 @@ def is_of_full_disk(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
-
-
-def nearest(error: errors.UnknownName) -> str | None:
-    """Return the known name that is nearest to the one that was given."""
-    import difflib
-
-    return next(iter(difflib.get_close_matches(error.name, error.known, n=1, cutoff=0.5)), None)
 
 
 def shown(message: str) -> str:

@@ -24,7 +24,7 @@ from mcp.types import (
     TextContent,
     ToolAnnotations,
 )
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from starlette.routing import BaseRoute
 
 from disputatio import __version__
@@ -75,10 +75,12 @@ class Statement(BaseModel):
 class Side(BaseModel):
     """An answer that some passages give, with its verdict and the reason of it."""
 
+    model_config = ConfigDict(from_attributes=True)  # made from a position
+
     answer: Text
     subject: Text
     verdict: Literal["accepted", "rejected", "unresolved"]
-    cause: str
+    cause: Annotated[str, BeforeValidator(lambda cause: getattr(cause, "kind", cause))]
     reason: Text
     probability: float | None
     passages: list[str]
@@ -240,19 +242,7 @@ def ask_result(answer: Answer, name: str) -> AskResult:
             )
             for claim in answer.claims
         ],
-        positions=[
-            Side(
-                answer=position.answer,
-                subject=position.subject,
-                verdict=position.verdict,
-                cause=position.cause.kind,
-                reason=position.reason,
-                probability=position.probability,
-                passages=list(position.passages),
-                sources=list(position.sources),
-            )
-            for position in conflict.positions
-        ],
+        positions=[Side.model_validate(position) for position in conflict.positions],
         each_source=[OneSource.model_validate(each) for each in answer.each_source],
         strategy=answer.strategy,
         model=answer.model,
@@ -329,7 +319,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _MOST_LINKS = 10
 _AROUND = 2  # passages before and after the one that is fetched
 
-Question = Annotated[str, Field(min_length=1, max_length=32_000, description="one that stands alone")]
+Question = Annotated[str, Field(min_length=1, max_length=32_000, description="a question that stands alone")]
 Names = Annotated[list[str] | None, Field(max_length=200, description="only these sources")]
 Day = Annotated[str | None, Field(max_length=40)]
 
@@ -341,9 +331,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
 
     @door.tool(annotations=_READS, title="Ask the sources")
     async def ask(
-        question: Annotated[
-            str, Field(min_length=1, max_length=32_000, description="a question that stands alone")
-        ],
+        question: Question,
         context: Context[Any, Any],
         strategy: Annotated[str | None, Field(max_length=300, description="how to answer, by name")] = None,
         options: Annotated[dict[str, Any] | None, Field(description="options of the strategy")] = None,
