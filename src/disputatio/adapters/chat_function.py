@@ -59,7 +59,6 @@ class ChatFunction:
         schema: bool = False,
         **arguments: Any,
     ) -> None:
-        """Raise `ConfigError` for what cannot be called, or for fewer than one call at a time."""
         if not callable(call):
             raise ConfigError(f"{type(call).__name__} cannot be called: give a function of messages=[...]")
         if in_flight < 1:
@@ -75,7 +74,6 @@ class ChatFunction:
 
     @property
     def name(self) -> str:
-        """The name given to it, or that of the model among its arguments."""
         return self._name
 
     def capabilities(self) -> Capabilities:
@@ -140,7 +138,6 @@ class ChatFunction:
         on_done: Callable[[int, _Result], None] | None,
         cancel: Cancel | None,
     ) -> list[_Result]:
-        """Make the calls of a batch and read each reply as it comes."""
         batch = Batch(on_done)
         calls = in_threads(
             partial(self._reply, settings=settings),
@@ -154,7 +151,6 @@ class ChatFunction:
         return batch.results(len(prompts))
 
     def _reply(self, prompt: Prompt, settings: Mapping[str, Any]) -> Any:
-        """Call the function; returns its reply, or the fault of its exception."""
         messages = [
             {"role": message.role, "content": sendable(message.content)} for message in prompt.messages
         ]

@@ -81,7 +81,6 @@ class DisputatioRunnable(Runnable[str | Mapping[str, Any] | PromptValue, dict[st
     """
 
     def __init__(self, **arguments: Any) -> None:
-        """Raise what is wrong with the arguments."""
         self._asker = Asker(arguments)
 
     def invoke(
@@ -90,7 +89,6 @@ class DisputatioRunnable(Runnable[str | Mapping[str, Any] | PromptValue, dict[st
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Return the answer to one question; raises what `disputatio.ask` raises."""
         return self._call_with_config(
             lambda each: output_of(self._asker.ask(question_of(each))), input, config, **kwargs
         )
@@ -121,7 +119,6 @@ def question_of(given: str | Mapping[str, Any] | PromptValue) -> str:
 
 
 def output_of(answer: Answer) -> dict[str, Any]:
-    """Return an answer with the keys of LangChain's retrieval chains."""
     return {
         "input": answer.question,
         "answer": answer.text,
@@ -131,7 +128,6 @@ def output_of(answer: Answer) -> dict[str, Any]:
 
 
 def document_of(passage: Passage, *, score: float | None = None) -> Document:
-    """Return a passage as LangChain carries it."""
     metadata: dict[str, Any] = {**fields_of(passage)}
     if score is not None:
         metadata["score"] = score

@@ -62,7 +62,6 @@ class DisputatioQueryEngine(BaseQueryEngine):
     """
 
     def __init__(self, *, callback_manager: CallbackManager | None = None, **arguments: Any) -> None:
-        """Raise what is wrong with the arguments."""
         super().__init__(callback_manager=callback_manager)
         self._asker = Asker(arguments)
 
@@ -77,7 +76,6 @@ class DisputatioQueryEngine(BaseQueryEngine):
 
 
 def response_of(answer: Answer) -> Response:
-    """Return an answer as LlamaIndex carries it."""
     return Response(
         response=answer.text,
         source_nodes=[node_of(passage) for passage in answer.passages],
@@ -86,7 +84,6 @@ def response_of(answer: Answer) -> Response:
 
 
 def node_of(passage: Passage, *, score: float | None = None) -> NodeWithScore:
-    """Return a passage as LlamaIndex carries it."""
     node = TextNode(
         text=passage.text, metadata=fields_of(passage), **({"id_": passage.id} if passage.id else {})
     )

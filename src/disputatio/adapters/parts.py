@@ -50,11 +50,9 @@ class Asker:
     """Questions with the same arguments, those of `disputatio.ask`; index and model are opened once."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
-        """Raise what is wrong with the arguments."""
         self._prepared = prepared_for(arguments)
 
     def ask(self, question: str) -> Answer:
-        """Return the answer; raises what `disputatio.ask` raises."""
         return self._prepared.answer(question, Trace(), Cancel())
 
     async def aask(self, question: str) -> Answer:

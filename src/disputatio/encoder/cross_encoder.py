@@ -46,7 +46,6 @@ class _PairModel:
         self._lock = threading.Lock()  # the engine has one request for all threads
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-        """Return a row for each pair."""
         encoded = self._tokenizer.encode_batch([*pairs])
         fields = {
             "input_ids": np.array([encoding.ids for encoding in encoded], dtype=np.int64),

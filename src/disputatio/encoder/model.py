@@ -98,7 +98,6 @@ class EncoderModel:
                 yield from zip(batch, _run(request, batch), strict=True)
 
     def _load(self) -> tuple[Any, Tokenizer]:
-        """Return the compiled model and the tokenizer."""
         if self._loaded is None:
             with importing("openvino", "local"):
                 block_usage_reports()
@@ -158,7 +157,6 @@ def tokenizer_of(content: bytes, length: int, *, overlap: int = 0) -> Tokenizer:
 
 
 def _shortened(tokenizer: Tokenizer, texts: Sequence[str], most_tokens: int) -> list[str]:
-    """Return the texts cut after so many tokens."""
     different = list(dict.fromkeys(texts))
     cut = {}
     # As second texts, since only these may be longer than a sequence.

@@ -36,11 +36,9 @@ class EncoderReader:
 
     @property
     def name(self) -> str:
-        """The encoder's name."""
         return self.model.name
 
     def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
-        """Return what each passage answers to the question, in order."""
         return self.read_pairs([(question, passage) for passage in passages])
 
     def read_pairs(self, pairs: Sequence[tuple[str, Passage]]) -> list[Extraction]:
@@ -138,7 +136,6 @@ class EncoderJudge:
 
     @property
     def name(self) -> str:
-        """The encoder's name."""
         return self.model.name
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -150,7 +147,6 @@ class EncoderJudge:
         return [contradicts for _, contradicts in self._judge(pairs)]
 
     def _judge(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[float, float]]:
-        """Return the probabilities of support and of contradiction of each pair."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._judged]
         if new:
             known = {pair: self._judged[pair] for pair in pairs if pair in self._judged}

@@ -59,7 +59,6 @@ class CachedLLM:
 
     @property
     def name(self) -> str:
-        """The name that users give the wrapped model."""
         return self._name
 
     def capabilities(self) -> Capabilities:
@@ -182,7 +181,6 @@ class CachedLLM:
             self._noted = True
 
     def _missing(self, kind: str, prompt: Prompt) -> LLMError:
-        """Make the fault for a call that is not in the journal."""
         if kind == "choose" and not self.capabilities().logprobs:
             return NoLogprobs(f"{self._name} gave no log-probabilities when its calls were kept")
         contents = [message.content for message in prompt.messages if message.role == "user"]
@@ -221,12 +219,10 @@ class CachedEmbedder:
 
     @property
     def name(self) -> str:
-        """The name of the wrapped embedder."""
         return self._embedder.name if self._embedder is not None else self._name
 
     @property
     def dimension(self) -> int:
-        """The length of a vector."""
         return self._embedder.dimension if self._embedder is not None else self._dimension
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:

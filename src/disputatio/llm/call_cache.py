@@ -273,7 +273,6 @@ class CallCache:
                 self._db.execute(f"DELETE FROM calls WHERE rowid <= ({oldest}) - {_MOST_IN_MEMORY}")
 
     def count(self) -> int:
-        """Return how many calls are kept."""
         with self._lock:
             [count] = self._use(lambda: self._db.execute("SELECT count(*) FROM calls").fetchone())
             return int(count)
@@ -304,7 +303,6 @@ class CallCache:
             self._use(write)
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock, self._faults():
             self._db.close()
 
@@ -383,7 +381,6 @@ def completion_key(model: str, engine: str, prompt: Prompt, sampling: Sampling) 
 
 
 def choice_key(model: str, engine: str, prompt: Prompt, options: Sequence[str]) -> str:
-    """Compute the key of a choice among options, whose order counts."""
     return _key("choose", model, engine, prompt, list(options))
 
 
@@ -418,7 +415,6 @@ def encode(result: Completion | Choice) -> str:
 
 
 def decode_completion(text: str) -> Completion:
-    """Read a completion that `encode` wrote."""
     value = json.loads(text)
     tokens = tuple(Token(text=token, logprob=logprob) for token, logprob in value["tokens"])
     if not isinstance(value["text"], str):
@@ -432,7 +428,6 @@ def decode_completion(text: str) -> Completion:
 
 
 def decode_choice(text: str) -> Choice:
-    """Read a choice that `encode` wrote."""
     value = json.loads(text)
     return Choice(
         options=tuple(value["options"]),

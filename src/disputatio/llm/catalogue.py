@@ -47,7 +47,6 @@ def entries() -> tuple[ModelEntry, ...]:
 
 
 def find(name: str) -> ModelEntry:
-    """Return the known model of that name; raises `UnknownName` with the nearest."""
     for entry in entries():
         if entry.name == name:
             return entry
@@ -197,7 +196,6 @@ def _adopt(folder: Path, entry: ModelEntry | None) -> list[str]:
 
 
 def _note(folder: Path, name: str, sha256: str, more: dict[str, Any]) -> None:
-    """Record a verified file; raises `OSError`."""
     state = (folder / name).stat()
     manifest = _manifest(folder) or {"format": 1}
     files = manifest.setdefault("files", {})
@@ -248,7 +246,6 @@ def _pull(name: str, progress: Progress | None) -> Path:
 
 @contextmanager
 def _locked(folder: Path, name: str, progress: Progress | None) -> Iterator[None]:
-    """Hold the lock of a model, so that one process at a time fetches it."""
     with disk.disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)

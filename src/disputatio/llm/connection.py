@@ -223,7 +223,6 @@ def _open(at: Address, deadlines: Deadlines, largest: int) -> openai.AsyncOpenAI
 
 
 def _check_address(at: Address) -> Address:
-    """Return the address; raises `ConfigError` if no call can be made to it."""
     if not at.model.strip():
         raise ConfigError("the model has no name: write openai:NAME")
     parts = urlsplit(at.base_url)
@@ -260,7 +259,6 @@ class RepeatBudget:
     repeats: int = 0
 
     def take(self) -> bool:
-        """Return True if one more repeat is allowed, and count it."""
         if self.repeats + 1 > self.floor + self.share * self.calls:
             return False
         self.repeats += 1
@@ -285,7 +283,6 @@ class Breaker:
         return max(0.0, self.opened + self.cool_off - self.clock())
 
     def note(self, fault: LLMError | None) -> None:
-        """Count a failure to connect; any other outcome resets the count."""
         if fault is None or not is_connection_fault(fault):
             self.failures = 0
         else:

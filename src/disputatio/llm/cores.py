@@ -61,7 +61,6 @@ def _best(speeds: Mapping[int, float]) -> int:
 
 
 def allowed_cores() -> list[int]:
-    """Return the numbers of the cores that this process may run on."""
     affinity: Any = getattr(os, "sched_getaffinity", None)  # some systems have none
     return sorted(affinity(0)) if affinity else list(range(os.cpu_count() or 1))
 
@@ -119,7 +118,6 @@ def _own_ticks(root: Path) -> int:
 
 
 def processor(root: Path = _ROOT) -> str:
-    """Return the processor's name."""
     for line in _text(root / "proc/cpuinfo").splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()

@@ -28,7 +28,6 @@ class DiskFault(DownloadError):
 
 
 def hash_file(path: Path) -> str:
-    """Compute the SHA-256 of a file, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -51,7 +50,6 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 
 def write_all(handle: int, data: bytes, offset: int, path: Path) -> None:
-    """Write all of `data` at `offset` of an open file; raises `DiskFault`."""
     view = memoryview(data)
     with disk_errors(path):
         while view:
@@ -66,7 +64,6 @@ def forget(target: Path) -> None:
 
 
 def check_digest(what: str, expected: str, actual: str) -> None:
-    """Raise `DownloadError` where a SHA-256 is not the expected one."""
     if actual != expected:
         raise DownloadError(
             f"{what}: sha256 is {actual}, expected {expected}; what came was removed and nothing else. "

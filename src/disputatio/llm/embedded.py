@@ -236,12 +236,10 @@ class _Request:
 
     @property
     def jobs(self) -> list[_Job]:
-        """The jobs of all rows."""
         return [job for row in self.rows for job in row]
 
     @property
     def over(self) -> bool:
-        """True if all jobs are done."""
         return all(job.over for job in self.jobs)
 
     def messages(self) -> Iterator[dict[str, Any]]:
@@ -339,7 +337,6 @@ class Engine:
         self._queued += request.jobs
 
     def _cancel(self, number: int) -> None:
-        """Drop the unfinished jobs of a request."""
         for request in self._requests:
             if request.number == number:
                 for job in request.jobs:

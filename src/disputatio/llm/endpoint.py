@@ -89,7 +89,6 @@ class Endpoint:
         return tuple(sorted(self._dropped))
 
     def close(self) -> None:
-        """End the thread and the connections; a later call opens them again."""
         self._connection.close()
 
     def capabilities(self) -> Capabilities:
@@ -180,7 +179,6 @@ class Endpoint:
         on_done: Callable[[int, _Result], None] | None,
         cancel: Cancel | None,
     ) -> list[_Result]:
-        """Make the calls of a batch and read each reply as it comes."""
         batch = Batch(on_done)
 
         def ended(index: int, outcome: Received | LLMError) -> None:
@@ -266,7 +264,6 @@ def probe(ask: Ask, engine: str) -> Probed:
 
 
 def _probe_logprobs(tell: Ask) -> int:
-    """Count the alternatives that the server lists for the first token."""
     for top in _TOPS:
         outcome = tell(Request(prompt=_YES_NO, sampling=Sampling(max_tokens=1), top=top, fixed=True))
         if isinstance(outcome, Received):

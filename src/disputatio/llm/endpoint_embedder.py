@@ -82,11 +82,9 @@ class EndpointEmbedder:
         return self._dimension
 
     def close(self) -> None:
-        """End the thread and the connections; a later call opens them again."""
         self._connection.close()
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
-        """Return an array (len(texts), dimension) of unit rows; raises `LLMError`."""
         import numpy as np
 
         if not texts:
@@ -122,7 +120,6 @@ class EndpointEmbedder:
     async def _ask(
         self, texts: Sequence[str], encoding: str, client: openai.AsyncOpenAI, ends: float
     ) -> NDArray[np.float32] | Failed:
-        """Make one call; a fault is returned, not raised."""
         import httpx2  # the client's own transport, which it lets show in the body of a reply
         import openai
 
@@ -162,15 +159,12 @@ class EndpointReranker:
     """A `Reranker` at a server that speaks the protocol of Jina, Cohere, vLLM and llama.cpp."""
 
     def __init__(self, connection: Connection) -> None:
-        """Keep the connection; nothing is opened."""
         self._connection = connection
 
     def close(self) -> None:
-        """End the connections; a later call opens them again."""
         self._connection.close()
 
     def rerank(self, query: str, passages: Sequence[Passage]) -> list[float]:
-        """Return one score a passage, higher is better, on the scale of the model."""
         return self.rerank_counted(query, passages)[0]
 
     def rerank_counted(self, query: str, passages: Sequence[Passage]) -> tuple[list[float], Usage]:
@@ -188,7 +182,6 @@ class EndpointReranker:
     async def _ask(
         self, query: str, texts: Sequence[str], client: openai.AsyncOpenAI, ends: float
     ) -> tuple[list[float], int] | Failed:
-        """Make one call; a fault is returned, not raised."""
         import httpx2
         import openai
 

@@ -57,16 +57,13 @@ class Local:
 
     @property
     def name(self) -> str:
-        """`local:` and the model's name."""
         return f"local:{self._name}"
 
     @property
     def engine(self) -> str:
-        """The engine and its version, known without loading it."""
         return engine_name()
 
     def capabilities(self) -> Capabilities:
-        """Report log-probabilities, schemas, and any number of options."""
         return Capabilities(
             engine=self.engine,
             logprobs=True,
@@ -124,7 +121,6 @@ class Local:
         on_done: Callable[[int, _Result], None] | None,
         cancel: Cancel | None,
     ) -> list[_Result]:
-        """Send a batch to the engine and read its replies as they come."""
         engine = self._load()
         chats = [[(turn.role, turn.content) for turn in prompt.messages] for prompt in prompts]
         batch = Batch(on_done)
@@ -191,7 +187,6 @@ class _Process:
         self._listener.start()
 
     def ready(self) -> None:
-        """Wait until the model is loaded; raises the fault of one that cannot be."""
         try:
             _raise_fault(self._loaded.get())
         except BaseException:
@@ -219,12 +214,10 @@ class _Process:
                 self._send({"id": number, "do": "cancel"})
 
     def end(self) -> None:
-        """Kill the process."""
         self._process.kill()
         self._listener.join()
 
     def _send(self, message: Message) -> None:
-        """Write a message to the process; if it has exited, fail all pending calls."""
         with self._lock:
             try:
                 if not self.ended:
@@ -257,7 +250,6 @@ class _Process:
         self._give_up()
 
     def _give_up(self) -> None:
-        """Fail all pending calls: the process has exited."""
         atexit.unregister(self.end)
         code = self._process.wait()
         how = f"by signal {-code}, perhaps for want of memory" if code < 0 else f"with status {code}"

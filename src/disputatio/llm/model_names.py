@@ -94,7 +94,6 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
 
 
 def _at_service(service: str, model: str) -> str:
-    """Return the advice for a model of a service of this name."""
     if not service:
         return f"write openai:{model} and set OPENAI_API_KEY"
     return f"set OPENAI_BASE_URL={SERVICES[service]} and OPENAI_API_KEY, and write openai:{model}"

@@ -75,7 +75,6 @@ class ModelEntry:
 
     @property
     def size(self) -> int:
-        """The bytes of all files whose size is known."""
         return sum(file.size or 0 for file in self.files)
 
 

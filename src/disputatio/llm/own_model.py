@@ -48,7 +48,6 @@ class FunctionModel:
     """
 
     def __init__(self, function: Callable[[str], str], *, name: str = "function", in_flight: int = 1) -> None:
-        """Raise `ConfigError` where fewer than one call would be made at a time."""
         if in_flight < 1:
             raise ConfigError("in_flight is at least 1")
         self._function, self._name, self._in_flight = function, name, in_flight
@@ -58,7 +57,6 @@ class FunctionModel:
 
     @property
     def name(self) -> str:
-        """The name given to it."""
         return self._name
 
     def complete(
@@ -99,7 +97,6 @@ class OwnModel:
 
     @property
     def name(self) -> str:
-        """The model's name, or that of its class."""
         return str(getattr(self._model, "name", "") or type(self._model).__name__)
 
     def capabilities(self) -> Capabilities:
@@ -154,7 +151,6 @@ class OwnModel:
         on_done: Callable[[int, Choice], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[Choice]:
-        """Call the model's own `choose`; raises `NoLogprobs` where it has none."""
         choose = getattr(self._model, "choose", None)
         if not callable(choose):
             raise NoLogprobs(NO_LOGPROBS.format(name=self.name))

@@ -114,7 +114,6 @@ def parameter_refused(
 
 
 def schema_mark(sampling: Sampling) -> str:
-    """Return the name under which the refusal of a schema is recorded."""
     return content_id("schema:", json.dumps(sampling.schema, sort_keys=True))
 
 

@@ -82,11 +82,9 @@ class Scripted:
 
     @property
     def name(self) -> str:
-        """The name given to it."""
         return self._name
 
     def capabilities(self) -> Capabilities:
-        """Report log-probabilities, schemas, and any number of options."""
         return Capabilities(engine="scripted", logprobs=True, max_options=1000, schema=True)
 
     def complete(
@@ -109,7 +107,6 @@ class Scripted:
         on_done: Callable[[int, Choice], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[Choice]:
-        """Return the script's odds of the options; raises the script's exceptions."""
         calls = [Call(prompt=prompt, options=tuple(options)) for prompt in prompts]
         return self._play(calls, self._choose, on_done, cancel)
 
@@ -224,13 +221,10 @@ class NoModel:
     name = "none"
 
     def capabilities(self) -> Capabilities:
-        """Report no capabilities."""
         return Capabilities(engine="none", logprobs=False, max_options=0, schema=False)
 
     def complete(self, *_: object, **__: object) -> NoReturn:
-        """Raise `MissingPart`."""
         raise MissingPart("this needs a language model: give --model, or a strategy that reads without one")
 
     def choose(self, *_: object, **__: object) -> NoReturn:
-        """Raise `NoLogprobs`."""
         raise NoLogprobs("there is no language model to ask")

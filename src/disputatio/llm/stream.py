@@ -205,7 +205,6 @@ def _read_whole(reply: _Reply, content: bytes, at: Address) -> Received | Failed
 
 
 def _whole(reply: _Reply, at: Address) -> Received | Failed:
-    """Return the reply, or the fault of one that broke off."""
     if not reply.finish:
         return _broken(at, "it stopped without a finish reason")
     try:
@@ -215,7 +214,6 @@ def _whole(reply: _Reply, at: Address) -> Received | Failed:
 
 
 def _malformed(at: Address, error: Exception) -> Failed:
-    """Make the fault of a reply that cannot be read; it is not asked for again."""
     known = isinstance(error, _Unreadable | Unfit)
     what = str(error) if known else f"not JSON in UTF-8 ({type(error).__name__})"
     return Failed(fault=Malformed(f"{at.shown} sent a reply that cannot be used: {at.words(what)}"))

@@ -29,7 +29,6 @@ def allow_sidecar(path: Path) -> None:
 
 
 def is_allowed_sidecar(path: Path) -> bool:
-    """Return whether the user took a sidecar for their own."""
     return (str(path.resolve()), _SIDECAR) in recorded()
 
 

@@ -190,9 +190,7 @@ class CalibrationLog:
         self._append({"kind": kind, **fields})
 
     def check(self, question: FactQuestion) -> None:
-        """Note a question."""
         self.note("check", check={name: value for name, value in asdict(question).items() if value})
 
     def outcome(self, question_outcome: QuestionOutcome) -> None:
-        """Note what the sources said to a question."""
         self.note("outcome", outcome=asdict(question_outcome))

@@ -70,7 +70,6 @@ class OnnxEmbedder:
 
     @property
     def dimension(self) -> int:
-        """The length of a vector."""
         return self._load().dimension
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
@@ -187,12 +186,10 @@ class LazyEmbedder:
 
     @property
     def name(self) -> str:
-        """The name of the model."""
         return self._opened().name
 
     @property
     def dimension(self) -> int:
-        """The length of a vector."""
         return self._opened().dimension
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:

@@ -44,11 +44,9 @@ class Filtered:
 
     @property
     def inner(self) -> Retriever:
-        """The retriever that is limited."""
         return self._retriever
 
     def limits(self) -> tuple[list[str] | None, str | None, str | None]:
-        """Return the sources, and the first and the last date."""
         return (None if self._sources is None else sorted(self._sources), self._after, self._before)
 
     def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
@@ -67,7 +65,6 @@ class Filtered:
         return self._retriever.search(query, **options)
 
     def unsearched(self) -> tuple[Unsearched, ...]:
-        """Return the indexes that the newest search of the other retriever left out."""
         return self._retriever.unsearched() if isinstance(self._retriever, PartialRetriever) else ()
 
     def estimates(self) -> dict[str, Source]:
@@ -163,7 +160,6 @@ class EachSource:
         self.unread: frozenset[str] = frozenset()
 
     def search(self, query: str, **options: Unpack[SearchOptions]) -> list[Hit]:
-        """Return the hits, source by source in turn."""
         if query != self._question or options.get("exclude"):
             return self._retriever.search(query, **options)
         most = options.get("k") or MOST
@@ -181,5 +177,4 @@ class EachSource:
         return [hit for turn in turns for hit in turn if hit is not None][:most]
 
     def unsearched(self) -> tuple[Unsearched, ...]:
-        """Return the indexes that the newest search of the other retriever left out."""
         return self._retriever.unsearched() if isinstance(self._retriever, PartialRetriever) else ()

@@ -66,7 +66,6 @@ class FolderIndex(Index):
         language: str | None = None,
         merge_memory: int = MERGE_MEMORY,
     ) -> None:
-        """Use `open_index`."""
         self.shown, self.path, self.paths = str(path), path, split_paths(path)
         self.embedder = embedder
         self._language = language
@@ -84,7 +83,6 @@ class FolderIndex(Index):
         language: str | None = None,
         merge_gb: float | None = None,
     ) -> Self:
-        """Open the index in a folder as `open_index` does, which also takes addresses of servers."""
         if language not in (None, "none"):
             stemmer(language or "")
         memory = MERGE_MEMORY if merge_gb is None else int(merge_gb * 2**30)
@@ -104,7 +102,6 @@ class FolderIndex(Index):
         return index
 
     def close(self) -> None:
-        """Drop the segments that are mapped; the next call maps them anew."""
         self._folders = Folders(self.paths)
 
     # --- writing ------------------------------------------------------------------------------------
@@ -176,7 +173,6 @@ class FolderIndex(Index):
             yield from record.places()
 
     def _require(self) -> None:
-        """Raise `StoreError` where there is no index to write to."""
         if manifests.read_note(require_one(self.path)) is None:
             raise StoreError(f"{self.path}: there is no index here; make one with: disputatio ingest PATH")
 
@@ -193,11 +189,7 @@ class FolderIndex(Index):
     def reembed(
         self, embedder: Embedder | None, *, progress: Callable[[int, int], None] | None = None
     ) -> int:
-        """Give every passage a new vector, or none, and return how many passages there are.
-
-        A search sees all old vectors or all new ones. `progress(done, total)` is called with passages.
-        Raises `StoreError` when the index cannot be written to.
-        """
+        """Give every passage a new vector; a search sees all old vectors or all new ones."""
         from disputatio.store.record.writer import reembed
 
         with self.open_writer(adding=False) as writer:
@@ -266,7 +258,6 @@ class FolderIndex(Index):
         return view.searcher.search(query, vector, search, reranker=reranker)
 
     def unsearched(self) -> tuple[Unsearched, ...]:
-        """Return those of several folders that the newest search left out, each with the reason."""
         return self._folders.unsearched
 
     def passage(self, passage_id: str) -> Passage:
@@ -279,7 +270,6 @@ class FolderIndex(Index):
         return ([], []) if (view := self.view()) is None else view.around(passage, count)
 
     def documents(self, *, text: bool = True) -> list[Document]:
-        """Return every document, by path and row; `text=False` leaves the texts on disk."""
         rows = [row for record in self._folders.records() for row in record.documents(text=text)]
         return sorted((Document(**{"text": "", **row}) for row in rows), key=_by_place)
 
@@ -329,7 +319,6 @@ class FolderIndex(Index):
         return contextmanager(self._folders.records)()
 
     def sources(self) -> list[SourceCount]:
-        """Return every source with its owner and what it holds, by name."""
         if len(self.paths) == 1:
             return self._counted_sources()
         owners: dict[str, str] = {}
@@ -396,7 +385,6 @@ class FolderIndex(Index):
         return read_states(self.path)
 
     def source_passages(self) -> SourcePassages | None:
-        """Return the passages by source as they are now; None where there is no index yet."""
         return self.view()
 
     def records(self) -> list[Outcomes]:

@@ -127,7 +127,6 @@ class Folders:
         return pool_estimates(known)
 
     def reliabilities(self) -> dict[str, float]:
-        """Return the probability of being right of each source that has an estimate."""
         if len(self.paths) == 1:
             return read_reliabilities(self.paths[0])
         known = self.estimates().items()

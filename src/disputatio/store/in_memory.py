@@ -129,7 +129,6 @@ def with_id(passage: Passage) -> Passage:
 
 
 def _parts(passage: Passage) -> list[Passage]:
-    """Return a long passage divided; a short one as it is."""
     if count_words(passage.text) <= LONG:
         has_span = passage.document or passage.start or passage.end
         return [passage if has_span else replace(passage, end=len(passage.text))]

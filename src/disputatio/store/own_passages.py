@@ -98,7 +98,6 @@ class OwnRetriever:
 
 
 def _limited(hits: Sequence[Hit], wanted: Search) -> list[Hit]:
-    """Return the first `k` hits, or the first `per_source` of each source."""
     if wanted.per_source is None:
         return list(hits[: wanted.k])
     taken: dict[str, int] = {}
@@ -142,7 +141,6 @@ def _first(item: object, names: Sequence[str]) -> Any:
 
 
 def _score(item: object) -> float | None:
-    """Return the score of an item, where it has one."""
     score = item.score if isinstance(item, Hit) else getattr(item, "score", None)
     return float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None
 

@@ -188,7 +188,6 @@ def _passages(rows: Iterator[Row], name: str) -> tuple[list[Passage], list[Inges
 
 
 def _size(row: Mapping[str, object] | str) -> int:
-    """Count the characters of text in a row."""
     return 0 if isinstance(row, str) else sum(len(value) for value in row.values() if isinstance(value, str))
 
 

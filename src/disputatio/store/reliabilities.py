@@ -64,7 +64,6 @@ def pool_estimates(parts: Sequence[Mapping[str, Source]]) -> dict[str, Source]:
 
 
 def _pooled(several: Sequence[Source]) -> Source:
-    """Return one source's estimates as one."""
     estimated = [source for source in several if source.reliability is not None]
     if len(estimated) < 2:
         return (estimated or list(several))[0]
@@ -117,7 +116,6 @@ def reliable_sources(
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the fields of each source."""
     file = path / NAME
     with reported(path, "reading the index"):
         try:
@@ -137,7 +135,6 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _source(name: str, fields: Mapping[str, Any]) -> Source:
-    """Return a source from its fields; raises `InputError` or `TypeError`."""
     for key in ("reliability", "low", "high"):
         value = fields.get(key)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)

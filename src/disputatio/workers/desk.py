@@ -20,7 +20,6 @@ class Desk:
         self._parts: dict[str, Any] = {}
 
     def open(self) -> Outcome[None]:
-        """Make the objects."""
         return capture(lambda: self._parts.update({name: make() for name, make in self._make.items()}))
 
     def call(self, part: str, method: str, arguments: tuple[Any, ...]) -> Outcome[Any]:
@@ -35,14 +34,12 @@ class Shared:
         self._desk, self._part = desk, part
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """Call a method at the desk; returns its result, or raises its error."""
         import ray
 
         came: Outcome[Any] = ray.get(self._desk.call.remote(self._part, method, arguments))
         return came.get()
 
     def tell(self, method: str, *arguments: Any) -> None:
-        """Call a method whose result is not awaited."""
         self._desk.call.remote(self._part, method, arguments)
 
 
@@ -54,20 +51,16 @@ class SharedJournal(Shared):
         self.path = path
 
     def get(self, keys: Any) -> dict[str, str]:
-        """Return the values of those calls that are kept, by key."""
         kept: dict[str, str] = self.call("get", list(keys))
         return kept
 
     def put(self, kind: str, model: str, values: Mapping[str, str]) -> None:
-        """Keep calls; they are on disk when this returns."""
         self.call("put", kind, model, dict(values))
 
     def models(self) -> Any:
-        """Return the models whose calls are kept and what they can do."""
         return self.call("models")
 
     def note_model(self, name: str, engine: str, capabilities: Any) -> None:
-        """Record what a model can do."""
         self.call("note_model", name, engine, capabilities)
 
 

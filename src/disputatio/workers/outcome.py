@@ -28,7 +28,6 @@ class Outcome(Generic[_Value]):
     traceback: str = ""
 
     def get(self) -> _Value:
-        """Return the value; raises the error where there was one."""
         if self.kind:
             raise rebuild_error(self)
         return self.value  # type: ignore[return-value]  # None is a value like others
@@ -54,7 +53,6 @@ def capture(work: Callable[[], _Value]) -> Outcome[_Value]:
 
 
 def capture_error(error: BaseException) -> Outcome[Any]:
-    """Return an error as data."""
     kind = next((one for one in type(error).__mro__ if vars(errors).get(one.__name__) is one), None)
     return Outcome(
         kind=type(error).__name__ if kind is None else kind.__name__,

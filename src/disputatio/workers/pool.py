@@ -44,7 +44,6 @@ class Worker:
         return capture(self._get_ready)
 
     def do(self, task: Any) -> Outcome[Any]:
-        """Return the result of a task."""
         work = self._work
         assert work is not None  # no task is sent to a worker that is not ready
         return capture(lambda: work(task))
@@ -112,7 +111,6 @@ class Pool:
         raise WorkerLost(f"{TRIES} workers died at it; is their memory too small?")
 
     def wait_ready(self) -> None:
-        """Wait until all workers are ready; raises `ClusterFault` if one cannot be."""
         with self._changed:
             while any(slot.down_since is not None for slot in self.slots):
                 self._check()

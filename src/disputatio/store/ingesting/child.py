@@ -181,7 +181,6 @@ def _answer(
 def _parts(
     kind: str, name: str, member: list[int], columns: dict[str, str], file: BinaryIO
 ) -> Iterator[ParsedPart]:
-    """Yield the parts of a file, or of one member of an archive."""
     if kind != "zip" or not member:
         yield from parser(kind, name, columns)(file)
         return

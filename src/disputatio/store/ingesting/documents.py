@@ -73,7 +73,6 @@ class Refusals(list[IngestError]):
         self._path, self._more = path, 0
 
     def add(self, error: IngestError) -> None:
-        """Keep one more refusal, or count it."""
         if len(self) < self.MOST:
             self.append(error)
             return
@@ -152,7 +151,6 @@ def _field(name: str, value: object, words: str, where: str) -> str:
 
 
 def too_long(where: str, name: str) -> IngestError:
-    """Return the refusal of a field that is longer than it may be."""
     most = LONGEST[name]
     reason = f"its {name} is longer than {most:,} characters"
     return IngestError(where, reason, "too_large", limit=most, unit="characters", field=name)

@@ -235,7 +235,6 @@ def _checked(address: WebAddress, private: bool, resolve: Resolve, clock: Clock)
 def _get(
     address: WebAddress, pinned: Sequence[str], connect: Connect, tls: ssl.SSLContext | None, clock: Clock
 ) -> Fetched | str:
-    """Return the document at an address, or the redirect that stands there."""
     url = display_url(address.url)
     try:
         with closing(open_wire(address, pinned, connect, tls, clock)) as wire:
@@ -471,11 +470,9 @@ class Clock:
         self._waits_for, self._seconds = "to connect", limits.connect
 
     def hop(self) -> None:
-        """Start the clock of a new connection."""
         self._hop_end = time.monotonic() + self.limits.connect
 
     def connecting(self) -> float:
-        """Return seconds left for the connection; raises `Late` when there are none."""
         self._waits_for, self._seconds = "to connect", self.limits.connect
         return self._left(self._hop_end - time.monotonic())
 
@@ -528,12 +525,10 @@ class _Lent:
         self._sock, self._clock = sock, clock
 
     def sendall(self, data: bytes) -> None:
-        """Send the request; raises `Late` and `TimeoutError`."""
         self._sock.settimeout(self._clock.reading(first=True))
         self._sock.sendall(data)
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """Return what the answer is read from."""
         return io.BufferedReader(_Answer(self._sock, self._clock))
 
     def close(self) -> None:
@@ -547,7 +542,6 @@ class _Answer(io.RawIOBase):
         self._sock, self._clock, self._taken = sock, clock, 0
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -584,7 +578,6 @@ def open_wire(
 
 
 def connect_to(ip: str, port: int, seconds: float) -> socket.socket:
-    """Return a socket connected to an address (not to a name); raises `OSError`."""
     sock = socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, socket.SOCK_STREAM)
     try:
         sock.settimeout(seconds)
@@ -596,5 +589,4 @@ def connect_to(ip: str, port: int, seconds: float) -> socket.socket:
 
 
 def resolve_name(host: str, port: int) -> list[str]:
-    """Return the addresses of a name by the system's resolver; raises `OSError`."""
     return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]

@@ -244,5 +244,4 @@ def check_regular(path: Path, mode: int) -> None:
 
 
 def reason_of(error: OSError) -> str:
-    """Return what an error of the system says, in lower case."""
     return (error.strerror or str(error)).lower()

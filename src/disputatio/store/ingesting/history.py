@@ -68,12 +68,10 @@ class History:
         return {each.target.file for each in self.descriptions if each.target.file}
 
     def with_rows(self, fresh: Sequence[Row]) -> History:
-        """Return the history with rows that are to be kept."""
         last = max((row[0] for row in self._rows), default=0)
         return History([*self._rows, *((last + at, *row[1:]) for at, row in enumerate(fresh, start=1))])
 
     def of(self, targets: Iterable[Target]) -> list[Description]:
-        """Return what was stated of some documents."""
         named = set(targets)
         return [each for each in self.descriptions if each.target in named]
 
@@ -155,7 +153,6 @@ def targets_of(
 
 
 def own_row(document: str, about: Mapping[str, str]) -> Row:
-    """Return the row that keeps what a document states itself."""
     return _row(Target(id=document), OWN, about)
 
 

@@ -243,7 +243,6 @@ def look(path: Path, settings: str, known: Fingerprint | None = None) -> Look:
 
 
 def is_unchanged(path: Path, now: Fingerprint) -> bool:
-    """Return whether a file has the size and time that it was seen with."""
     try:
         seen = path.stat()
     except OSError:

@@ -158,7 +158,6 @@ def _is_unchanged(writer: Writer, path: Path, folder: str, options: ReadOptions)
 
 
 def _rows_of(block: Block) -> Iterator[RowVectors]:
-    """Yield the rows of a block, each with its part of the vectors."""
     at = 0
     for number, row in enumerate(rows_of(block.table)):
         vectors = None
@@ -346,7 +345,6 @@ class BlockStream:
         return self._waiting < _NEEDED * self._count and self._kept < _MOST * self._count
 
     def _embed(self, task: _Task, table: pa.Table) -> Block:
-        """Embed the passages of a block that are wanted."""
         try:
             block = Block(table=table)
             if self._wanted is not None:
@@ -407,7 +405,6 @@ class WorkerRow:
 
 
 def schema() -> pa.Schema:
-    """Return the columns of a block."""
     import pyarrow as pa
 
     fields: list[tuple[str, pa.DataType]] = [
@@ -424,14 +421,12 @@ def schema() -> pa.Schema:
 
 
 def block_of(rows: Sequence[WorkerRow]) -> pa.Table:
-    """Return rows as a block."""
     import pyarrow as pa
 
     return pa.Table.from_pylist([asdict(row) for row in rows], schema=schema())
 
 
 def rows_of(block: pa.Table) -> Iterator[WorkerRow]:
-    """Yield the rows of a block."""
     yield from (WorkerRow(**row) for row in block.to_pylist())
 
 
@@ -534,7 +529,6 @@ class IngestWorker:
         return self.read(task) if isinstance(task, FilesToRead) else self.embed(task)
 
     def read(self, task: FilesToRead) -> Blocks:
-        """Return the next blocks of some files."""
         with self._reading:
             if self._place != (task.task, task.skipped):
                 self._blocks = blocks_of(row for file in task.files for row in self._rows(file))
@@ -552,7 +546,6 @@ class IngestWorker:
             return Blocks(tables, over=False)
 
     def embed(self, block: pa.Table) -> NDArray[np.float32]:
-        """Return the vectors of the passages of a block."""
         embedder = self._embedder
         assert embedder is not None  # a worker without one is sent no blocks
         with self._embedding:
@@ -589,7 +582,6 @@ class IngestWorker:
 
 
 def fingerprint_of(fields: Mapping[str, Any], documents: int) -> Fingerprint:
-    """Return the fingerprint in the row that ends a file."""
     return Fingerprint(**{**fields, "documents": documents})
 
 

@@ -242,7 +242,6 @@ def _object(line: bytes) -> Mapping[str, object] | str:
 
 
 def is_json_object(line: bytes) -> bool:
-    """Return whether a line is a JSON object, and so a row."""
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):

@@ -203,7 +203,6 @@ class Sandbox:
 
 
 def refused_as(where: str, part: ParsedPart) -> IngestError:
-    """Return the refusal that a part of the child is."""
     return IngestError(where, part["refused"], part.get("code", "unreadable"), **part.get("data", {}))
 
 

@@ -83,7 +83,6 @@ def _bare(heading: str) -> str:
 
 
 def _opens(unit: _Unit) -> bool:
-    """Return whether a unit is a heading."""
     return unit.cut == _HEADING
 
 

@@ -25,7 +25,6 @@ class Stating:
 
     @property
     def states(self) -> bool:
-        """True if anything is stated."""
         return bool(self.fields or any(sidecar.entries for sidecar in self.sidecars))
 
     def of(
@@ -220,7 +219,6 @@ def _entries(text: str, where: str) -> list[Entry]:
 
 
 def _pair(line: str, at: str) -> tuple[str, str]:
-    """Return key and value of a line; raises `InputError`."""
     match = _LINE.fullmatch(line.strip())
     if match is None:
         raise InputError(f"{at}: write it as name: value")

@@ -112,11 +112,9 @@ class Findings:
     segments: set[str] = field(default_factory=set)
 
     def note(self, file: str, problem: str) -> None:
-        """Add a damaged file."""
         self.damaged.append(Damage(file=file, problem=problem))
 
     def has(self, file: str) -> bool:
-        """Return whether a file is damaged."""
         return any(damage.file == file for damage in self.damaged)
 
 
@@ -342,7 +340,6 @@ def repair_index(path: Path, findings: Findings) -> list[LostDocument]:
 
 
 def _repair_notes(path: Path, findings: Findings, place: str) -> None:
-    """Put damaged small files aside."""
     if findings.has(NAME):
         _quarantine(path, place, NAME)
         _note_action(findings, NAME, "written anew from the record")

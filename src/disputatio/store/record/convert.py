@@ -202,7 +202,6 @@ def _verify(path: Path, row: Mapping[str, Any], names: tuple[str, ...], vector: 
 
 
 def _sync_all(path: Path) -> None:
-    """Put every file below a folder on the disk."""
     for entry in sorted(path.rglob("*")):
         if entry.is_dir():
             platforms.sync_folder(entry)

@@ -167,7 +167,6 @@ def _connect_reader(file: Path) -> sqlite3.Connection:
 
 
 def log_of(file: Path) -> Path:
-    """Return the write-ahead log of a database."""
     return file.with_name(f"{file.name}-wal")
 
 
@@ -188,7 +187,6 @@ class RecordFile:
     """The record, open, with a writer's counts of rows; what is written is one transaction until `commit`."""
 
     def __init__(self, path: Path, file: Path, database: sqlite3.Connection) -> None:
-        """Use `make`, `open` or `reading`."""
         self._path, self._file, self._database = path, file, database
         self.counts = dict.fromkeys(("entries", "passages", "files"), 0)
 
@@ -228,7 +226,6 @@ class RecordFile:
         return record
 
     def close(self) -> None:
-        """Close the file; what was not committed is undone."""
         self._database.close()
 
     def _check_version(self) -> None:
@@ -384,17 +381,14 @@ class RecordFile:
         return parse(row[0], self._file)
 
     def fingerprints(self) -> dict[str, Fingerprint]:
-        """Return what is known of each file, by path."""
         rows = self.rows(f"SELECT {', '.join(COLUMNS['files'][1:])} FROM files")
         names = COLUMNS["files"][1:]
         return {row[0]: Fingerprint(**dict(zip(names, row, strict=True))) for row in rows}
 
     def ids(self, table: str) -> Iterator[tuple[int, str]]:
-        """Yield key and id of all documents, or of all passages."""
         yield from self.rows(f"SELECT key, id FROM {table}")
 
     def identities(self) -> Iterator[tuple[str, str]]:
-        """Yield the file and the document's id of every entry."""
         ids = dict(self.ids("documents"))  # which reads the index of ids alone
         for file, document in self.rows("SELECT file, document FROM entries"):
             yield file, ids[document]
@@ -404,7 +398,6 @@ class RecordFile:
         return list(self.rows(f"SELECT e.file, d.id FROM entries e {_JOINED} WHERE {condition}", values))
 
     def documents(self, *, text: bool = True) -> Iterator[dict[str, Any]]:
-        """Yield every entry with its document, as the fields of a `Document`."""
         yield from self.documents_of("entries", "ORDER BY e.key", text=text)
 
     def page(self, offset: int, limit: int, source: str | None) -> tuple[int, list[dict[str, Any]]]:
@@ -443,7 +436,6 @@ class RecordFile:
             yield row[:4]
 
     def passages(self, size: int = _BATCH) -> Iterator[PassageBatch]:
-        """Yield all passages in batches of at most `size`."""
         for rows in self.passage_rows(size):
             yield self.batch_of(rows)
 
@@ -460,7 +452,6 @@ class RecordFile:
             last = rows[-1][0]
 
     def batch_of(self, rows: Sequence[tuple[Any, ...]]) -> PassageBatch:
-        """Return the passages that rows of `COLUMNS` stand for."""
         import numpy as np
 
         known: dict[int, tuple[dict[str, Any], str, dict[str, Any]]] = {}
@@ -510,7 +501,6 @@ class RecordFile:
         return list(self.rows(f"SELECT {names} FROM descriptions ORDER BY key"))
 
     def places(self) -> Iterator[tuple[str, str, int, str]]:
-        """Yield file, path, row and the document's id of every entry."""
         yield from self.rows(
             "SELECT e.file, e.path, e.row, d.id FROM entries e JOIN documents d ON d.key = e.document"
         )
@@ -522,7 +512,6 @@ class RecordFile:
         return None if row is None else dict(zip(ABOUT, row, strict=True))
 
     def rows_of(self, document: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a document's passages, in order."""
         names = ", ".join(f'"{name}"' for name in COLUMNS["passages"])
         statement = f"SELECT {names} FROM passages WHERE document = ? ORDER BY key"
         return list(self.rows(statement, (self._key(document),)))
@@ -556,7 +545,6 @@ class RecordFile:
             )
 
     def passage_ids(self, size: int = _BATCH) -> Iterator[list[str]]:
-        """Yield the ids of all passages in batches."""
         names = (name for _, name in self.ids("passages"))
         while batch := list(itertools.islice(names, size)):
             yield batch

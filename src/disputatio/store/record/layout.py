@@ -135,7 +135,6 @@ def refuse_links(folder: Path, *, passed: Callable[[str], bool] = lambda _: Fals
 
 
 def refuse_link(file: Path) -> None:
-    """Raise `StoreError` where a file or folder of an index is a link."""
     if file.is_symlink():
         raise StoreError(_linked(file))
 

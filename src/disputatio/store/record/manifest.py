@@ -57,7 +57,6 @@ class SegmentEntry:
 
     @property
     def live(self) -> int:
-        """Rows that are found by a search."""
         return self.rows - self.dead_rows
 
 
@@ -76,7 +75,6 @@ class Manifest:
 
     @property
     def live(self) -> int:
-        """Passages that are found by a search."""
         return sum(segment.live for segment in self.segments)
 
 
@@ -108,7 +106,6 @@ def reported(path: Path, doing: str) -> Iterator[None]:
 
 
 def check_command(path: Path) -> str:
-    """Return the command that repairs the index at a path."""
     return f"disputatio index check --index {path}"
 
 
@@ -140,13 +137,11 @@ def parse(raw: bytes, file: Path) -> Manifest:
 
 
 def written(manifest: Manifest) -> bytes:
-    """Return the bytes of a manifest, its checksum included."""
     fields = asdict(manifest)
     return json.dumps({_KEY: FORMAT, **fields, "checksum": checksum_of(fields)}, indent=1).encode()
 
 
 def checksum_of(fields: Mapping[str, Any]) -> str:
-    """Return the checksum of a manifest's fields."""
     rest = {name: value for name, value in fields.items() if name != "checksum"}
     text = json.dumps([FORMAT, rest], sort_keys=True, separators=(",", ":"))
     return blake2b(text.encode(), digest_size=16).hexdigest()
@@ -265,7 +260,6 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def hash_file(file: Path) -> str:
-    """Return the BLAKE2b-128 of a file, in hex."""
     with file.open("rb") as raw:
         return hashlib.file_digest(raw, lambda: blake2b(digest_size=16)).hexdigest()
 
@@ -277,5 +271,4 @@ def replace_file(file: Path, raw: bytes) -> None:
 
 
 def after(manifest: Manifest, **changes: Any) -> Manifest:
-    """Return the manifest that follows, with what has changed."""
     return replace(manifest, number=manifest.number + 1, **changes)

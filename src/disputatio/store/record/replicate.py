@@ -324,7 +324,6 @@ def _bounded(raw: IO[bytes], name: str, largest: int) -> bytes:
 
 
 def _hashes(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    """Yield every file of the segments, relative to their folder, with its hash."""
     for segment in manifest.segments:
         yield from ((f"{segment.name}/{name}", digest) for name, digest in segment.files.items())
         if segment.dead:
@@ -391,6 +390,5 @@ def _locked(target: str | Path) -> Iterator[None]:
 
 
 def _shown(url: str) -> str:
-    """Return a URL without its query, and without a password."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -97,7 +97,6 @@ class Transaction:
         return transaction
 
     def close(self) -> None:
-        """Close the record; what was not committed is undone."""
         self.record.close()
 
     # --- new rows -----------------------------------------------------------------------------------
@@ -129,11 +128,9 @@ class Transaction:
         return SegmentEntry(name=folder.name, rows=segment.rows, files=files)
 
     def _new_folder(self) -> Path:
-        """Return where the next segment goes."""
         return self.path / SEGMENTS / f"{self.manifest.number + 1:08d}-{secrets.token_hex(4)}"
 
     def segment(self, name: str) -> Segment:
-        """Return a segment of the index."""
         if name not in self._segments:
             self._segments[name] = self._opened(name)
         return self._segments[name]
@@ -152,7 +149,6 @@ class Transaction:
         return taken
 
     def dead(self, entry: SegmentEntry) -> NDArray[np.bool_] | None:
-        """Return which rows of a segment are dead; None where none is."""
         return read_dead(self.path, entry)
 
     # --- commits ------------------------------------------------------------------------------------
@@ -328,7 +324,6 @@ def check_installed() -> None:
 
 
 def stemming(language: str) -> str:
-    """Return the language as segments name it, empty for none."""
     return "" if language == "none" else language
 
 

@@ -177,7 +177,6 @@ class Writer:
         self.counts["described"] += restate(self.transaction)
 
     def commit(self) -> None:
-        """Commit all that is queued."""
         self._write_queued()
         if not (self._pending or self._dropped_entries or self._prints or self._unknown):
             return
@@ -199,7 +198,6 @@ class Writer:
     def _put_each(
         self, file: str, prepared: Iterable[PreparedDocument], old: dict[str, None], seen: dict[str, None]
     ) -> tuple[int, int]:
-        """Return how many documents were new, and how many were there."""
         fresh = same = 0
         for document in prepared:
             identity = document.document.id
@@ -229,7 +227,6 @@ class Writer:
             self._by_file[file] = {known: None, identity: None}
 
     def _unnote(self, file: str, identity: str) -> bool:
-        """Return whether it had been noted."""
         known = self._by_file.get(file)
         if isinstance(known, dict) and identity in known:
             del known[identity]
@@ -482,18 +479,15 @@ _OWN = (
 
 
 def history_of(record: RecordFile) -> History:
-    """Return what people stated, as the record has it."""
     return History(record.descriptions())
 
 
 def muted_documents(record: RecordFile) -> list[str]:
-    """Return the ids of the documents that people muted."""
     wanted = history_of(record).wanted(record.places())
     return [name for name, fields in wanted.items() if fields.get("mute") == "yes"]
 
 
 def document_of(record: RecordFile, document: str) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a document by its id, with its text."""
     yield from record.documents_of("entries", "WHERE d.id = ? ORDER BY e.path, e.row", document, text=True)
 
 

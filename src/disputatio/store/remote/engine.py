@@ -196,7 +196,6 @@ class Engine(ABC):
         self._settings: dict[str, Any] = {}
 
     def close(self) -> None:
-        """Close the connection; the next call opens one anew."""
         with self._lock:
             client, self._client = self._client, None
         if client is not None:

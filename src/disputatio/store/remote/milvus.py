@@ -106,7 +106,6 @@ class Milvus(Engine):
         )
 
     def _ours(self) -> bool:
-        """Return whether the table of documents has the fields that we give it."""
         with self._reported("opening the index"):
             description = self._connected().describe_collection(self._names[DOCUMENTS])
         return {"id", "facts", "body", "stamp"} <= {field["name"] for field in description["fields"]}
@@ -345,7 +344,6 @@ def _documents(client: Any) -> tuple[Any, Any]:
 
 
 def _passages(client: Any, settings: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the schema and the indexes of the table of passages."""
     from pymilvus import DataType
 
     schema, indexes = _table(client), client.prepare_index_params()

@@ -87,7 +87,6 @@ class PostgresIndex(ServedIndex):
     def __init__(
         self, address: tables.PostgresAddress, embedder: Embedder | None, language: str | None = None
     ) -> None:
-        """Use `open_index`."""
         super().__init__(address.shown, embedder, language)
         self._address = address
         self._local = threading.local()
@@ -96,7 +95,6 @@ class PostgresIndex(ServedIndex):
 
     @classmethod
     def at(cls, path: str | Path, embedder: Embedder | None = None, language: str | None = None) -> Self:
-        """Return the index at `postgresql://user:password@host/database?schema=name`; raises `InputError`."""
         address = tables.address_of(path)
         if address is None:
             raise InputError("--index: an index in a database is named postgresql://user@host/database")
@@ -114,7 +112,6 @@ class PostgresIndex(ServedIndex):
         paths: Collection[str | Path] = (),
         documents: Collection[str] = (),
     ) -> int:
-        """Delete documents, as every index does (`Index.delete`)."""
         if not (sources or paths or documents) or self._settings() is None:
             return 0
         with tables.reported(self._address, "deleting"), self._connection().transaction():
@@ -142,7 +139,6 @@ class PostgresIndex(ServedIndex):
     # --- reading ------------------------------------------------------------------------------------
     @reads_rows
     def documents(self, *, text: bool = True) -> list[Document]:
-        """Return every document, by path and row; `text=False` leaves the texts in the database."""
         if self._settings() is None:
             return []
         with tables.reported(self._address, "reading"):
@@ -151,7 +147,6 @@ class PostgresIndex(ServedIndex):
 
     @reads_rows
     def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:
-        """Return some documents by path and row, as every index does (`Index.list_documents`)."""
         if self._settings() is None:
             return DocumentPage(0, [])
         where, values = ("", []) if source is None else ("WHERE d.source = %s", [source])
@@ -286,7 +281,6 @@ class PostgresIndex(ServedIndex):
 
     @reads_rows
     def draw(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
-        """Draw the passages whose ids have the least hashes with this salt."""
         chosen = self._query(
             "SELECT source, array_agg(row ORDER BY place) FROM (SELECT source, row, row_number() OVER "
             "(PARTITION BY source ORDER BY hashtextextended(id, %s), row) AS place FROM passages "
@@ -384,7 +378,6 @@ def _close_all(connections: list[Any]) -> None:
 
 
 def _passages_of(connection: Any, where: str, value: Any) -> dict[int, Passage]:
-    """Return the passages that meet a condition, by their row."""
     return {
         row: check_texts(
             Passage(**{**dict(zip(_OF_A_PASSAGE, fields, strict=True)), **read_metadata(fields[-1])})

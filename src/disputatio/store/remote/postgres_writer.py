@@ -83,7 +83,6 @@ class PostgresWriter(BatchedWriter):
         return gone
 
     def _enter(self, waiting: dict[str, list[PreparedDocument]]) -> None:
-        """Record the documents of each file."""
         entries = [(file, each.document) for file, documents in waiting.items() for each in documents]
         self._connection.execute(
             "INSERT INTO entries SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::int[]) "
@@ -137,7 +136,6 @@ class PostgresWriter(BatchedWriter):
         return len(passages)
 
     def _rows(self, documents: list[PreparedDocument]) -> _Rows:
-        """Return the passages of documents with their terms and vectors."""
         passages = [passage for document in documents for passage in document.passages]
         return _Rows(documents, passages, *count_and_embed(passages, self._language, self._embedder))
 
@@ -276,7 +274,6 @@ def remove(
 
 
 def drop_unheld(connection: Any, documents: list[str]) -> None:
-    """Delete those of the documents that no file holds, with their passages."""
     if not documents:
         return
     gone = [
@@ -292,7 +289,6 @@ def drop_unheld(connection: Any, documents: list[str]) -> None:
 
 
 def _drop_passages(connection: Any, column: str, names: list[str]) -> None:
-    """Delete the passages that are named in a column, with their postings."""
     lengths = dict(
         connection.execute(
             f"DELETE FROM passages WHERE {column} = ANY(%s) RETURNING row, length", (names,)
@@ -330,7 +326,6 @@ _NULL = _LENGTH.pack(-1)
 
 
 def copy_rows(connection: Any, into: str, data: Iterable[bytes]) -> None:
-    """Copy rows into a table; `into` names it with its columns."""
     with connection.cursor().copy(f"COPY {into} FROM STDIN (FORMAT binary)") as copy:
         copy.write(_BEGIN)
         for each in data:
@@ -356,12 +351,10 @@ def text(value: str) -> bytes:
 
 
 def whole(value: int, bits: int = 32) -> bytes:
-    """Return a whole number of 32 or 64 bits."""
     return value.to_bytes(bits // 8, "big", signed=True)
 
 
 def texts(values: Sequence[str]) -> bytes:
-    """Return an array of texts; raises `UnicodeEncodeError`."""
     if not values:
         return struct.pack(">iii", 0, 0, _TEXT)
     encoded = [text(value) for value in values]
@@ -370,7 +363,6 @@ def texts(values: Sequence[str]) -> bytes:
 
 
 def vector(values: NDArray[np.float32]) -> bytes:
-    """Return a vector of pgvector."""
     return struct.pack(">hh", len(values), 0) + values.astype(">f4").tobytes()
 
 

@@ -186,7 +186,6 @@ class Qdrant(Engine):
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
     ) -> list[ScoredRow]:
-        """Return the best passages of every source, from the server's groups."""
         only, name = _filter(condition), self._names[PASSAGES]
         with self._reported("searching"):
             facets = self._connected().facet(name, "source", facet_filter=only, limit=_MOST_SOURCES)
@@ -250,7 +249,6 @@ def _having(facts: Sequence[str]) -> Any:
 
 
 def _filter(condition: Condition, among: Sequence[str] = ()) -> Any:
-    """Return a condition as the server's."""
     from qdrant_client import models
 
     must: list[Any] = []

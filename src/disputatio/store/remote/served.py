@@ -154,14 +154,12 @@ MUTED = fact(KEPT, "mute")  # of a document that people muted; no field of a doc
 
 
 def facts_of(passage: Passage) -> list[str]:
-    """Return the facts that a passage is filtered by, except source and date."""
     fields = [(name, getattr(passage, name)) for name in _FIELDS] + list(passage.metadata.items())
     facts = [fact(str(name), str(value)) for name, value in fields if value]
     return [*facts, MUTED] if passage.by_people.get("mute") == "yes" else facts
 
 
 def numbers_of(names: Sequence[str]) -> NDArray[np.int64]:
-    """Return a number for each name, the same for the same."""
     import numpy as np
 
     known: dict[str, int] = {}

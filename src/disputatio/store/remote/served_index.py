@@ -91,7 +91,6 @@ class ServedIndex(Index, ABC):
     listing = "Index.list_documents() in Python, GET /api/documents of a server"
 
     def __init__(self, shown: str, embedder: Embedder | None, language: str | None = None) -> None:
-        """Use `open_index`; `shown` is the address without its secrets."""
         self.shown, self.path = shown, Path(shown)
         self.paths = (self.path,)
         self._embedder, self._language = embedder, language
@@ -145,7 +144,6 @@ class ServedIndex(Index, ABC):
     # --- writing ------------------------------------------------------------------------------------
     @contextmanager
     def open_writer(self, on_commit: Callable[[int], None] = lambda _: None) -> Iterator[DocumentWriter]:
-        """Open a writer for documents, and build indexes when it is left; raises `StoreError`."""
         writer = self._writer(on_commit)
         writer.put_in_force = self._put_in_force
         yield writer
@@ -200,7 +198,6 @@ class ServedIndex(Index, ABC):
         return self._restate(lambda history: [history.row_of_undo(key)])
 
     def _require(self) -> None:
-        """Raise `StoreError` where there is no index to write to."""
         if self.note() is None:
             raise StoreError(f"{self.shown}: there is no index here; make one with: disputatio ingest PATH")
 
@@ -343,7 +340,6 @@ class ServedIndex(Index, ABC):
 
     @reads_rows
     def sources(self) -> list[SourceCount]:
-        """Return every source with its owner and what it holds, by name."""
         sources = [] if self._settings() is None else self._sources()
         return sorted(sources, key=lambda each: each.name)
 
@@ -381,7 +377,6 @@ class ServedIndex(Index, ABC):
     def set_estimates(
         self, estimates: Mapping[str, Source], *, states: Mapping[str, str] | None = None
     ) -> None:
-        """Replace the estimates, whole or not at all; raises `InputError`, `StoreError`."""
         self._require()
         states = self._states() if states is None else states
         new = []
@@ -405,12 +400,10 @@ class ServedIndex(Index, ABC):
         return {name: state for name, _, state in estimates if state}
 
     def source_passages(self) -> SourcePassages | None:
-        """Return the index itself, asked anew at each call; None where there is none yet."""
         return None if self._settings() is None else self
 
     @reads_rows
     def counts(self) -> dict[str, int]:
-        """Count the passages of each source."""
         return {each.name: each.passages for each in self._sources()}
 
     @reads_rows
@@ -430,13 +423,11 @@ class ServedIndex(Index, ABC):
 
     @reads_rows
     def records(self) -> list[Outcomes]:
-        """Replay the log of calibrations; raises `StoreError` for a damaged entry."""
         lines = [] if self._settings() is None else self._logged()
         return [_outcomes(lines, self.shown)]
 
     @contextmanager
     def open_log(self) -> Iterator[CalibrationLog]:
-        """Open the log of calibrations; raises `StoreError` where it cannot be written to."""
         self._require()
         with self._logging() as append:
             yield CalibrationLog(lambda entry: append(json.dumps(entry, separators=(",", ":"))))
@@ -523,7 +514,6 @@ class ServedIndex(Index, ABC):
         """Return the state of each source, in a few characters."""
 
     def _wanted(self) -> dict[str, Any]:
-        """Return the settings of an index that is to be made."""
         return {
             "version": self.format,
             "embedder": "" if self._embedder is None else self._embedder.name,
@@ -554,7 +544,6 @@ def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def stemming(settings: Mapping[str, Any]) -> str:
-    """Return the language as the stemmer takes it, empty for none."""
     return "" if settings["language"] == "none" else str(settings["language"])
 
 
@@ -605,7 +594,6 @@ class BatchedWriter(ABC):
         return len(documents)
 
     def keep(self, print_of: Fingerprint) -> None:
-        """Count a file as unchanged."""
         self.counts["unchanged"] += print_of.documents
 
     def remember(self, print_of: Fingerprint) -> None:
@@ -613,7 +601,6 @@ class BatchedWriter(ABC):
         del print_of
 
     def put_back(self, file: str, prepared: PreparedDocument) -> None:
-        """Add a document that was taken out of a file, beside all others of the file."""
         self.commit()
         self._waiting, self._beside = {file: [prepared]}, True
         try:
@@ -622,17 +609,14 @@ class BatchedWriter(ABC):
             self._beside = False
 
     def describe(self, statements: Statements) -> None:
-        """Have `finish` add what people state about each document that is then there."""
         self._statements.append(statements)
 
     def finish(self) -> None:
-        """Commit the queued documents, and put in force what people state of them."""
         self.commit()
         stated, self._statements = self._statements, []
         self.counts["described"] += self.put_in_force(stated)
 
     def commit(self) -> None:
-        """Put in the queued documents; raises `InputError`, `StoreError`."""
         waiting, self._waiting, self._passages = self._waiting, {}, 0
         if waiting:
             self.counts.update(self._commit(waiting))
@@ -662,7 +646,6 @@ def count_changes(file: str, old: Collection[str], new: Collection[str], counts:
 def count_and_embed(
     passages: list[Passage], language: str, embedder: Embedder | None
 ) -> tuple[Counted, NDArray[np.float32] | None]:
-    """Count the terms of passages, and embed their texts."""
     from disputatio.store.segments.terms import count, name_of, searched_text
 
     counted = count([*map(name_of, passages)], [passage.text for passage in passages], language)

@@ -80,19 +80,16 @@ class VectorIndex(ServedIndex):
         embedder: Embedder | None,
         language: str | None = None,
     ) -> None:
-        """Use `open_index`."""
         super().__init__(address.shown, embedder, language)
         self._engine = engine
         self._known: dict[str, Any] | None = None
 
     @classmethod
     def at(cls, path: str | Path, embedder: Embedder | None = None, language: str | None = None) -> Self:
-        """Return the index at an address of the engine, not yet asked; raises `InputError` for no address."""
         address = cls.form.parse(path)
         return cls(address, cls.engine(address), embedder, language)
 
     def close(self) -> None:
-        """Close the connection; the next call opens one anew."""
         self._known = None
         self._engine.close()
 
@@ -105,7 +102,6 @@ class VectorIndex(ServedIndex):
         paths: Collection[str | Path] = (),
         documents: Collection[str] = (),
     ) -> int:
-        """Delete documents, as every index does (`Index.delete`)."""
         facts = {fact("source", name) for name in sources} | {fact("document", name) for name in documents}
         for path in map(str, paths):
             for name in {path, str(Path(path).resolve())}:
@@ -163,7 +159,6 @@ class VectorIndex(ServedIndex):
     # --- reading ------------------------------------------------------------------------------------
     @reads_rows
     def documents(self, *, text: bool = True) -> list[Document]:
-        """Return every document, by path and row; `text=False` leaves the texts on the server."""
         if self._settings() is None:
             return []
         texts = rows.texts_in(kept.body for kept in self._texts()) if text else {}
@@ -335,7 +330,6 @@ class VectorIndex(ServedIndex):
         ]
 
     def _by_source(self) -> dict[str, dict[str, DocumentEntry]]:
-        """Return the documents of each source, one entry each."""
         by_source: dict[str, dict[str, DocumentEntry]] = {}
         for entry in self._entries():
             if entry.passages:
@@ -445,7 +439,6 @@ class VectorWriter(BatchedWriter):
         self._engine, self._ready, self._is_ready = engine, ready, False
 
     def put(self, file: str, prepared: Iterable[PreparedDocument]) -> int:
-        """Put the documents of a file; raises `IngestError` for one that the engine cannot store."""
         return super().put(file, self._check_each(prepared))
 
     def _check_each(self, prepared: Iterable[PreparedDocument]) -> Iterator[PreparedDocument]:
@@ -499,7 +492,6 @@ class VectorWriter(BatchedWriter):
 
 
 def entries_with(engine: Engine, facts: Collection[str]) -> list[DocumentEntry]:
-    """Return the entries that have one of the facts."""
     entries = {
         kept.id: rows.entry_in(kept.id, kept.body)
         for batch in _batches(sorted(facts))
@@ -509,7 +501,6 @@ def entries_with(engine: Engine, facts: Collection[str]) -> list[DocumentEntry]:
 
 
 def fetch_bodies(engine: Engine, ids: list[str]) -> dict[str, str]:
-    """Return the bodies of passages by the ids of their rows."""
     return {row: body for batch in _batches(ids) for row, body in engine.fetch(PASSAGES, batch).items()}
 
 
@@ -546,7 +537,6 @@ def delete_entries(engine: Engine, gone: Collection[DocumentEntry]) -> None:
 
 
 def delete_documents(engine: Engine, documents: Collection[str]) -> None:
-    """Delete the passages and the texts of documents."""
     for batch in _batches(list(documents)):
         engine.erase(PASSAGES, facts=[fact("document", name) for name in batch])
         engine.erase(DOCUMENTS, facts=[fact("text", name) for name in batch])

@@ -59,7 +59,6 @@ def entry_row(file: str, prepared: PreparedDocument) -> Row:
 
 
 def entry_in(row: str, body: str) -> DocumentEntry:
-    """Parse the row of an entry."""
     about = json.loads(body)
     return DocumentEntry(
         id=row,
@@ -71,7 +70,6 @@ def entry_in(row: str, body: str) -> DocumentEntry:
 
 
 def text_rows(document: Document) -> Iterator[Row]:
-    """Yield a document's text, in pieces."""
     for number, start in enumerate(range(0, len(document.text), _PIECE)):
         piece = {"document": document.id, "number": number, "text": document.text[start : start + _PIECE]}
         yield Row(
@@ -83,7 +81,6 @@ def text_rows(document: Document) -> Iterator[Row]:
 
 
 def texts_in(bodies: Iterable[str]) -> dict[str, str]:
-    """Return the texts of documents by their ids."""
     pieces: dict[str, dict[int, str]] = {}
     for body in bodies:
         piece = json.loads(body)
@@ -116,7 +113,6 @@ def passage_rows(prepared: Sequence[PreparedDocument], embedder: Embedder | None
 
 
 def passage_in(body: str) -> Passage:
-    """Return the passage that a row holds."""
     return check_texts(Passage(**with_relations(json.loads(body))))
 
 
@@ -135,7 +131,6 @@ def statement_rows(stated: Sequence[StatementRow], order: int) -> list[Row]:
 
 
 def statements_in(kept: Iterable[StoredRow]) -> list[StatementRow]:
-    """Return the history of what people stated, the oldest first."""
     ordered = sorted(kept, key=lambda row: (row.order, row.id))
     return [(number, *json.loads(row.body)) for number, row in enumerate(ordered, start=1)]
 
@@ -154,7 +149,6 @@ def estimate_rows(run: str, estimates: Sequence[tuple[str, str, str | None]]) ->
 
 
 def log_rows(entry: str, order: int) -> Iterator[Row]:
-    """Yield an entry of the log of calibrations, in pieces."""
     name, starts = uuid.uuid4().hex, range(0, len(entry), _PIECE)
     for number, start in enumerate(starts):
         piece = {"entry": name, "number": number, "of": len(starts), "text": entry[start : start + _PIECE]}

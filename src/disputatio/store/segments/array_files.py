@@ -102,7 +102,6 @@ def _opened(path: Path) -> io.BufferedReader:
 
 
 def changed(path: Path) -> StoreError:
-    """Return the error for a file whose bytes are not those that were written."""
     return StoreError(f"{path}: its bytes have changed since they were written; {_REPAIR}")
 
 
@@ -124,7 +123,6 @@ class Verification:
         return frozenset(self._verified)
 
     def start(self) -> None:
-        """Begin to compare, once."""
         with self._lock:
             if self._thread is None and not self._is_done:
                 self._thread = threading.Thread(target=self._run, name="verify index", daemon=True)
@@ -194,7 +192,6 @@ class ArrayFile:
         return self
 
     def write(self, block: NDArray[Any]) -> None:
-        """Append rows."""
         self._put(self._bytes(block))
         self.rows += len(block)
 

@@ -86,7 +86,6 @@ def candidates(scope: Scope, query: Query, many: int, per_source: int | None) ->
 
 
 def allowed_rows(scope: Scope) -> Rows:
-    """Return the rows of a scope that may be found, rising."""
     if not scope.rows:
         return np.zeros(0, dtype=np.int64)
     return np.flatnonzero(_allowed(scope, np.concatenate(scope.groups)))
@@ -130,7 +129,6 @@ def _all_bm25(segment: Segment, query: Query, numbers: NDArray[np.int64]) -> Flo
 
 
 def _all_cosines(segment: Segment, query: Query, *, fast: bool) -> Floats:
-    """Return the cosine of every row with the query; `fast` for compiled code."""
     if query.vector is None or segment.vectors is None:
         return np.zeros(segment.rows, dtype=np.float32)
     if fast:
@@ -239,7 +237,6 @@ def _scored(
 
 
 def _union(rows: Rows, more_rows: Rows) -> Rows:
-    """Return the rows of two arrays, each once, rising."""
     both = np.concatenate([rows, more_rows])
     both.sort()
     fresh = np.ones(both.size, dtype=np.bool_)
@@ -284,7 +281,6 @@ def _taken(scope: Scope, rows: Rows, arrays: Sequence[NDArray[_Kind]]) -> NDArra
 def _allowed(
     scope: Scope, groups: NDArray[np.int32], matched: NDArray[np.bool_] | None = None
 ) -> NDArray[np.bool_]:
-    """Mark the rows that may be found, of the sources that match."""
     allowed = np.ones(scope.rows, dtype=np.bool_)
     for first, mask in zip(scope.firsts, scope.masks, strict=False):
         if mask is not None:
@@ -332,7 +328,6 @@ def bm25_of(segment: Segment, query: Query, numbers: Rows, rows: Rows) -> Floats
 
 
 def cosines_of(segment: Segment, query: Query, rows: NDArray[np.int64]) -> Floats:
-    """Return the cosine of some rows with the query, by compiled code."""
     from disputatio.store.segments import kernels
 
     if query.vector is None or segment.vectors is None:

@@ -248,7 +248,6 @@ def keep_best_by_cosine(
 
 @compiled()
 def cosines(vectors: Quantised, query: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return the product of `query` with some rows."""
     products = np.empty(rows.size, dtype=np.float32)
     for i in range(rows.size):
         products[i] = _product(vectors.numbers[rows[i]], query) * vectors.scales[rows[i]]

@@ -64,7 +64,6 @@ class _Part:
         return None if self._dead is None else self._moved
 
     def targets(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Return the new numbers of rows, -1 for dead ones."""
         return rows.astype(np.int64) + self.first if self._dead is None else self._moved(rows)
 
     def _moved(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -75,11 +74,9 @@ class _Part:
         return np.where((words >> bits) & np.uint64(1), place, -1)
 
     def alive(self, begin: int, end: int) -> NDArray[np.bool_] | None:
-        """Mark the rows that stay; None for all."""
         return None if self._dead is None else ~self._dead[begin:end]
 
     def blocks(self, name: str) -> Iterator[NDArray[Any]]:
-        """Yield the live rows of an array."""
         array = self.segment.array(name)
         for begin in range(0, self.segment.rows, _ROWS):
             end = min(begin + _ROWS, self.segment.rows)
@@ -201,7 +198,6 @@ class _Merging:
         return tokens
 
     def merge_ids(self) -> None:
-        """Merge the hashes of ids, rising, with their rows."""
         keys = [part.segment.ids[0] for part in self.parts]
         most = self.memory // _OF_VALUE
         with self._file("ids", self.rows) as ids, self._file("id_rows", self.rows) as rows:
@@ -220,7 +216,6 @@ class _Merging:
         self._note(ids, rows)
 
     def merge_fields(self) -> None:
-        """Merge the rows of each value of each field."""
         names = ("field_terms", "field_starts", "field_rows")
         arrays = [[part.segment.array(name) for name in names] for part in self.parts]
         keys = [terms for terms, _, _ in arrays]
@@ -243,7 +238,6 @@ class _Merging:
         self._note(terms, starts, rows)
 
     def merge_postings(self) -> None:
-        """Merge the inverted indexes, each range of terms as a whole small one."""
         whole = [part.segment.postings for part in self.parts]
         weights = [_weight_of(each, part.segment.rows) for each, part in zip(whole, self.parts, strict=True)]
         maps, firsts = [part.moved for part in self.parts], [part.first for part in self.parts]
@@ -284,7 +278,6 @@ def _place(starts: NDArray[np.int64], at: int) -> int:
 
 
 def _span(whole: Postings, begin: int, end: int) -> Postings:
-    """Return the terms of a range with their postings."""
     return whole._replace(
         terms=whole.terms[begin:end],
         frequencies=whole.frequencies[begin:end],

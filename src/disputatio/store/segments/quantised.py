@@ -45,7 +45,6 @@ def quantise(vectors: NDArray[np.float32], sources: NDArray[np.int32]) -> Quanti
 def cosines(
     vectors: Quantised, query: NDArray[np.float32], rows: NDArray[np.int64] | None
 ) -> NDArray[np.float32]:
-    """Return the product of `query` with some rows, or with all."""
     numbers = vectors.numbers if rows is None else vectors.numbers[rows]
     scales = vectors.scales if rows is None else vectors.scales[rows]
     result = np.zeros(len(numbers), dtype=np.float32)

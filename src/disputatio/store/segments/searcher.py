@@ -262,7 +262,6 @@ class Searcher:
         )
 
     def _with_duplicates_marked(self, hits: list[Hit], rows: NDArray[np.int64]) -> list[Hit]:
-        """Return hits with near duplicates of better ones marked."""
         if len(hits) < 2:
             return hits
         sketches = np.zeros((len(hits), minhash.BINS), dtype=np.uint8)

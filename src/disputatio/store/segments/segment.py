@@ -69,7 +69,6 @@ class Segment:
     """
 
     def __init__(self, note: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], where: str) -> None:
-        """Use `build` or `open`."""
         self.rows: int = note["rows"]
         self.dimension: int = note["dimension"]
         self.language: str = note["language"]
@@ -170,7 +169,6 @@ class Segment:
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
     def array(self, name: str) -> NDArray[Any]:
-        """Return an array by the name of its file."""
         return self._arrays[name]
 
     @property
@@ -213,7 +211,6 @@ _TERMS = ("s", "_frequencies", "_starts", "_slots", "_rows", "_counts", "_common
 def _named(
     kind: str, arrays: postings.Postings | stored.Stored | quantised.Quantised
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a part under the names of their files."""
     if isinstance(arrays, postings.Postings):
         names = [f"term{part}" for part in _TERMS]
     else:
@@ -225,7 +222,6 @@ def _named(
 def note_of(
     rows: int, dimension: int, language: str, tokens: int, sources: Collection[str]
 ) -> dict[str, Any]:
-    """Return the description of a segment that is kept in its folder."""
     fields = {"format": FORMAT, "rows": rows, "dimension": dimension, "language": language}
     return {**fields, "tokens": tokens, "sources": list(sources)}
 

@@ -48,7 +48,6 @@ class Stored(NamedTuple):
 
 
 def store(passages: Sequence[Passage]) -> Stored:
-    """Return the fields of passages as bytes."""
     lines = [_line(passage) for passage in passages]
     starts = np.zeros(len(lines) + 1, dtype=np.int64)
     np.cumsum([len(line) for line in lines], out=starts[1:])

@@ -54,7 +54,6 @@ class View:
         self.verification.check(wait=self.verification.bytes <= WAITED_FOR)
 
     def passage(self, passage_id: str) -> Passage:
-        """Return the passage of an id; raises `InputError` when there is none."""
         for segment, dead in zip(self.segments, self.dead, strict=True):
             row = int(segment.find([passage_id])[0])
             if row >= 0 and (dead is None or not dead[row]):
@@ -79,7 +78,6 @@ class View:
         return nearest(passages, passage, count)
 
     def counts(self) -> dict[str, int]:
-        """Count the passages of each source."""
         import numpy as np
 
         counts: dict[str, int] = {}
@@ -112,7 +110,6 @@ class View:
         ]
 
     def sketches(self, sources: Sequence[str]) -> Sketches:
-        """Return the sketches of all passages of some sources."""
         import numpy as np
 
         from disputatio.store.segments.minhash import BINS

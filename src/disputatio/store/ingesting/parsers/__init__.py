@@ -60,18 +60,15 @@ class RefusedDocument(Exception):
 
 
 def refusal_part(error: RefusedDocument | Unreadable) -> ParsedPart:
-    """Return a refusal as the child sends it."""
     part: ParsedPart = {"refused": str(error), "code": error.code}
     return {**part, "data": error.data} if error.data else part
 
 
 def past_limit(reason: str, limit: int, unit: str = "bytes", **data: str | int) -> RefusedDocument:
-    """Return the refusal of a document that has more of something than is read."""
     return RefusedDocument(reason, "too_large", limit=limit, unit=unit, **data)
 
 
 def too_much_text() -> RefusedDocument:
-    """Return the refusal of a document that has more text than is read."""
     return past_limit(
         f"has more than {LARGEST_TEXT:,} characters of text, the limit", LARGEST_TEXT, "characters"
     )
@@ -90,13 +87,11 @@ def formats() -> Mapping[str, Format]:
 
 @functools.cache
 def suffixes() -> Mapping[str, Format]:
-    """Return the formats by the endings of their files."""
     return {suffix: form for form in formats().values() for suffix in form.suffixes}
 
 
 @functools.cache
 def content_types() -> Mapping[str, Format]:
-    """Return the formats by the content types that servers state."""
     return {stated: form for form in formats().values() for stated in form.content_types}
 
 

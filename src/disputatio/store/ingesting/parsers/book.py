@@ -39,7 +39,6 @@ _PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
-    """Yield the whole book as one document."""
     checked_package(file)
     with zipfile.ZipFile(file) as book:
         root = _xml(book, "META-INF/container.xml")

@@ -116,7 +116,6 @@ def _is_read(kind: str, name: str) -> bool:
 
 
 def _attachment(part: EmailMessage, about: dict[str, str]) -> Iterator[ParsedPart]:
-    """Yield the parts of one attachment; what is wrong with it concerns it alone."""
     name = " ".join((part.get_filename() or "").replace("\\", "/").rpartition("/")[2].split())[:200]
     kind = ""
     try:

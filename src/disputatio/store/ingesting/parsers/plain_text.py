@@ -66,7 +66,6 @@ class _Walk:
         self._lists: list[int] = []  # of each list that it is in, the next item's number; 0: not numbered
 
     def enters(self, element: Any) -> bool:
-        """Return whether an element holds text that is wanted."""
         return not _is_skipped(element) and (self._menus or not _is_menu(element))
 
     def start(self, element: Any) -> None:
@@ -132,11 +131,9 @@ class _Text:
         self._cell = False
 
     def cell(self) -> None:
-        """Begin a cell of a table's row."""
         self._cell = True
 
     def mark(self, mark: str) -> None:
-        """Begin an item of a list."""
         self._begin(space=False)
         self._parts.append(mark)
         self._marked = True

@@ -43,7 +43,6 @@ STRICT: Any = {"resolve_entities": False, "no_network": True, "load_dtd": False,
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
-    """Yield the whole file as one document."""
     import docx
 
     checked_package(file)
@@ -103,7 +102,6 @@ def checked_package(file: BinaryIO) -> None:
 
 
 def strict_xml(raw: bytes) -> Any:
-    """Return the root of a part of a package."""
     from lxml import etree
 
     return etree.fromstring(raw, parser=etree.XMLParser(**STRICT))

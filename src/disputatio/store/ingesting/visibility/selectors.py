@@ -225,7 +225,6 @@ def key_of(tree: Any) -> str:
 
 
 def keys_of(element: _Element) -> list[str]:
-    """Return the keys that an element has."""
     names = [f".{name}" for name in (element.get("class") or "").split()]
     return ["", _name(element), f"#{element.get('id')}", *dict.fromkeys(names)]
 

@@ -61,7 +61,6 @@ class _Style:
 
     @property
     def is_read(self) -> bool:
-        """True if text directly in the element is visible."""
         lost = not self.outlined and is_lost(self.ink, self.ground, self.opacity)
         return (
             self.visible
