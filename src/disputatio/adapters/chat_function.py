@@ -1,8 +1,4 @@
-"""Adapts a function of chat messages with replies in OpenAI's form to a model.
-
-`litellm.completion` is one, and so is the method `chat.completions.create` of OpenAI's client or of one that
-is made like it. No framework is imported here: a reply is read by its shape.
-"""
+"""Adapts a function of chat messages with replies in OpenAI's form, such as `litellm.completion`, to a model."""
 
 from __future__ import annotations
 

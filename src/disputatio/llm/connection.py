@@ -1,10 +1,9 @@
 """Calls to one server: bounded in number, repeated where that helps, on an event loop in a thread of its own.
 
-Callers are plain threads. The loop lets a deadline, a cancel or Ctrl-C end a call wherever it waits; a pool
-of blocking threads cannot be interrupted in a read. Here is the one layer that repeats calls: the attempts of
-one call, a budget over the endpoint's whole life (a fifth of the calls made), and a breaker that stops trying
-for some seconds when nothing can be reached. The client's own retries are off: they see neither a stream that
-breaks nor our deadlines. The content of a call and the reading of its reply are the caller's (`Attempt`).
+The loop lets a deadline, a cancel or Ctrl-C end a call wherever it waits. Here is the one layer that repeats
+calls: the attempts of one call, a budget over the endpoint's whole life (a fifth of the calls made), and a
+breaker that stops trying for some seconds when nothing can be reached. The client's own retries are off: they
+see neither a stream that breaks nor our deadlines.
 """
 
 from __future__ import annotations

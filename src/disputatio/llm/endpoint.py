@@ -1,9 +1,8 @@
 """Any OpenAI-compatible server, through the official client.
 
-`connection` makes the calls and repeats them, `stream` reads a reply under the deadlines, `faults` names what
-went wrong. What a server can do is found by two tiny calls: servers differ in what they accept and, worse, in
-what they accept and ignore. So the schema of the probe is one that no model keeps by chance, and the
-log-probabilities are counted in the reply.
+What a server can do is found by two tiny calls: servers differ in what they accept and, worse, in what they
+accept and ignore. So the schema of the probe is one that no model keeps by chance, and the log-probabilities
+are counted in the reply.
 """
 
 from __future__ import annotations

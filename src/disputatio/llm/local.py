@@ -1,8 +1,4 @@
-"""The embedded engine: a child process that holds the model, and the client that calls it.
-
-The child runs `disputatio.llm.embedded`. Calls are written to it as lines of JSON, from any number of
-threads, and each reply is passed to the thread that waits for it.
-"""
+"""The embedded engine: a child process that holds the model (`disputatio.llm.embedded`), and its client."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The protocol of an index: documents in, passages out, and estimates of its sources, whatever the backend.
-
-`FolderIndex` (a folder), `PostgresIndex` (a database) and `VectorIndex` (a vector engine) implement `Index`;
-`opening.open_index` opens the one that an address names.
-"""
+"""The protocol of an index: documents in, passages out, and estimates of its sources, whatever the backend."""
 
 from __future__ import annotations
 

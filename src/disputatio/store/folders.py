@@ -1,8 +1,5 @@
-"""The folders of an index: one, or several that are searched as one.
-
-Several are searched as one: their segments make one searcher, so word statistics are counted over all, scores
-are normalised over the candidates of all, and hits are those of one index that holds every passage. A folder
-that cannot be read is left out and reported (`Folders.unsearched`); the next search tries it again.
+"""The folders of an index: one, or several whose segments make one searcher; one that cannot be read is left
+out and reported (`Folders.unsearched`), and tried again by the next search.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Passages and retrievers of the user's own, in the shapes that people have them in.
-
-A passage may be a text, a mapping of fields, a `Passage` or a `Hit`, or what LangChain, LlamaIndex and
-Haystack return. A retriever may be ours, or have `retrieve(query)` or `invoke(query)`.
-"""
+"""Passages and retrievers of the user's own, in the shapes that LangChain, LlamaIndex and Haystack have."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
 """The child process in which strangers' files are parsed: `python -m disputatio.store.ingesting.child`.
 
-Its standard input is a socket to the parent. A request is one line of JSON with an open file passed
-along; the answer is a line of JSON for each part and one that ends it. It can do no more harm than
-take its own time and memory: both are bounded, it writes no file, starts no process, opens no
-connection, leaves no core, and knows nothing of the parent's environment. Limits and an audit hook see to
-that everywhere, Landlock and a filter of system calls (`confine.py`) where the kernel has them.
+Its standard input is a socket to the parent. A request is one line of JSON with an open file passed along;
+the answer is a line of JSON for each part and one that ends it. Its time and memory are bounded; it writes no
+file, starts no process, opens no connection, leaves no core, and has nothing of the parent's environment.
+Limits and an audit hook see to that everywhere, Landlock and a filter of system calls (`confine.py`) where
+the kernel has them.
 
-The bound on memory is one on address space (`RLIMIT_AS`), set anew before each request at what the
-child's interpreter and libraries took when they were loaded, plus the limit. Libraries map hundreds of
-megabytes that they never touch, so a fixed bound would bind some formats and not others.
+The bound on address space (`RLIMIT_AS`) is set anew before each request at what interpreter and libraries
+took when they were loaded, plus the limit: libraries map hundreds of megabytes that they never touch.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 """One document from the web, when a user asked for it by its URL, behind a guard against request forgery.
 
-Each hop (the first URL and every redirect) is read strictly, its host resolved once, every address
-judged, and the connection made to a judged address: the name is not resolved a second time, so an
-answer that changes (DNS rebinding) changes nothing. TLS verifies the name. Proxies of the environment
-are not used, since a proxy would resolve the name again.
-
-This stands on `http.client` and a socket of our own. The HTTP clients at hand (httpx, urllib3,
-aiohttp) resolve inside their connection pools: to pin an address there means to replace their
-transport, and their timeouts hold per read, so that a server which sends a byte a second never ends.
+Each hop (the first URL and every redirect) is read strictly, its host resolved once, every address judged,
+and the connection made to a judged address, so DNS rebinding changes nothing. TLS verifies the name. Proxies
+of the environment are not used, since a proxy would resolve the name again. The HTTP clients at hand resolve
+inside their connection pools, and their timeouts hold per read.
 """
 
 from __future__ import annotations

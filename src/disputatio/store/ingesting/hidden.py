@@ -1,8 +1,4 @@
-"""Characters without ink, removed and counted.
-
-Hidden text is how a document says one thing to its reader and another to a program. What a page
-hides by the way it is drawn is found in `visibility`.
-"""
+"""Characters without ink, removed and counted; what a page hides by how it is drawn is found in `visibility`."""
 
 from __future__ import annotations
 

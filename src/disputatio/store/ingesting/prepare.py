@@ -1,8 +1,4 @@
-"""A document made ready for the index: its identity and its passages, by a pure function.
-
-Any process may prepare documents and embed their passages; the writer then only commits. The same
-document gives the same ids, offsets and texts wherever it is prepared.
-"""
+"""A document made ready for the index: the same ids, offsets and texts, whatever process does it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The parent's side of the child that parses strangers' files, with limits on its memory and its time.
-
-The child (`child.py`) gets one file at a time, as an open descriptor. A parser that crashes, hangs or eats
-memory takes the child with it, the file is refused, and the next file gets a new child. What the child
-answers comes of a stranger's file too: it is bounded in size and every part is checked before it is used.
+"""The parent's side of the child that parses strangers' files (`child.py`). A parser that crashes, hangs or
+eats memory takes the child with it, and the next file gets a new one. What the child answers comes of a
+stranger's file too: it is bounded in size and every part is checked before it is used.
 """
 
 from __future__ import annotations

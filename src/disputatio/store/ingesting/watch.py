@@ -1,8 +1,5 @@
-"""Files and folders looked after: what changes in them is ingested, what goes leaves the index.
-
-The system tells when something changed (watchfiles), not what to do about it: the root that holds the
-change is ingested again. So a file gets the same source, and meets the same checks, as in a first
-ingest; files that did not change are passed over by it.
+"""Files and folders looked after: the root that holds a change is ingested again, so a file gets the same
+source, and meets the same checks, as in a first ingest; what goes leaves the index.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Vectors of passages, small on disk: 16 bits a number to score by, one bit a number to look by.
 
-A row is kept as integers times its own scale (its largest number over 32,767), so a cosine is off by
-about 1e-5 at most. `codes` holds the signs of each row less the centre of all rows (Charikar, STOC
-2002), 64 to a word and word by word, so that a scan reads each as one stream; source by source, so that
-a scan of some sources reads only theirs. A query keeps its numbers in three bits and a sign: what
-differs is weighed by them, which finds as much with a third of the rows (on a million passages, 48 rows
-a source hold .98 of the true best three, .90 where every sign weighs the same).
+A row is kept as integers times its own scale (its largest number over 32,767), so a cosine is off by about
+1e-5 at most. `codes` holds the signs of each row less the centre of all rows (Charikar, STOC 2002), 64 to a
+word, word by word and source by source, so that a scan reads each as one stream. A query keeps its numbers in
+three bits and a sign: what differs is weighed by them, which finds as much with a third of the rows.
 """
 
 from __future__ import annotations

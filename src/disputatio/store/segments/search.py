@@ -1,9 +1,4 @@
-"""Hybrid search as pure functions on arrays: normalise, fuse, take the best of all or of each source.
-
-A search engine gives two arrays with one score a row of the index, sparse (BM25, 0 where no term
-matches) and dense (cosine); everything after that is here. A faster engine replaces the arrays,
-not this file.
-"""
+"""Hybrid search as pure functions on arrays: normalise, fuse, take the best of all or of each source."""
 
 from __future__ import annotations
 
