@@ -14,7 +14,7 @@ from disputatio.eval.builders.material import TEXTS, Material, bears_any, stands
 from disputatio.eval.builders.origins import nq_passages, read_material
 from disputatio.eval.data.datasets import load
 from disputatio.store.in_memory import InMemory
-from disputatio.store.ingesting.readers import domain
+from disputatio.store.ingesting.source import domain
 from disputatio.text import bare_words, content_id, sentences, squad_normalise, stem
 from disputatio.types import Example, Passage
 

@@ -12,8 +12,8 @@ import pytest
 
 import disputatio
 from disputatio.errors import ConfigError
+from disputatio.store.allowed import file_of_user
 from disputatio.store.folder_index import FolderIndex
-from disputatio.store.trust import file_of_user
 from disputatio.types import Passage
 from tests.llm.fake_server import Asked, FakeServer, Wire
 from tests.shell import run

@@ -13,7 +13,8 @@ import pytest
 
 from disputatio.errors import BatchFault, Cancelled, ConfigError, MissingDependency, Refused, ServerFault
 from disputatio.llm.connection import Connection
-from disputatio.llm.endpoint import Deadlines, Endpoint
+from disputatio.llm.endpoint import Endpoint
+from disputatio.llm.stream import Deadlines
 from disputatio.protocols import LLM, Cancel
 from disputatio.types import Sampling
 from tests.llm.conftest import Connect, Serve

@@ -24,7 +24,8 @@ from disputatio.errors import (
     Timeout,
     Unreachable,
 )
-from disputatio.llm.endpoint import Deadlines, Endpoint
+from disputatio.llm.endpoint import Endpoint
+from disputatio.llm.stream import Deadlines
 from disputatio.types import Sampling
 from tests.llm.conftest import Connect, Serve
 from tests.llm.fake_server import Asked, Wire, ask, capable, chunk, event, fails, says

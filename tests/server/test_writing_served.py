@@ -13,8 +13,8 @@ from disputatio.api.indexing import Index
 from disputatio.cli.serve import _keeping
 from disputatio.config import read_settings
 from disputatio.server.options import Access, StorageOptions
-from disputatio.store.contract import IngestSummary
 from disputatio.store.ingesting.fetch import ingest_urls
+from disputatio.store.ingesting.ingest import IngestSummary
 from disputatio.store.ingesting.watch import watch
 from tests.server.ferry import PASSAGES, Served, ferry, served
 from tests.server.test_index import finished

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from disputatio.errors import IngestError
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.readers import find_files, open_reader
+from disputatio.store.ingesting.files import find_files
+from disputatio.store.ingesting.readers import open_reader
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 CONTAINER = (

@@ -17,7 +17,7 @@ from disputatio.errors import InputError
 from disputatio.protocols import Retriever
 from disputatio.store.contract import SourceCount
 from disputatio.store.folder_index import FolderIndex
-from disputatio.store.ingesting.readers import Document
+from disputatio.store.ingesting.documents import Document
 from disputatio.store.record.database import RecordFile
 from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder

@@ -1,4 +1,4 @@
-"""Adapts a function of chat messages with replies in OpenAI's form, such as `litellm.completion`, to a model."""
+"""Adapts a function of chat messages with replies in OpenAI's form (`litellm.completion`) to a model."""
 
 from __future__ import annotations
 

@@ -297,8 +297,8 @@ def trust(
     recorded in your folder of configuration, for this place of the index and this model.
     """
     from disputatio.store.addresses import mask_secrets
+    from disputatio.store.allowed import file_of_user
     from disputatio.store.opening import read_index_note
-    from disputatio.store.trust import file_of_user
     from disputatio.store.trust import trust as trust_index
 
     note, shown = read_index_note(index), _shown(mask_secrets(index))

@@ -22,15 +22,13 @@ from disputatio.llm.connection import Connection
 from disputatio.llm.faults import Failed
 from disputatio.llm.model_names import ENGINES
 from disputatio.llm.request import Request, body, parameter_refused, score_options
-from disputatio.llm.stream import Deadlines, Received, receive, without_thinking
+from disputatio.llm.stream import Received, receive, without_thinking
 from disputatio.protocols import Cancel
 from disputatio.trace import total_usage
 from disputatio.types import Capabilities, Choice, Completion, Message, Prompt, Sampling, Usage
 
 if TYPE_CHECKING:
     import openai
-
-__all__ = ["Deadlines", "Endpoint"]
 
 _Result = TypeVar("_Result", Completion, Choice)
 _TOPS = (20, 5)

@@ -1,4 +1,4 @@
-"""The protocol of an index: documents in, passages out, and estimates of its sources, whatever the backend."""
+"""The protocol of an index: documents in, passages out, estimates of its sources, whatever the backend."""
 
 from __future__ import annotations
 
@@ -35,18 +35,6 @@ from disputatio.types import Hit, Passage, Source, Unsearched
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-__all__ = [
-    "DEFAULT_LANGUAGE",
-    "DocumentFacts",
-    "DocumentPage",
-    "Index",
-    "IndexInfo",
-    "IngestSummary",
-    "Sketches",
-    "SourceCount",
-    "SourcePassages",
-]
 
 DEFAULT_LANGUAGE = "english"
 

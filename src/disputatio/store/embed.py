@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["EmbedderSettings", "LazyEmbedder", "OnnxEmbedder"]
-
 _BATCH_TOKENS = 1024  # of a batch, padding included; see bench/results/engine/embed_speed.md
 _AT_ONCE = 2048  # texts tokenised at a time: their tokens are held together
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from disputatio.errors import IngestError, InputError
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
-from disputatio.store.ingesting.readers import clean, domain
+from disputatio.store.ingesting.hidden import clean
+from disputatio.store.ingesting.source import domain
 from disputatio.store.ingesting.split import split
 from disputatio.store.ingesting.statements import with_statements
 from disputatio.store.options import check_search, search_of

@@ -10,9 +10,7 @@ from pathlib import Path
 
 from disputatio.errors import ConfigError
 from disputatio.store.addresses import is_served, mask_secrets, split_paths
-from disputatio.store.allowed import file_of_user, record, recorded
-
-__all__ = ["check_trusted", "file_of_user", "trust"]
+from disputatio.store.allowed import record, recorded
 
 
 def trust(index: str | Path, embedder: str) -> None:

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from disputatio.errors import IngestError
-from disputatio.store.ingesting.readers import FileReading, open_reader
+from disputatio.store.ingesting.documents import FileReading
+from disputatio.store.ingesting.readers import open_reader
 
 _LINE = (
     "The bridge at Broken Bow did not collapse in 1990; it still stands and carries a road over the river."

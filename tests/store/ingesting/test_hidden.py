@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disputatio.store.folder_index import FolderIndex
+from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.hidden import clean, cleaned, ink_of
 from disputatio.store.ingesting.parsers.plain_text import plain_text
-from disputatio.store.ingesting.readers import Document
 from disputatio.store.ingesting.visibility.web_page import remove_hidden
 from disputatio.types import Passage
 from tests.store import files

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import IngestError
+from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.parsers import markdown
 from disputatio.store.ingesting.parsers.web import iso_day
 from disputatio.store.ingesting.prepare import prepare
-from disputatio.store.ingesting.readers import Document, open_reader
+from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.split import split
 
 _MARKDOWN = """\

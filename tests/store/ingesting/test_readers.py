@@ -18,16 +18,11 @@ from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from disputatio.errors import IngestError, InputError
-from disputatio.store.ingesting.readers import (
-    Document,
-    clean,
-    domain,
-    find_files,
-    open_reader,
-    page_of,
-    passage_metadata,
-    with_source,
-)
+from disputatio.store.ingesting.documents import Document, page_of, passage_metadata
+from disputatio.store.ingesting.files import find_files
+from disputatio.store.ingesting.hidden import clean
+from disputatio.store.ingesting.readers import open_reader
+from disputatio.store.ingesting.source import domain, with_source
 from tests.store import files
 from tests.store.files import read_all
 

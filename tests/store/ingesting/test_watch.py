@@ -12,10 +12,9 @@ from typing import Any, cast
 import pytest
 
 from disputatio.errors import IndexBusy, InputError, StoreError
-from disputatio.store.contract import IngestSummary
 from disputatio.store.folder_index import FolderIndex
-from disputatio.store.ingesting.ingest import Refusal
-from disputatio.store.ingesting.readers import find_files
+from disputatio.store.ingesting.files import find_files
+from disputatio.store.ingesting.ingest import IngestSummary, Refusal
 from disputatio.store.ingesting.watch import watch
 from disputatio.store.record.manifest import writing
 

@@ -1,4 +1,4 @@
-"""Characters without ink, removed and counted; what a page hides by how it is drawn is found in `visibility`."""
+"""Characters without ink, removed and counted; what a page hides by how it is drawn finds `visibility`."""
 
 from __future__ import annotations
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, Protocol
 from disputatio.errors import IngestError, InputError, RefusalCode, RefusalData
 from disputatio.store.ingesting.description import Description
 from disputatio.store.ingesting.documents import Document, FileReading
-from disputatio.store.ingesting.files import display_path
+from disputatio.store.ingesting.files import display_path, find_files
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
 from disputatio.store.ingesting.parsers import kind_of, largest
 from disputatio.store.ingesting.prepare import PreparedDocument, passage_at, prepare, prepare_item
-from disputatio.store.ingesting.readers import find_files, open_reader, with_source
-from disputatio.store.ingesting.source import STDIN, unverified
+from disputatio.store.ingesting.readers import open_reader
+from disputatio.store.ingesting.source import STDIN, unverified, with_source
 from disputatio.store.ingesting.statements import read_metadata
 from disputatio.types import Passage
 

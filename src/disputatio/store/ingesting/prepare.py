@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError
 from disputatio.store.ingesting.documents import Document, passage_metadata
-from disputatio.store.ingesting.readers import clean, domain, with_source
+from disputatio.store.ingesting.hidden import clean
+from disputatio.store.ingesting.source import domain, with_source
 from disputatio.store.ingesting.split import heading_of, split
 from disputatio.store.ingesting.statements import stored_metadata, with_statements
 from disputatio.text import content_id

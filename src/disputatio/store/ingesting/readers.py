@@ -25,12 +25,9 @@ from disputatio.store.ingesting.documents import (
     FileReading,
     Refusals,
     document_of,
-    page_of,
-    passage_metadata,
     place,
 )
-from disputatio.store.ingesting.files import display_path, find_files, opened
-from disputatio.store.ingesting.hidden import clean
+from disputatio.store.ingesting.files import display_path, opened
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, why_left_out
 from disputatio.store.ingesting.parsers import LARGEST_FILE, ParsedPart, kind_of, largest
 from disputatio.store.ingesting.rows import (
@@ -46,12 +43,7 @@ from disputatio.store.ingesting.rows import (
     with_text,
 )
 from disputatio.store.ingesting.sandbox import MEGABYTES, SECONDS, Sandbox, refused_as
-from disputatio.store.ingesting.source import STDIN, check_source_by, domain, with_source
-
-__all__ = [
-    "Document", "FileReading", "check_source_by", "clean", "domain", "find_files", "open_reader", "page_of",
-    "passage_metadata", "place", "with_source",
-]  # fmt: skip
+from disputatio.store.ingesting.source import STDIN
 
 _AT_ONCE = 1_000  # documents up to which a file is read whole before it is handed on
 _AT_ONCE_CHARACTERS = 16_777_216

@@ -18,8 +18,8 @@ from disputatio.store.ingesting.files import display_path, find_files
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions
 
 if TYPE_CHECKING:
-    from disputatio.store.contract import Index, IngestSummary
-    from disputatio.store.ingesting.ingest import Refusal
+    from disputatio.store.contract import Index
+    from disputatio.store.ingesting.ingest import IngestSummary, Refusal
 
 _TICK = 0.25  # seconds at most until a stop is noticed
 _WILD = frozenset("*?[")
