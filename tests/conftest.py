@@ -11,7 +11,6 @@ import ssl
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ClassVar
 
 import pytest
@@ -137,9 +136,7 @@ class _LastingSandbox(Sandbox):
             self._child, self._line = self.idle.pop()
         return super()._start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._parts_open is not None:
             self._parts_open.close()  # with its child, where the file was not read to its end
         if self._child is not None and self._line is not None:

@@ -138,14 +138,6 @@ class PostgresIndex(ServedIndex):
 
     # --- reading ------------------------------------------------------------------------------------
     @reads_rows
-    def documents(self, *, text: bool = True) -> list[Document]:
-        if self._settings() is None:
-            return []
-        with tables.reported(self._address, "reading"):
-            documents = [each for _, each in _entries_of(self._connection(), text=text)]
-        return sorted(documents, key=lambda each: (each.path, each.row or 0, each.id))
-
-    @reads_rows
     def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:
         if self._settings() is None:
             return DocumentPage(0, [])
@@ -204,13 +196,12 @@ class PostgresIndex(ServedIndex):
         with tables.reported(self._address, "reading"):
             return _passages_of(self._connection(), "p.document = ANY(%s)", list(documents)).values()
 
-    def _entries_of(self, documents: Sequence[str], *, text: bool = True) -> list[tuple[str, Document]]:
+    def _entries_of(self, documents: list[str] | None, *, text: bool = True) -> list[tuple[str, Document]]:
         if self._settings() is None:
             return []
+        which = "" if documents is None else "WHERE d.id = ANY(%s) ORDER BY e.file"
         with tables.reported(self._address, "reading"):
-            return _entries_of(
-                self._connection(), "WHERE d.id = ANY(%s) ORDER BY e.file", (list(documents),), text=text
-            )
+            return _entries_of(self._connection(), which, [documents] if which else (), text=text)
 
     def _files_of(self, documents: Sequence[str]) -> Iterable[tuple[str, str, int]]:
         return self._query(
@@ -387,7 +378,7 @@ def _passages_of(connection: Any, where: str, value: Any) -> dict[int, Passage]:
 
 
 def _entries_of(
-    connection: Any, which: str = "", values: Sequence[object] = (), *, text: bool
+    connection: Any, which: str, values: Sequence[object], *, text: bool
 ) -> list[tuple[str, Document]]:
     """Return the documents that a part of a query chooses, each with its file."""
     column = "d.text" if text else "''"

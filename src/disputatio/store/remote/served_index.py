@@ -320,6 +320,11 @@ class ServedIndex(Index, ABC):
         return nearest(self._passages_of([passage.document]), passage, count)
 
     @reads_rows
+    def documents(self, *, text: bool = True) -> list[Document]:
+        documents = [each for _, each in self._entries_of(None, text=text)]
+        return sorted(documents, key=lambda each: (each.path, each.row or 0, each.id))
+
+    @reads_rows
     def document(self, document: str) -> Document | None:
         return next((each for _, each in self._entries_of([document])), None)
 
@@ -434,8 +439,8 @@ class ServedIndex(Index, ABC):
 
     # --- what an engine does ------------------------------------------------------------------------
     @abstractmethod
-    def _entries_of(self, documents: Sequence[str], *, text: bool = True) -> list[tuple[str, Document]]:
-        """Return the files that hold some documents, each with the document in its place there."""
+    def _entries_of(self, documents: list[str] | None, *, text: bool = True) -> list[tuple[str, Document]]:
+        """Return the files that hold some documents, or all, each with the document in its place there."""
 
     @abstractmethod
     def _statements(self) -> list[StatementRow]:

@@ -43,7 +43,6 @@ from disputatio.store.remote.engine import (
     Row,
     ScoredRow,
     Scorer,
-    StoredRow,
     Table,
     condition_of,
     row_id,
@@ -138,7 +137,7 @@ class VectorIndex(ServedIndex):
             passage = rows.passage_in(kept.body)
             many[passage.document] = many.get(passage.document, 0) + 1
             marks[passage.document] = marks.get(passage.document, 0) ^ rows.mark(passage)
-        texts = {json.loads(kept.body)["document"] for kept in self._texts()}
+        texts = {json.loads(kept.body)["document"] for kept in self._engine.scan(DOCUMENTS, [rows.TEXT])}
         wrong = {
             "passages without their document": sum(
                 count for name, count in many.items() if name not in expected
@@ -155,17 +154,6 @@ class VectorIndex(ServedIndex):
             ),
         }
         return [f"{count} {what}" for what, count in wrong.items() if count]
-
-    # --- reading ------------------------------------------------------------------------------------
-    @reads_rows
-    def documents(self, *, text: bool = True) -> list[Document]:
-        if self._settings() is None:
-            return []
-        texts = rows.texts_in(kept.body for kept in self._texts()) if text else {}
-        documents = [
-            replace(entry.document, text=texts.get(entry.document.id, "")) for entry in self._entries()
-        ]
-        return sorted(documents, key=lambda each: (each.path, each.row, each.id))
 
     # --- what this engine does ----------------------------------------------------------------------
     def _settings(self) -> dict[str, Any] | None:
@@ -260,11 +248,14 @@ class VectorIndex(ServedIndex):
         kept_rows = self._engine.scan(PASSAGES, [fact("document", name) for name in documents])
         return (rows.passage_in(kept.body) for kept in kept_rows)
 
-    def _entries_of(self, documents: Sequence[str], *, text: bool = True) -> list[tuple[str, Document]]:
-        if not documents or self._settings() is None:
+    def _entries_of(self, documents: list[str] | None, *, text: bool = True) -> list[tuple[str, Document]]:
+        if documents == [] or self._settings() is None:
             return []
-        entries = entries_with(self._engine, [fact("document", name) for name in documents])
-        facts = [fact("text", name) for name in documents]
+        named, facts = [ENTRY], [rows.TEXT]
+        if documents is not None:
+            named = [fact("document", name) for name in documents]
+            facts = [fact("text", name) for name in documents]
+        entries = entries_with(self._engine, named)
         texts = rows.texts_in(kept.body for kept in self._engine.scan(DOCUMENTS, facts)) if text else {}
         return [
             (entry.file, replace(entry.document, text=texts.get(entry.document.id, ""))) for entry in entries
@@ -314,9 +305,6 @@ class VectorIndex(ServedIndex):
 
     def _entries(self) -> list[DocumentEntry]:
         return entries_with(self._engine, [ENTRY])
-
-    def _texts(self) -> Iterable[StoredRow]:
-        return self._engine.scan(DOCUMENTS, [rows.TEXT])
 
     def _sources(self) -> list[SourceCount]:
         return [

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -201,9 +200,7 @@ class ArrayFile:
         self._file.seek(self.begin + at * self._kind.itemsize)
         self._file.write(self._bytes(values))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with self._file as file:
             if kind is not None:
                 return
