@@ -27,7 +27,7 @@ from disputatio.store.contract import (
     SourceCount,
     SourcePassages,
 )
-from disputatio.store.folders import Folders
+from disputatio.store.folders import Folders, View
 from disputatio.store.ingesting.description import Description, check_fields
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.history import Place, targets_of
@@ -46,7 +46,6 @@ from disputatio.store.record.writer import (
 )
 from disputatio.store.reliabilities import read_states, reliable_sources, write_estimates
 from disputatio.store.segments.terms import stemmer
-from disputatio.store.segments.view import View
 from disputatio.types import Hit, Passage, Source, Unsearched
 
 if TYPE_CHECKING:

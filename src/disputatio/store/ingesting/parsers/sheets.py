@@ -14,8 +14,7 @@ from typing import Any, BinaryIO, TypeAlias
 from disputatio.store.ingesting.grids import HEADER_WITHIN, find_header, priced
 from disputatio.store.ingesting.options import HIDDEN
 from disputatio.store.ingesting.parsers import LARGEST_BOOK, Format, ParsedPart, Parser, RefusedDocument
-from disputatio.store.ingesting.parsers.columns import plain
-from disputatio.store.ingesting.parsers.table import gather_rows
+from disputatio.store.ingesting.parsers.table import gather_rows, plain
 from disputatio.store.ingesting.parsers.word import STRICT, checked_package, strict_xml
 from disputatio.store.ingesting.rows import (
     LONG_ROW,
