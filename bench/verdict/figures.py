@@ -3,8 +3,8 @@
     python -m bench.verdict.figures --data ../shared/data --journal FILE
 
 The rows are those that nothing is fitted or chosen on (`Corpus.to_report`), passages shuffled. Each is asked with the
-expectation that its task declares, with `auto`, and with the declared one by weights that never saw the corpus
-(bench/results/verdict/weights.md), and all but RAMDocs with `concat`, one prompt over all passages.
+expectation that its task declares, with `auto`, with `auto` and the trained reader, and with `concat`, one prompt over
+all passages.
 
 Right: what is answered states a right answer and no planted one. Attacked: it states a planted one, also beside a right
 one. Open: two answers stand and nothing settles them. In RAMDocs, where several answers are right: strict EM. Faults are
@@ -13,12 +13,9 @@ counted and are no answers. Calls are journalled, so what is interrupted goes on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from bench import RESULTS
@@ -32,12 +29,10 @@ from disputatio.eval.metrics import exact_match, states
 from disputatio.kit import Kit
 from disputatio.parts import build_kit
 from disputatio.store.in_memory import InMemory
-from disputatio.strategies.disputation import sides
 from disputatio.types import Example
 
 FIRST = 15  # passages read at first where there is an index to look further in
 SURE = (0.5, 0.6, 0.7)  # confidences asked for
-_WEIGHTS = RESULTS / "verdict" / "weights.json.gz"
 _OUT = RESULTS / "verdict" / "figures.json.gz"
 
 
@@ -79,52 +74,31 @@ def outcome(example: Example, asked: Asked) -> Outcome:
     )
 
 
-@contextmanager
-def by_weights_of(figures: Mapping[str, Any] | None) -> Iterator[None]:
-    """`standing` weighs by other constants for a while; by its own where there are none."""
-    if figures is None:
-        yield
-        return
-    bias, weights = sides.BIAS, sides.WEIGHTS
-    fitted = {name: (row["weight"], row["mean"]) for name, row in figures["features"].items()}
-    try:
-        sides.BIAS = figures["bias"]
-        sides.WEIGHTS = MappingProxyType({**weights, **fitted})
-        yield
-    finally:
-        sides.BIAS, sides.WEIGHTS = bias, weights
-
-
 def asked_of(example: Example, *, strategy: str, options: Mapping[str, Any], kit: Kit) -> Outcome:
     """Return one question put to one strategy."""
     passages = InMemory(example.passages)
     return outcome(example, put(example, kit, strategy, options, retriever=passages))
 
 
-def measured(corpus: Corpus, kit: Kit, left_out: Mapping[str, Any] | None, rows: int) -> dict[str, Any]:
+def measured(corpus: Corpus, kit: Kit, rows: int) -> dict[str, Any]:
     """Return all columns of one corpus."""
     examples = corpus.to_report()[:rows]
     reading = {"k": FIRST} if corpus.name == WIDE else {}
-    columns: dict[str, tuple[str, dict[str, Any], Mapping[str, Any] | None]] = {
-        "disputation": ("disputation", {"expect": corpus.expect, **reading}, None),
-        "auto": ("disputation", {"expect": "auto", **reading}, None),
+    columns: dict[str, tuple[str, dict[str, Any]]] = {
+        "disputation": ("disputation", {"expect": corpus.expect, **reading}),
+        "auto": ("disputation", reading),
+        "trained": ("disputation", {"reader": "trained", **reading}),
+        "concat": ("concat", reading),
     }
-    if left_out is not None:
-        columns["weights that never saw it"] = ("disputation", {"expect": corpus.expect, **reading}, left_out)
     if corpus.name == WIDE:
         columns["without looking wider"] = (
             "disputation",
             {"expect": corpus.expect, "wider": 0, **reading},
-            None,
         )
-    if corpus.expect == "one" or corpus.name == AMBIGNQ:
-        columns["concat"] = ("concat", dict(reading), None)
     found: dict[str, Any] = {}
-    for label, (strategy, options, figures) in columns.items():
-        with by_weights_of(figures):
-            ask = partial(asked_of, strategy=strategy, options=options, kit=kit)
-            outcomes = over(examples, ask, label=f"{corpus.name}: {label}")
-        found[label] = [asdict(each) for each in outcomes]
+    for label, (strategy, options) in columns.items():
+        ask = partial(asked_of, strategy=strategy, options=options, kit=kit)
+        found[label] = [asdict(each) for each in over(examples, ask, label=f"{corpus.name}: {label}")]
     return found
 
 
@@ -133,7 +107,7 @@ def report(out: Mapping[str, Any]) -> str:
     lines = [
         "# The verdict: right, attacked, open, by corpus",
         "",
-        "**Made with:** `expect` as each task declares it, and `auto`. Order of passages: shuffled by row, but for ramdocs-published. Tuned on: nothing "
+        "**Made with:** `expect` as each task declares it; `auto`; `auto` with `reader=trained`; `concat`. Order of passages: shuffled by row, but for ramdocs-published. Tuned on: nothing "
         "of these rows; odd rows of the same corpora, or none of them.",
         "",
         "`python -m bench.verdict.figures --data DATA --journal FILE`",
@@ -199,11 +173,8 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     """Ask, score, write after each corpus."""
     options = asking_parser(__doc__, "runs/verdict.sqlite", 60, _OUT)
     options.add_argument("--corpora", nargs="*", choices=sorted(CORPORA), help="these alone")
-    options.add_argument("--weights", type=Path, default=_WEIGHTS)
     arguments = options.parse_args(words)
     kit = kit or build_kit(read_settings(journal=arguments.journal), say=say)
-    left_out = read_json(arguments.weights)["left out"] if arguments.weights.exists() else {}
-    families = {name.partition("-")[0]: row for name, row in left_out.items()}
     out: dict[str, Any] = read_json(arguments.out) if arguments.out.exists() else {"corpora": {}}
     out |= {
         "model": kit.model.name,
@@ -212,8 +183,7 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     }
     for name in arguments.corpora or CORPORA:
         corpus = CORPORA[name](arguments.data)
-        family = families.get(name.partition("-")[0])
-        out["corpora"][name] = measured(corpus, kit, family, arguments.rows)
+        out["corpora"][name] = measured(corpus, kit, arguments.rows)
         write_json(arguments.out, out)
         write_whole(beside(arguments.out, ".md"), report(out))
     print(report(out))

@@ -14,7 +14,6 @@ from bench.verdict.invented import invented
 from disputatio.errors import InputError
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
-from disputatio.strategies.disputation import sides
 from disputatio.trace import Trace
 from disputatio.types import Answer, Example, Passage
 
@@ -114,15 +113,6 @@ def test_a_fault_has_no_score() -> None:
     score = figures.outcome(ROW, Asked(answer=None, trace=Trace(), fault="ServerFault: down"))
     assert (score.right, score.attacked, score.em, score.open) == (None, None, None, None)
     assert score.fault
-
-
-def test_weights_of_others_are_used_for_a_while_only() -> None:
-    bias, own = sides.BIAS, sides.WEIGHTS
-    other = {"bias": 9.0, "features": {"prose": {"weight": 0.0, "mean": 0.0}}}
-    with pytest.raises(ZeroDivisionError), figures.by_weights_of(other):
-        assert (sides.log_odds({}), sides.WEIGHTS["lead"]) == (9.0, own["lead"])
-        raise ZeroDivisionError
-    assert (bias, own) == (sides.BIAS, sides.WEIGHTS)
 
 
 def test_the_examples_in_the_docstrings_hold() -> None:

@@ -223,6 +223,8 @@ def test_a_section_need_not_name_what_the_opening_of_its_document_names() -> Non
     [side] = weigh(question, texts, {})
     [without] = weigh(question, texts[1:], {})
     assert (unfit(side.features), unfit(without.features)) == (None, "ground")
+    [trained] = weigh(question, [replace(texts[1], by_trained=True)], {})  # it was trained to tell
+    assert unfit(trained.features) is None
 
 
 def test_words_about_whoever_asks_are_in_no_text() -> None:

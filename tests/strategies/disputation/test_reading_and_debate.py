@@ -16,6 +16,7 @@ from disputatio.kit import TRAINED_READER, Kit
 from disputatio.llm.scripted import Odds, Scripted
 from disputatio.strategies.disputation.debate import debate_scores, model_belief
 from disputatio.strategies.disputation.reading import (
+    PassageReading,
     certainty,
     parse_reading,
     read,
@@ -109,6 +110,25 @@ def test_the_trained_reader_writes_the_answer_alone_and_the_language_model_is_no
     assert readings[0].certainty == pytest.approx(-0.2)
     assert not any(one.reply.fault for one in readings)
     assert model.calls == []
+
+
+@pytest.mark.parametrize(("logprob", "answers"), [(-0.02, ""), (-0.3, "Barnaby Croll")])
+def test_what_the_trained_reader_declines_without_being_sure_the_language_model_reads(
+    logprob: float, answers: str
+) -> None:
+    trained = Scripted(
+        {
+            "Vasmer": completion("Ingrid Vasmer", tokens=[("Ingrid", -3.0)]),
+            "Croll": completion("unknown", tokens=[("unknown", logprob), ("", -3.0)]),
+        }
+    )
+    model, told = Agents(), list[PassageReading]()
+    kit = Kit(model=model, roles={TRAINED_READER: trained})
+    readings = read(QUESTION, [VASMER, CROLL], kit, "trained", max_tokens=80, tell=told.append)
+    assert [one.answer for one in readings] == ["Ingrid Vasmer", answers]
+    assert [one.passage for one in readings] == [VASMER, CROLL]
+    assert len(model.calls) == bool(answers)
+    assert sorted(one.answer for one in told) == sorted(one.answer for one in readings)
 
 
 def test_below_its_answer_the_trained_reader_says_what_the_passage_is_about() -> None:
