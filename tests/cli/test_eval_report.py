@@ -12,8 +12,7 @@ from typer.testing import CliRunner, Result
 from disputatio.cli import eval_run as cli_eval
 from disputatio.cli.eval_report import keep
 from disputatio.errors import InputError
-from disputatio.eval.running.runner import run
-from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples
+from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples, run
 
 
 @pytest.fixture

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import ServerFault
+from disputatio.eval.judge import Judge
+from disputatio.eval.running import runner
+from disputatio.eval.running.preparing import Ask, work_here
 from disputatio.eval.running.run_log import Entrant, RunManifest
-from disputatio.eval.running.runner import run
 from disputatio.events import Started
 from disputatio.trace import Trace
 from disputatio.types import Answer, Example, Passage, Usage
@@ -68,6 +70,18 @@ def ask(
         passages=tuple(passages),
         rounds=2,
     )
+
+
+def run(
+    examples: Sequence[Example],
+    entrants: Sequence[Entrant],
+    *,
+    ask: Ask,
+    judge: Judge | None = None,
+    **options: Any,
+) -> runner.RunOutcome:
+    """Run what answers by `ask`."""
+    return runner.run(examples, entrants, work=work_here(ask, judge), **options)
 
 
 def _slowly(

@@ -11,11 +11,10 @@ from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import markdown
 from disputatio.eval.running.entrants import entrants
 from disputatio.eval.running.run_log import Entrant
-from disputatio.eval.running.runner import run
 from disputatio.pipeline import load_strategy, read_options
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage
-from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples
+from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples, run
 
 
 def _adaptively(

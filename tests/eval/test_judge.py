@@ -27,7 +27,6 @@ from disputatio.eval.judge import (
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import markdown
 from disputatio.eval.running.run_log import read_journal
-from disputatio.eval.running.runner import run
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.types import (
@@ -40,7 +39,7 @@ from disputatio.types import (
     Passage,
     Usage,
 )
-from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples
+from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples, run
 
 CASE = Case(
     question="When did the bridge open?",

@@ -21,11 +21,10 @@ from disputatio.eval.release_judge import (
 )
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import markdown
-from disputatio.eval.running.runner import run
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.types import Answer, Claim, Completion, Passage, Usage
-from tests.eval.fakes import HALF, MANIFEST, ask, examples
+from tests.eval.fakes import HALF, MANIFEST, ask, examples, run
 
 CASE = Case(
     question="When did the bridge open?",

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.eval.reporting.report import report
-from disputatio.eval.running.runner import run
 from disputatio.types import Answer, Example
 from tests.eval import fakes
+from tests.eval.fakes import run
 
 SAID = {"who": ("A. Fen",), "is it": ("Yes, it is",), "why": ()}
 

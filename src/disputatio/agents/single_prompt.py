@@ -120,5 +120,4 @@ def before_cut(completion: Completion) -> Completion | None:
 
 
 def _distinct(answers: Sequence[str]) -> tuple[str, ...]:
-    """Return the known answers, each once."""
     return distinct([answer.strip() for answer in answers if not is_unknown(answer)])

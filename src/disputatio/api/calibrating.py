@@ -111,7 +111,6 @@ def calibrate(
 
 
 def _questions(questions: int | str | Path | Iterable[str]) -> tuple[int, list[FactQuestion]]:
-    """Return how many questions are to be drawn, or those that are given."""
     if isinstance(questions, int):
         if not 0 <= questions <= _MOST:
             raise InputError(f"questions: choose from 0 to {_MOST}, not {questions}")
@@ -123,7 +122,6 @@ def _questions(questions: int | str | Path | Iterable[str]) -> tuple[int, list[F
 
 
 def _anchors(anchors: str | Path | Mapping[str, str | Iterable[str]] | None) -> list[FactQuestion]:
-    """Return the verified questions of a file or of a mapping."""
     if not anchors:
         return []
     if isinstance(anchors, str | Path):

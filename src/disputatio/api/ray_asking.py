@@ -50,8 +50,6 @@ class _Numbered(NamedTuple):
 
 
 class _Result(NamedTuple):
-    """The result of a question, and the usage of its calls by model."""
-
     result: Outcome[Any]
     spent: Sequence[tuple[str, Usage]]
 

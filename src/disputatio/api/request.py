@@ -203,7 +203,6 @@ def _name(strategy: str | Strategy) -> str:
 
 
 def _earlier(request: Request) -> str | None:
-    """Return the earlier of the two last days that a request names."""
     days = [day for day in (request.before, request.as_of) if day is not None]
     return min(days, default=None)
 
@@ -220,7 +219,6 @@ def _retriever(
 
 
 def _options(request: Request, settings: Settings, strategy: str | Strategy) -> dict[str, Any]:
-    """Return the options of the strategy, with those that every door offers; raises `InputError`."""
     function = load_strategy(strategy) if isinstance(strategy, str) else strategy
     name = _name(strategy)
     known, options = strategy_options(function), dict(request.options)

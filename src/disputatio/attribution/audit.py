@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from disputatio.attribution.citations import cite, escape_marks, render, renumber
-from disputatio.attribution.positions import conflict_of, last_replies
+from disputatio.attribution.positions import conflict_of, last_replies, stating
 from disputatio.attribution.statements import statements
 from disputatio.attribution.verification import FAILED, headlined, resolved, strictly, verified
 from disputatio.errors import NoLogprobs, TooLate
 from disputatio.events import Unchecked
 from disputatio.kit import Kit
-from disputatio.text import bare_words, find_quote, sentences
+from disputatio.text import bare_words, find_quote
 from disputatio.types import Answer, Claim, Conflict, Passage, Position, Reading, Reply
 from disputatio.values import states
 
@@ -157,9 +157,7 @@ def _claims(answer: Answer, position: Position) -> list[Claim]:
     replies = _replies_by_passage(answer)
     own_replies = [replies[passage_id] for passage_id in position.passages if passage_id in replies]
     explanations = [reply.explanation for reply in own_replies if states(reply.explanation, position.answer)]
-    explanations += [
-        sentence for sentence in _sentences(answer.explanation) if states(sentence, position.answer)
-    ]
+    explanations += stating(answer.explanation, position.answer)
     passages = [passage for passage in answer.passages if passage.id in position.passages]
     citations = tuple(cite(position.answer, passages, replies))
     subject = set(bare_words(position.subject))
@@ -228,10 +226,6 @@ def _confidence(conflict: Conflict) -> float | None:
     cast = sum(position.weight for position in conflict.positions)
     accepted = sum(position.weight for position in conflict.positions if position.verdict == "accepted")
     return round(accepted / cast, 4) if cast else None
-
-
-def _sentences(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text)]
 
 
 # --- confidence -----------------------------------------------------------------------------------

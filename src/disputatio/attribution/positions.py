@@ -92,11 +92,8 @@ def _grouped(answer: Answer) -> list[_Group]:
         readers = [by_id[passage_id] for passage_id in reply.passages if passage_id in by_id]
         if not reply.answer or (reply.passages and not readers):
             continue
-        readers = [
-            passage
-            for passage in readers
-            if quote_span(passage, reply.answer, _of_one_passage(reply)) is not None
-        ]
+        quoting = reply if len(reply.passages) == 1 else None  # else its quote may be of another passage
+        readers = [each for each in readers if quote_span(each, reply.answer, quoting) is not None]
         free = [group for group in groups if not _is_contradicted(group, reply.answer)]
         same = [group for group in free if same_answer(group.answer, reply.answer)]
         near = same or [group for group in free if group.accepted and matches(group.answer, reply.answer)]
@@ -118,11 +115,6 @@ def _is_contradicted(group: _Group, answer: str) -> bool:
     return any(contradicts(wording, answer) for wording in group.wordings)
 
 
-def _of_one_passage(reply: Reply) -> Reply | None:
-    """Return the reply if its agent read one passage, so that its quote is from that passage; else None."""
-    return reply if len(reply.passages) == 1 else None
-
-
 def _verdict(group: _Group, answer: Answer) -> PositionVerdict:
     if group.accepted:
         return "accepted"
@@ -130,7 +122,6 @@ def _verdict(group: _Group, answer: Answer) -> PositionVerdict:
 
 
 def _subject(passages: Sequence[Passage]) -> str:
-    """Return the most frequent title of the passages; empty if none has a title."""
     titles = [passage.title for passage in passages if passage.title]
     return max(titles, key=titles.count) if titles else ""
 
@@ -142,9 +133,7 @@ def _cause(
 
     The remark is the sentence of the strategy's explanation that states the position.
     """
-    remark = next(
-        (sentence for sentence in _sentences(answer.explanation) if states(sentence, group.answer)), ""
-    )
+    remark = next(iter(stating(answer.explanation, group.answer)), "")
     rivals: list[_Group] = []
     kind: str = "kept"
     if not group.accepted:
@@ -200,5 +189,6 @@ def _weight(group: _Group, reliabilities: Mapping[str, float]) -> float:
     return round(sum(heaviest.values()), 4)
 
 
-def _sentences(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text)]
+def stating(text: str, answer: str) -> list[str]:
+    """Return the sentences of a text that state an answer."""
+    return [text[start:end] for start, end in sentences(text) if states(text[start:end], answer)]

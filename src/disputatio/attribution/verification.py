@@ -206,7 +206,6 @@ def _is_denied(known: Mapping[str, Passage], citation: Citation, statement: str)
 
 
 def _sentences_of(passage: Passage, citation: Citation) -> tuple[Sequence[tuple[int, int]], list[int]]:
-    """Return the spans of a passage's sentences, and the numbers of those that a quote is in."""
     spans = sentences(passage.text)
     return spans, [
         at for at, (start, end) in enumerate(spans) if start < citation.end and end > citation.start

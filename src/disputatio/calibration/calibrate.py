@@ -101,8 +101,6 @@ class Listener:
 
 @dataclass(slots=True)
 class _Run:
-    """The state of one running calibration."""
-
     index: Index
     kit: Kit
     journal: CalibrationLog
@@ -228,7 +226,6 @@ def _ask_all(
     seed: int,
     listener: Listener,
 ) -> None:
-    """Ask all questions that the present sources have not answered yet."""
     requested = {check.id: check for check in (*questions, *anchors)}
     pending = [check for check in requested.values() if not _is_done(run, known, check)]
     candidates: list[CandidateSentence] = []

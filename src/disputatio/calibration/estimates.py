@@ -254,7 +254,6 @@ def _three_strongest(votes: FlatVotes) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def _count_asked(rows: Sequence[QuestionOutcome]) -> Counter[str]:
-    """Count the questions that each source was asked."""
     return Counter(name for row in rows for name in row.states)
 
 

@@ -119,7 +119,6 @@ def _word(where: str, value: object, name: str = "answer") -> str:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    """Yield the rows of a table or of JSON lines, each with its location."""
     delimiter = _TABLES.get(path.suffix.lower())
     if delimiter is None:
         for number, fields in json_rows(io.BytesIO(_bytes(path))):

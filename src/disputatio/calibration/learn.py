@@ -117,7 +117,6 @@ def settled_outcome(answer: Answer, owners: Mapping[str, str], day: str) -> Ques
 def _estimate_again(
     index: Index, without: Collection[str], owners: Mapping[str, str], day: str
 ) -> dict[str, Source]:
-    """Estimate from the whole record; stale estimates stay stale."""
     passages = index.source_passages()
     if passages is None:
         raise StoreError(f"{index.shown}: there is no index here; make one with: disputatio ingest PATH")

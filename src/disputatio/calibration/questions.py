@@ -135,7 +135,6 @@ def _draw_passages(passages: SourcePassages, names: list[str], count: int, seed:
 
 
 def _random_number(seed: int, name: str) -> int:
-    """Return a random number for a name."""
     return int.from_bytes(blake2b(f"{seed}\0{name}".encode("utf-8", "replace"), digest_size=8).digest())
 
 

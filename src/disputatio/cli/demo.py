@@ -58,5 +58,4 @@ def examples() -> Path:
 
 
 def _short(path: Path) -> str:
-    """Return a path as one would type it here."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

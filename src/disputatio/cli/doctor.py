@@ -133,7 +133,6 @@ def _program() -> Check:
 
 
 def _extra(extra: str, *, needed: bool) -> Check:
-    """Check the packages of an extra, and their versions."""
     versions, absent = [], []
     for package in _packages(extra):
         try:
@@ -206,7 +205,6 @@ def _cores(settings: Settings, *, measured: bool) -> Check:
 
 
 def _model(name: str) -> Check:
-    """Check that a language model can be used, as far as that is known without a call."""
     kind, _, rest = name.partition(":")
     if kind == "local":
         return _catalogued(f"model {rest}", rest)
@@ -246,7 +244,6 @@ def _reranker(settings: Settings) -> Check:
 
 
 def _encoder(name: str, *, needed: bool) -> Check:
-    """Check that the trained encoder is complete."""
     from disputatio.parts import open_encoder
 
     try:
@@ -260,7 +257,6 @@ def _encoder(name: str, *, needed: bool) -> Check:
 
 
 def _catalogued(label: str, name: str) -> Check:
-    """Check the files of a model, and their size."""
     from disputatio.llm import catalogue
 
     try:
@@ -276,7 +272,6 @@ def _catalogued(label: str, name: str) -> Check:
 
 
 def _disk(settings: Settings) -> Check:
-    """Check that the cache can be written to, and the free space."""
     from disputatio.parts import cache_folder
 
     folder = cache_folder(settings)
@@ -320,8 +315,6 @@ def _endpoint(base_url: str, key: str, *, needed: bool) -> Check:
 
 
 def _index(folder: Path, *, named: bool) -> Check:
-    """Check that there is an index of a known format, and count its contents."""
-
     try:
         from disputatio.store.addresses import is_served, mask_secrets, split_paths
         from disputatio.store.opening import open_index

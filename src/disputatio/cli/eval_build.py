@@ -341,7 +341,6 @@ def _controlled(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Build one of the two controlled sets and say what came of it."""
     from disputatio.eval.builders.controlled import controlled
     from disputatio.eval.builders.material import write_lines
     from disputatio.eval.data.datasets import load

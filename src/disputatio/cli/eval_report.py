@@ -101,7 +101,6 @@ def tables(
 
 
 def _show(comparison: Mapping[str, Any], limit: int) -> None:
-    """Print a comparison on the terminal: two columns a question."""
     from disputatio.eval.reporting.compare import names, outcome
 
     with printing() as out:
@@ -123,7 +122,6 @@ def _show(comparison: Mapping[str, Any], limit: int) -> None:
 
 
 def _side_text(side: Mapping[str, Any]) -> Text:
-    """Return one side of a question."""
     from disputatio.eval.reporting.compare import (
         answer_text,
         event_line,

@@ -233,7 +233,6 @@ def _sum(amount: Amount, budget: Budget) -> str:
 
 
 def _flag(stopped: str) -> str:
-    """Return the option of the budget that a run stopped at."""
     kind = next((word for word in ("calls", "tokens") if word in stopped.split()), "money")
     return f"budget-{kind}"
 
@@ -317,8 +316,6 @@ def short(description: str) -> str:
 
 
 def _show_list(out: Console, rows: dict[str, dict[str, Any]]) -> None:
-    """Print a line for each data set: its name and what it holds."""
-
     width = max(map(len, rows))
     for name, row in rows.items():
         out.print(Text(f"{name:<{width}}  ", "bold") + plain(short(row["description"])))
@@ -327,8 +324,6 @@ def _show_list(out: Console, rows: dict[str, dict[str, Any]]) -> None:
 
 
 def _show_dataset(out: Console, row: dict[str, Any]) -> None:
-    """Print one data set in detail."""
-
     views = "".join(f" or {row['name']}:PATH#{view}" for view in row["views"])
     facts = {
         "write": f"{row['name']}:PATH{views}",

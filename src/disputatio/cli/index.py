@@ -244,8 +244,6 @@ def describe(
 
 
 def _show_history(opened: Index, documents: list[str], *, as_json: bool) -> None:
-    """Print what people stated of some documents, or of all, the oldest first."""
-
     known = [each for name in documents for each in opened.descriptions(name)]
     history = known if documents else opened.descriptions()
     if as_json:

@@ -287,8 +287,6 @@ def _fetch(opened: Index, addresses: list[str], options: ReadOptions) -> IngestS
 
 
 def _sum(summaries: list[IngestSummary]) -> IngestSummary:
-    """Add two summaries."""
-
     first, second = summaries
     left_out = Counter(first.left_out) + Counter(second.left_out)
     numbers = [field.name for field in fields(first) if field.name != "left_out"]

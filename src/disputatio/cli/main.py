@@ -97,7 +97,6 @@ def _run() -> int:
 
 
 def _report_usage_error(error: TyperException) -> int:
-    """Report a usage error in one line; show the help of a command without arguments."""
     context = getattr(error, "ctx", None)
     path = getattr(context, "command_path", "disputatio")
     if type(error).__name__ != "NoArgsIsHelpError":
@@ -109,7 +108,6 @@ def _report_usage_error(error: TyperException) -> int:
 
 
 def _what_to_type(extra: str, command: Any) -> str:
-    """Return what an argument too many was probably meant for."""
     named = {parameter.name for parameter in command.params}
     if named & {"question", "query"}:
         return f"unexpected {extra}: put the words in quotes; an index is named by --index"
@@ -133,7 +131,6 @@ def _is_of_the_disk(error: BaseException | None) -> bool:
 
 
 def _discard_output() -> None:
-    """Discard further output: the reader of stdout has gone, or the disk is full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

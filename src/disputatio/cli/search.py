@@ -108,8 +108,6 @@ def excerpt(text: str, query: str, limit: int = _EXCERPT) -> str:
 
 
 def _show_hit(out: Console, rank: int, hit: Hit, query: str, *, verbose: bool) -> None:
-    """Print rank, score, source and title, and an excerpt below."""
-
     passage = hit.passage
     page = f"page {passage.metadata['page']}" if passage.metadata.get("page") else ""
     about = " · ".join(filter(None, (passage.source or passage.id, passage.title, passage.date, page)))

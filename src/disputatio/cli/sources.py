@@ -270,7 +270,6 @@ def source_fields(source: Source) -> dict[str, Any]:
 
 
 def _questions(option: str) -> tuple[int, list[Any]]:
-    """Read `--questions`: a number, or the questions of a file."""
     from disputatio.calibration.calibrate import DEFAULT_QUESTIONS
     from disputatio.calibration.inputs import read_questions
 
@@ -282,8 +281,6 @@ def _questions(option: str) -> tuple[int, list[Any]]:
 
 
 def _describe_plan(plan: CalibrationPlan) -> str:
-    """Describe the planned run in one sentence."""
-
     on_record = f", {plan.done} on record" if plan.done else ""
     if not plan.questions:
         return f"no question is left to ask{on_record}"

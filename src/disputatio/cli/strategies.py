@@ -88,8 +88,6 @@ def _show_list(out: Console, described: list[StrategyDescription]) -> None:
 
 
 def _show_strategy(out: Console, strategy: StrategyDescription) -> None:
-    """Print one strategy in detail."""
-
     def indented(label: str, text: Text) -> Padding:
         return Padding(hanging(label, text), _INDENT)
 
@@ -110,7 +108,6 @@ def _show_strategy(out: Console, strategy: StrategyDescription) -> None:
 
 
 def _format_default(option: Option) -> str:
-    """Format an option's default as it is written after `--set`."""
     if option.default is None:
         return "none"
     return str(option.default).lower() if option.type == "bool" else str(option.default)

@@ -118,7 +118,6 @@ def _reading(reply: str) -> str:
 
 
 def _passages(passages: Sequence[str], sources: Sequence[str]) -> str:
-    """Return the number of passages and their sources."""
     if not passages:
         return "nothing"
     names = ", ".join(name for name in dict.fromkeys(sources) if name)

@@ -163,7 +163,6 @@ def _share(
 
 
 def _mix(value: NDArray[np.int64] | NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the finaliser of SplitMix64."""
     mixed = value.astype(np.uint64)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

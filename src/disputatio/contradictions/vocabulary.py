@@ -26,7 +26,6 @@ def _keyed(name: str) -> dict[str, str]:
 
 
 def _any_of(name: str, form: str = r"\b(?:{})\b") -> str:
-    """Return a pattern of the phrases of a list."""
     return form.format("|".join(_LISTS["patterns"][name]))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +36,7 @@ from disputatio.eval.running.preparing import (
 )
 from disputatio.eval.running.run_log import Entrant, Entry, RunManifest
 from disputatio.eval.running.run_log_file import report_disk_faults
-from disputatio.eval.running.runner import Progress, run
+from disputatio.eval.running.runner import Progress, Task, run
 from disputatio.pipeline import DEFAULT_STRATEGY, Strategy, check_model
 from disputatio.protocols import ModelObject, Retriever
 from disputatio.spending import Budget, Meter
@@ -288,8 +287,7 @@ class _Evaluation:
             known=known.of,
         )
         return {
-            "ask": ask,
-            "judge": JUDGES[self.plan.rubric](self.kit) if self.plan.rubric else None,
+            "work": work_here(ask, JUDGES[self.plan.rubric](self.kit) if self.plan.rubric else None),
             "prepare": None if self.settings.replay else lambda: load_models(self.plain),
         }
 
@@ -305,8 +303,16 @@ class _Evaluation:
             functions=functions_of(plan.strategies),
             known=known,
         )
-        opened = partial(open_work, recipe, self.meter, plan.ray or "", plan.worker_count, plan.in_flight)
-        return defer_work(held, opened)
+        begun: list[Work] = []
+
+        def begin() -> None:
+            work = open_work(recipe, self.meter, plan.ray or "", plan.worker_count, plan.in_flight)
+            begun.append(held.enter_context(work))
+
+        def work(*question: Any) -> WorkResult:
+            return begun[0](*question)
+
+        return {"work": work, "prepare": begin}
 
 
 # --- questions on the workers of a Ray cluster, each with a kit of its own ------------------------
@@ -329,22 +335,13 @@ class EvaluationRecipe:
     known: EstimatedSources | None = None
 
 
-class _Question(NamedTuple):
-    """A question on its way to a worker."""
-
-    example: Example
-    entrant: Entrant
-
-
 class _Result(NamedTuple):
-    """The result of a question, and what its trace has."""
-
     worked: Outcome[WorkResult]
     log: Sequence[Logged]
     usages: Sequence[Usage]
 
 
-def _make_work(recipe: EvaluationRecipe, meter: Meter) -> Callable[[_Question], _Result]:
+def _make_work(recipe: EvaluationRecipe, meter: Meter) -> Callable[[Task], _Result]:
     """Make, on a worker, the function that answers a question with a kit of its own."""
     plain = kit_for(recipe.settings, recipe.model, recipe.roles)
     kit = meter.wrap(plain)
@@ -361,7 +358,7 @@ def _make_work(recipe: EvaluationRecipe, meter: Meter) -> Callable[[_Question], 
         JUDGES[recipe.judge](kit) if recipe.judge else None,
     )
 
-    def answer(question: _Question) -> _Result:
+    def answer(question: Task) -> _Result:
         trace = Trace()
         worked = capture(lambda: work(question.example, question.entrant, trace))
         return _Result(worked, trace.log, trace.usages)
@@ -378,25 +375,12 @@ def open_work(
     with open_questions(make, recipe.settings, meter, address, workers, each) as ask:
 
         def work(example: Example, entrant: Entrant, trace: Trace) -> WorkResult:
-            result: _Result = ask(_Question(example, entrant))
+            result: _Result = ask(Task(example, entrant))
             trace.log += result.log
             trace.spend(result.usages)
             return result.worked.get()
 
         yield work
-
-
-def defer_work(held: contextlib.ExitStack, opened: Callable[[], Any]) -> dict[str, Any]:
-    """Return the arguments of `run` that send questions; workers begin before the first question.
-
-    They end with `held`.
-    """
-    begun: list[Work] = []
-
-    def work(example: Example, entrant: Entrant, trace: Trace) -> WorkResult:
-        return begun[0](example, entrant, trace)
-
-    return {"work": work, "prepare": lambda: begun.append(held.enter_context(opened()))}
 
 
 # --- what is evaluated on -----------------------------------------------------------------------
@@ -432,7 +416,6 @@ def _apart(
 
 
 def _of_index(retriever: Retriever | None) -> dict[str, Any]:
-    """Return the reliabilities of sources that an index has, for the record."""
     if not isinstance(retriever, Index):
         return {}
     sources = {n: s.reliability for n, s in retriever.estimates().items() if s.reliability is not None}

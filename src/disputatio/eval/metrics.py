@@ -91,7 +91,6 @@ def _picked(prediction: str, options: Sequence[str]) -> str | None:
 
 
 def _words_of(option: str) -> str:
-    """Return the normal form of an option without its letter."""
     return squad_normalise(_LETTERED.sub("", option, count=1))
 
 

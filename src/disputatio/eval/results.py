@@ -277,7 +277,6 @@ def _record_row(entry: Entry) -> dict[str, Any]:
 
 # --- text ---------------------------------------------------------------------------------------
 def _headline(part: Mapping[str, Any]) -> list[str]:
-    """Return the findings on one data set as sentences."""
     lead = part["headline"]
     lines = [f"{part['dataset']}: {verdict(lead)}."]
     return lines if lead is None else [*lines, finding(lead), *remarks(lead, part["strategies"])]

@@ -156,7 +156,10 @@ class InspectModel:
         outputs = self._outputs(prompts, config)
         replies = [read(output) for output in outputs]
         share = (time.perf_counter() - began) / len(replies)
-        good = [None if isinstance(reply, LLMError) else _timed(reply, share) for reply in replies]
+        good = [
+            None if isinstance(reply, LLMError) else replace(reply, usage=replace(reply.usage, seconds=share))
+            for reply in replies
+        ]
         errors = [reply for reply in replies if isinstance(reply, LLMError)]
         kept = [reply for reply in good if reply is not None]
         if errors and not kept:
@@ -262,7 +265,3 @@ def _tokens(choice: ChatCompletionChoice) -> tuple[Token, ...]:
         for token in listed
         if math.isfinite(token.logprob)
     )
-
-
-def _timed(reply: _Output, seconds: float) -> _Output:
-    return replace(reply, usage=replace(reply.usage, seconds=seconds))

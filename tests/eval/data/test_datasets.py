@@ -113,6 +113,7 @@ def test_a_bad_rows_file_is_named_with_its_line(tmp_path: Path, text: str, messa
         (_row(documents=[{"text": "x"}]), r"rows.jsonl:2: the field documents\[0\].type is missing"),
         (_row(documents=[{**ROW["documents"][0], "text": ""}]), r"documents\[0\].text must be text"),
         ("[" * 100_000, "rows.jsonl:2: not JSON"),
+        ('{"question": %s}' % ("9" * 5_000), "rows.jsonl:2: not JSON"),
     ],
 )
 def test_a_bad_row_is_named_with_file_and_line(

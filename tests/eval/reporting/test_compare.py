@@ -13,10 +13,9 @@ from disputatio.causes import Cause
 from disputatio.errors import InputError
 from disputatio.eval.reporting.compare import choose_runs, compare, comparison_page, event_line, outcome
 from disputatio.eval.running.run_log import Entrant
-from disputatio.eval.running.runner import run
 from disputatio.trace import Trace
 from disputatio.types import Answer, Conflict, Passage, Position, Reply
-from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples
+from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples, run
 from tests.eval.reporting.test_page import HOSTILE, read
 
 OTHER = Entrant(label="other", strategy="other")

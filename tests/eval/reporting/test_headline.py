@@ -14,10 +14,9 @@ from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import markdown
 from disputatio.eval.reporting.wording import finding, remarks, so_far, verdict
 from disputatio.eval.running.run_log import Entrant
-from disputatio.eval.running.runner import run
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage, Usage
-from tests.eval.fakes import MANIFEST, examples
+from tests.eval.fakes import MANIFEST, examples, run
 
 
 def told(question: str, passages: Sequence[Passage], strategy: str, options: Mapping[str, Any],

@@ -15,9 +15,9 @@ from disputatio.eval.reporting.page import page
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import Table
 from disputatio.eval.running.run_log import Entrant, RunManifest
-from disputatio.eval.running.runner import run
 from disputatio.trace import Trace
 from disputatio.types import Answer, Example, Passage, Usage
+from tests.eval.fakes import run
 
 HOSTILE = "<script>alert(1)</script>"
 LONG = "x" * 300

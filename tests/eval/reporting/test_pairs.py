@@ -9,9 +9,8 @@ import pytest
 
 from disputatio.eval.reporting.pairs import between, p_of
 from disputatio.eval.reporting.report import report
-from disputatio.eval.running.runner import run
 from disputatio.eval.statistics import holm, mcnemar
-from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples
+from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples, run
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,10 @@ import pytest
 from disputatio.errors import UnknownName
 from disputatio.eval.reporting.paper_tables import markdown, paper_tables
 from disputatio.eval.running.run_log import Entrant, RunManifest
-from disputatio.eval.running.runner import run
 from disputatio.pipeline import strategy_names
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage, Usage
-from tests.eval.fakes import examples
+from tests.eval.fakes import examples, run
 
 NUMBERS = json.loads(resources.files("disputatio.eval.reporting").joinpath("paper_numbers.json").read_text())
 DEBATE = {"rounds": 3, "aggregator": True}

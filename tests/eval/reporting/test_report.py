@@ -16,9 +16,8 @@ from disputatio.eval.reporting.report import report, summaries
 from disputatio.eval.reporting.tables import markdown
 from disputatio.eval.running.run_log import Entrant
 from disputatio.eval.running.run_log_file import FILE
-from disputatio.eval.running.runner import run
 from disputatio.types import Answer, Passage
-from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples
+from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples, run
 
 SILENT = Entrant(label="silent", strategy="silent")
 

@@ -10,10 +10,9 @@ from disputatio.errors import ServerFault
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import markdown
 from disputatio.eval.running.run_log import Entrant
-from disputatio.eval.running.runner import run
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage, Usage
-from tests.eval.fakes import MANIFEST, examples
+from tests.eval.fakes import MANIFEST, examples, run
 
 THREE = [
     Entrant(label="odd", strategy="lucky", options={"shuffle_seed": 0}),

@@ -9,8 +9,7 @@ from pathlib import Path
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import COLUMNS, sheet
 from disputatio.eval.running.run_log import Entrant
-from disputatio.eval.running.runner import run
-from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples
+from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples, run
 
 FORMULA = Entrant(label='=HYPERLINK("x")', strategy="silent")
 

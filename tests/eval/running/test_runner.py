@@ -22,14 +22,14 @@ from disputatio.eval.reporting.report import report
 from disputatio.eval.running.preparing import Ask
 from disputatio.eval.running.run_log import Entrant, read_journal, read_spending, read_trace
 from disputatio.eval.running.run_log_file import FILE
-from disputatio.eval.running.runner import PATIENCE, Progress, RunOutcome, run
+from disputatio.eval.running.runner import PATIENCE, Progress, RunOutcome
 from disputatio.events import Round
 from disputatio.kit import Kit, chat
 from disputatio.llm.scripted import Scripted
 from disputatio.spending import Budget, Meter
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage, Usage
-from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples, without_times
+from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples, run, without_times
 
 ROOT = Path(__file__).resolve().parents[3]
 KILLS = int(os.environ.get("DISPUTATIO_TEST_KILLS", "4"))

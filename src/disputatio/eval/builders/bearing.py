@@ -110,6 +110,5 @@ def is_one_answer(first: str, second: str) -> bool:
 
 
 def _letters(answer: str) -> str:
-    """Return an answer without accents."""
     apart = unicodedata.normalize("NFKD", squad_normalise(answer))
     return "".join(char for char in apart if not unicodedata.combining(char))

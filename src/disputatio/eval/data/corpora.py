@@ -7,14 +7,13 @@ that the questions know it by, so that what a search finds can be compared with 
 from __future__ import annotations
 
 import gzip
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError
 from disputatio.eval.builders.material import write_lines
-from disputatio.eval.data.datasets import load
+from disputatio.eval.data.datasets import FileRow, load
 from disputatio.eval.data.formats.attributed import page_source
 from disputatio.eval.data.rows import Place, optional, string
 
@@ -76,8 +75,7 @@ def _documents(folder: Path) -> Iterator[dict[str, str]]:
             yield {"text": text, "source": name, **known, "id": name}
 
 
-def _objects(path: Path) -> Iterator[tuple[dict[str, Any], Place]]:
-    """Yield the objects of a file of JSON lines, packed or not, with their places."""
+def _objects(path: Path) -> Iterator[tuple[Mapping[str, Any], Place]]:
     count = 0
     try:
         with path.open("rb") as raw:
@@ -85,22 +83,12 @@ def _objects(path: Path) -> Iterator[tuple[dict[str, Any], Place]]:
         with gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8") as file:
             for number, line in enumerate(file):
                 if line.strip():
-                    place = Place(dataset=path.name, path=path, row=number)
+                    row = FileRow(path=path, row=number, raw=line)
                     count += 1
-                    yield _object(line, place), place
+                    yield row.read(path.name), row.place(path.name)
     except (OSError, EOFError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from error
     if not count:
         raise InputError(f"{path}: no rows")
-
-
-def _object(line: str, place: Place) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise place.wrong(f"not JSON: {error}") from error
-    if not isinstance(row, dict):
-        raise place.wrong("not a JSON object")
-    return row

@@ -202,7 +202,6 @@ def _listed(rows: Sequence[int]) -> str:
 
 # --- reading ------------------------------------------------------------------------------------
 def _parsed(spec: str) -> _Request:
-    """Return the format, the file and the part that `NAME:PATH#PART` names; a hub's file is fetched."""
     name, colon, path = spec.partition(":")
     if name not in FORMATS:
         raise UnknownName("data set", name, FORMATS, command="disputatio eval datasets")
@@ -251,7 +250,6 @@ def _lacking(form: DatasetFormat, row: Mapping[str, Any]) -> str:
 
 
 def _example(file_row: FileRow, request: _Request, facts: Mapping[str, Any]) -> Example:
-    """Return a row as the loader reads it."""
     form = request.form
     row = file_row.read(form.name)
     place = file_row.place(request.label, part=request.part, facts=facts)
@@ -337,7 +335,6 @@ def _named(example: Example) -> Example:
 
 
 def _identity(name: str, examples: Sequence[Example]) -> Identity:
-    """Return the identity of a data set by the content of its examples."""
     digest = hashlib.sha256()
     for example in examples:
         if example.metadata["dataset"] == name:
@@ -389,7 +386,7 @@ class FileRow:
         if isinstance(row, str):
             try:
                 row = json.loads(row)
-            except (json.JSONDecodeError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:
                 raise self.place(dataset).wrong(f"not JSON: {error}") from error
         if not isinstance(row, dict):
             raise self.place(dataset).wrong("not a JSON object")
@@ -475,7 +472,6 @@ def _head(path: Path, size: int) -> bytes:
 
 
 def _suffix(path: Path) -> str:
-    """Return the kind of file that a name promises, packed or not."""
     return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 

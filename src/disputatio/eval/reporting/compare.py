@@ -141,7 +141,6 @@ def compare(first: ComparedRun, second: ComparedRun, *, metric: str | None = Non
 
 
 def _question(answers: Sequence[Mapping[str, Any]], key: str) -> str:
-    """Return the text of a question, out of the first side's answers that has it."""
     return next((str(side_answers[key]["question"]) for side_answers in answers if key in side_answers), "")
 
 

@@ -14,7 +14,6 @@ from disputatio.text import one_line
 
 
 def _style() -> str:
-    """Return the style sheet beside this module, without its comment."""
     text = resources.files("disputatio.eval.reporting").joinpath("page.css").read_text(encoding="utf-8")
     return text.partition("*/")[2].strip()
 

@@ -262,7 +262,6 @@ def _round_step(rough: float) -> float:
 
 
 def _across(axis: Axis, top: float, foot: float, baseline: float, *, lines: bool = True) -> list[str]:
-    """Return the ticks of the x axis, with lines up where these are wanted."""
     body = [f'<path class="axis" d="M{axis.start:.1f} {foot:.1f}H{axis.end:.1f}"/>']
     for x, label in axis.ticks():
         if lines:
@@ -272,7 +271,6 @@ def _across(axis: Axis, top: float, foot: float, baseline: float, *, lines: bool
 
 
 def _up(axis: Axis, left: float, right: float) -> list[str]:
-    """Return the ticks of the y axis, with lines across."""
     body = []
     for y, label in axis.ticks():
         body.append(f'<path class="grid" d="M{left:.1f} {y:.1f}H{right:.1f}"/>')
@@ -309,7 +307,6 @@ def _shown(name: str) -> str:
 
 
 def _name(name: str) -> str:
-    """Return a strategy's name in a drawing, whole in its title."""
     return f"{html.escape(_shown(name))}<title>{html.escape(name)}</title>"
 
 
@@ -336,7 +333,6 @@ def _room(x: float, y: float, text: str, taken: Sequence[_Box], within: _Box) ->
 
 
 def _overlap(box: _Box, other: _Box) -> float:
-    """Return the area that two boxes share."""
     wide = min(box[2], other[2]) - max(box[0], other[0])
     tall = min(box[3], other[3]) - max(box[1], other[1])
     return max(0.0, wide) * max(0.0, tall)

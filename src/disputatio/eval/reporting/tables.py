@@ -81,7 +81,6 @@ def setting(report: Mapping[str, Any]) -> list[str]:
 
 
 def _hints(report: Mapping[str, Any], label: str) -> str:
-    """Return what the data sets told a strategy of the number of right answers."""
     lines = [line for part in report["datasets"] for line in part["strategies"]]
     name = label.partition("#")[0]
     return ", ".join(sorted({line["expect"] or "" for line in lines if line["strategy"] == name}))
@@ -151,7 +150,6 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _summary(part: Mapping[str, Any], *, named: bool) -> list[str]:
-    """Return the finding of one data set in Markdown."""
     lead = part["headline"]
     name = f"{part['dataset']}: " if named else ""
     lines = [f"**{cell(name + verdict(lead))}.**"]

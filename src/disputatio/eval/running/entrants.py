@@ -229,7 +229,6 @@ def options_for(entrant: Entrant, example: Example) -> Mapping[str, Any]:
 
 
 def _chosen_options(functions: Mapping[str, Strategy], options: Options) -> dict[str, dict[str, Any]]:
-    """Return the options that were set by hand, by label."""
     chosen: dict[str, dict[str, Any]] = {label: {} for label in functions}
     known = {label: strategy_options(function) for label, function in functions.items()}
     for key, value in _settings(options):
@@ -287,7 +286,6 @@ def _code(strategy: str | Strategy, function: Strategy, more: Sequence[str]) -> 
 
 # --- labels -------------------------------------------------------------------------------------
 def _split(entry: str) -> tuple[str, str]:
-    """Return the label and the name of `NAME` or `LABEL=NAME`."""
     left, equals, right = (part.strip() for part in entry.partition("="))
     return left, right if equals else left
 

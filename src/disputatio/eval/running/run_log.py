@@ -59,7 +59,8 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any], lead: str) ->
             continue
         name = key.replace("_", " ")
         if key == "code":
-            clauses.append(f"{lead} other code, changed since in {_names(was, new)}")
+            changed = sorted(key for key in {*was, *new} if was.get(key) != new.get(key))
+            clauses.append(f"{lead} other code, changed since in {_some(changed)}")
         elif isinstance(was, Mapping):
             clauses.append(f"{lead} {name} {_pairs(was, new)}, now it is {_pairs(new, was)}")
         else:
@@ -83,10 +84,6 @@ def next_free_folder(out: Path) -> Path:
     while (folder := out.with_name(f"{name}-{start}")).exists():
         start += 1
     return folder
-
-
-def _names(was: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    return _some(sorted(key for key in {*was, *new} if was.get(key) != new.get(key)))
 
 
 def _pairs(mapping: Mapping[str, Any], other: Mapping[str, Any]) -> str:

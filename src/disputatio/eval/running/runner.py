@@ -2,7 +2,7 @@
 
 Rows come first and strategies second: every strategy answers row 1, then row 2, so that an
 evaluation that is stopped early still compares them on the same rows. How a question is asked is
-the caller's affair (`Ask`); the runner measures, scores and records.
+the caller's affair (`Work`); the runner measures, scores and records.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import threading
 import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,9 +30,9 @@ from disputatio.errors import (
     Refused,
     WorkerLost,
 )
-from disputatio.eval.judge import Grade, Judge
+from disputatio.eval.judge import Grade
 from disputatio.eval.metrics import score_answer
-from disputatio.eval.running.preparing import Ask, Work, is_of_the_question, work_here
+from disputatio.eval.running.preparing import Work, is_of_the_question
 from disputatio.eval.running.run_log import Entrant, Entry, Record, RunLog, RunManifest, State, open_run_log
 from disputatio.events import Bug
 from disputatio.protocols import interruptible
@@ -160,7 +160,9 @@ class RunOutcome:
     waiting: Mapping[str, int] = field(default_factory=dict)
 
 
-class _Task(NamedTuple):
+class Task(NamedTuple):
+    """A question that is put to an entrant."""
+
     example: Example
     entrant: Entrant
 
@@ -176,7 +178,7 @@ class _Answered(NamedTuple):
 
 class _InHand(NamedTuple):
     number: int
-    task: _Task
+    task: Task
     start: float
     trace: Trace
 
@@ -185,15 +187,13 @@ def run(
     examples: Sequence[Example],
     entrants: Sequence[Entrant],
     *,
-    ask: Ask | None = None,
-    work: Work | None = None,
+    work: Work,
     out: Path,
     manifest: RunManifest,
     workers: int = 1,
     progress: Callable[[Progress], None] | None = None,
     on_record: Callable[[Entry], None] | None = None,
     prepare: Callable[[], None] | None = None,
-    judge: Judge | None = None,
     meter: Meter | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> RunOutcome:
@@ -203,19 +203,18 @@ def run(
     that can help, and by the next run. An unforeseen exception of a strategy (a bug) is recorded with its
     traceback, and tried again by the next run. After ten in a row the run gives up. Other errors
     of ours (a missing part, a wrong option) end it when the questions in hand are recorded, and so do SIGINT,
-    SIGTERM and the budget of `meter`, which must be the one that watches the kit that `ask` uses.
+    SIGTERM and the budget of `meter`, which must be the one that watches the kit that `work` uses.
 
     `progress` and `on_record` are called in this thread after every record. `workers` questions are in hand
     at a time; `about` is kept beside the manifest. `prepare` is called before the first question, if any, so
-    that loading a model is not on its bill. `judge` grades each answer, off its bill; its fault is a fault.
-    `work` answers and grades in place of `ask` and `judge`, wherever it does so.
+    that loading a model is not on its bill.
 
     Raises `InputError` as `open_run_log` does.
     """
     with open_run_log(out, manifest, entrants, examples, run=about) as journal:
         done = journal.done()
         tasks = [
-            _Task(example, entrant)
+            Task(example, entrant)
             for example in examples
             for entrant in entrants
             if (example.id, entrant.label) not in done
@@ -228,7 +227,7 @@ def run(
         with interruptible() as interrupted:
             under_way = _Work(
                 journal=journal,
-                work=work or work_here(_given(ask), judge),
+                work=work,
                 manifest=manifest,
                 meter=meter,
                 progress=progress,
@@ -268,13 +267,13 @@ class _Work:
     total: int
     waiting: Counter[str]
     failed: dict[tuple[str, str], State] = field(default_factory=dict)
-    again: deque[_Task] = field(default_factory=deque)
+    again: deque[Task] = field(default_factory=deque)
     retrying: bool = False
     retried: int = 0
     in_a_row: int = 0
     error: BaseException | None = None
 
-    def go(self, tasks: Sequence[_Task]) -> None:
+    def go(self, tasks: Sequence[Task]) -> None:
         """Do the tasks in order, then those once more that failed and may succeed; raises what ended it."""
         with ThreadPoolExecutor(max_workers=self.pace.workers, thread_name_prefix="question") as pool:
             self._go_through(deque(tasks), pool)
@@ -296,7 +295,7 @@ class _Work:
         spent = self.meter is not None and bool(self.meter.stopped)
         return self.interrupted.is_set() or self.in_a_row >= PATIENCE or self.error is not None or spent
 
-    def _go_through(self, todo: deque[_Task], pool: ThreadPoolExecutor) -> None:
+    def _go_through(self, todo: deque[Task], pool: ThreadPoolExecutor) -> None:
         numbers = itertools.count()
         hand: dict[Future[_Answered], _InHand] = {}
         while True:
@@ -315,9 +314,10 @@ class _Work:
                 pending = hand.pop(future)
                 self._settle(future, pending, list(hand.values()))
 
-    def _answer(self, task: _Task, trace: Trace) -> _Answered:
+    def _answer(self, task: Task, trace: Trace) -> _Answered:
         start = time.perf_counter()
-        with _metered(self.meter, task):
+        meter = self.meter
+        with meter.question(task.example.id, task.entrant.label) if meter is not None else nullcontext():
             answer, seconds, grades = self.work(task.example, task.entrant, trace)
         # A call that came from the journal of calls counts for what it took when it was made.
         return _Answered(answer, max(seconds, answer.usage.seconds), time.perf_counter() - start, grades)
@@ -372,41 +372,22 @@ class _Work:
             answer, seconds, _, grades = future.result()
             fault = "the answer is a fault" if answer.abstained == "fault" else ""
             state: State = "fault" if fault else "done"
-            record = _record(
-                example, entrant, answer, seconds, fault=fault, manifest=self.manifest, grades=grades
-            )
-            self.journal.append(label, record, state=state, answer=answer, events=pending.trace.records())
-            return record, state
-        state = "fault" if isinstance(error, DisputatioError) else "bug"
-        nothing = Answer(question=example.question, abstained="fault", usage=pending.trace.usage())
-        record = _record(
-            example,
-            entrant,
-            nothing,
-            time.perf_counter() - pending.start,
-            fault=f"{type(error).__name__}: {error}",
-            manifest=self.manifest,
-        )
-        detail = "" if state == "fault" else "".join(traceback.format_exception(error))
+            detail = ""
+        else:
+            answer = Answer(question=example.question, abstained="fault", usage=pending.trace.usage())
+            seconds, grades = time.perf_counter() - pending.start, {}
+            fault = f"{type(error).__name__}: {error}"
+            state = "fault" if isinstance(error, DisputatioError) else "bug"
+            detail = "" if state == "fault" else "".join(traceback.format_exception(error))
         if detail:
             pending.trace.emit(Bug(traceback=detail))
-        self.journal.append(label, record, state=state, detail=detail, events=pending.trace.records())
+        record = _record(
+            example, entrant, answer, seconds, fault=fault, manifest=self.manifest, grades=grades
+        )
+        kept = answer if error is None else None
+        events = pending.trace.records()
+        self.journal.append(label, record, state=state, answer=kept, detail=detail, events=events)
         return record, state
-
-
-@contextmanager
-def _metered(meter: Meter | None, task: _Task) -> Iterator[None]:
-    if meter is None:
-        yield
-        return
-    with meter.question(task.example.id, task.entrant.label):
-        yield
-
-
-def _given(ask: Ask | None) -> Ask:
-    if ask is None:
-        raise TypeError("run needs ask or work")
-    return ask
 
 
 def _record(
@@ -417,14 +398,12 @@ def _record(
     *,
     fault: str,
     manifest: RunManifest,
-    grades: Mapping[str, Grade] | None = None,
+    grades: Mapping[str, Grade],
 ) -> Record:
     """Return the record of one answer; a fault has no scores, and neither has a verdict that is no grade."""
     metrics = manifest.metrics.get(example.metadata.get("dataset", ""), ())
     scores = {} if fault else score_answer(answer.answers, example, metrics)
-    scores |= {
-        name: None if grade.grade is None else float(grade.grade) for name, grade in (grades or {}).items()
-    }
+    scores |= {name: None if grade.grade is None else float(grade.grade) for name, grade in grades.items()}
     return Record(
         example=example.id,
         row=example.row,
@@ -440,6 +419,6 @@ def _record(
         fault=fault,
         prompts=entrant.prompts,
         model=answer.model or manifest.model,
-        judged={name: asdict(grade) for name, grade in (grades or {}).items()},
+        judged={name: asdict(grade) for name, grade in grades.items()},
         read=answer.read,
     )

@@ -35,7 +35,10 @@ def router(service: Service) -> APIRouter:
     @routes.get("/models", operation_id="models", summary="Strategies, as models")
     async def models() -> Response:
         reads_alone = not (service.kit.has_model or service.kit.roles)
-        names = [NAME, *_reading_alone()] if reads_alone else model_names()
+        names = model_names()
+        if reads_alone:
+            without_model = (name for name in strategy_names() if not describe(name).needs_model)
+            names = [NAME, *(f"{NAME}/{name}" for name in without_model)]
         return json_response({"object": "list", "data": [_model(name) for name in names]})
 
     @routes.get("/models/{name:path}", operation_id="model", summary="One of them")
@@ -108,11 +111,6 @@ def strategy_of(model: str) -> str | None:
     if model not in model_names():
         raise UnknownName("model", model, model_names(), command="client.models.list()")
     return model.partition("/")[2] or None
-
-
-def _reading_alone() -> list[str]:
-    """Return the names of the strategies that run without a language model."""
-    return [f"{NAME}/{name}" for name in strategy_names() if not describe(name).needs_model]
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ passages: they are asked over an index.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from disputatio.eval.data.formats.format import BY_ANSWER, DatasetFormat
@@ -75,16 +75,13 @@ def _reading(annotation: Mapping[str, Any], place: Place, at: str) -> tuple[tupl
             pairs = objects_of_columns(pairs)
         if not isinstance(pairs, list) or not all(isinstance(pair, Mapping) for pair in pairs):
             raise place.wrong(f"{at}qaPairs must be a list of objects")
-        flat = [sense for pair in pairs for sense in _pairs(pair)]
+        flat: list[Mapping[str, Any]] = []
+        for pair in pairs:  # a pair, or columns of several
+            flat += (objects_of_columns(pair) or []) if isinstance(pair.get("question"), list) else [pair]
         groups = [answers(pair, "answer", place) for pair in flat]
     else:
         raise place.wrong(f"{at}type {kind!r} is neither singleAnswer nor multipleQAs")
     return tuple(group for group in groups if group)
-
-
-def _pairs(pair: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return a pair of question and answer, or the pairs that columns tell."""
-    return (objects_of_columns(pair) or []) if isinstance(pair.get("question"), list) else [pair]
 
 
 def triviaqa(row: Mapping[str, Any], place: Place) -> Example:
