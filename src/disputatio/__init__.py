@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from disputatio.errors import (
     Cancelled,
@@ -15,7 +15,17 @@ from disputatio.errors import (
     NoLogprobs,
     NotAsked,
 )
-from disputatio.protocols import Search
+from disputatio.protocols import (
+    LLM,
+    Cancel,
+    Embedder,
+    Entailment,
+    MinimalLLM,
+    PassageReader,
+    Reranker,
+    Retriever,
+    Search,
+)
 from disputatio.types import (
     Answer,
     Capabilities,
@@ -73,16 +83,6 @@ if TYPE_CHECKING:
     from disputatio.kit import Kit
     from disputatio.llm.own_model import FunctionModel
     from disputatio.pipeline import list_strategies as strategies
-    from disputatio.protocols import (
-        LLM,
-        Cancel,
-        Embedder,
-        Entailment,
-        MinimalLLM,
-        PassageReader,
-        Reranker,
-        Retriever,
-    )
     from disputatio.spending import Budget
     from disputatio.trace import Trace
     from disputatio.what_if import without
@@ -104,10 +104,6 @@ _MODULES = {
     ),
     "disputatio.kit": ("Kit",),
     "disputatio.llm.own_model": ("FunctionModel",),
-    "disputatio.protocols": (
-        "LLM", "Cancel", "Embedder", "Entailment", "MinimalLLM", "PassageReader", "Reranker",
-        "Retriever",
-    ),
     "disputatio.trace": ("Trace",),
     "disputatio.what_if": ("without",),
 }  # fmt: skip
@@ -189,25 +185,9 @@ __all__ = [
 class _Presenter:
     """Presents nouns by rooms that are loaded when they are first needed."""
 
-    def text(self, noun: object) -> str:
-        from disputatio.rendering import text
-
-        return text(noun)
-
-    def html(self, noun: object) -> str:
-        from disputatio.rendering import html
-
-        return html(noun)
-
-    def reason(self, position: Position) -> str:
-        from disputatio.rendering import reason
-
-        return reason(position)
-
-    def without(self, answer: Answer, **names: Any) -> Answer:
-        from disputatio.what_if import without
-
-        return without(answer, **names)
+    def __getattr__(self, name: str) -> Any:
+        room = "what_if" if name == "without" else "rendering"
+        return getattr(importlib.import_module(f"disputatio.{room}"), name)
 
 
 def _list_strategies() -> Any:
@@ -216,7 +196,7 @@ def _list_strategies() -> Any:
     return list_strategies()
 
 
-Presentable.presenter = _Presenter()
+Presentable.presenter = cast(Any, _Presenter())
 _package: Any = importlib.import_module("disputatio.strategies")  # the name `strategies` is bound to it
 _package.list_strategies = _list_strategies
 

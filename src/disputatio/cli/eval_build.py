@@ -179,11 +179,9 @@ def ramdocs(
     whole: Retriever | None = None
     if index is not None:
         from disputatio.config import read_settings
-        from disputatio.parts import embedder_for
-        from disputatio.store.opening import open_index
+        from disputatio.eval.running.preparing import retriever_for
 
-        settings = read_settings(index=index)
-        whole = open_index(index, embedder=embedder_for(settings, index, say=tell), create=False)
+        whole = retriever_for(index, read_settings(index=index), tell)
     elif passages:
         whole = InMemory(pool(passages))
     elif not any(question.passages for question in ambiguous):
@@ -208,8 +206,6 @@ def ramdocs(
         tell(f"{count} too few: {what}")
     if built.twins:
         tell(f"{built.twins} misinformation passages stand beside the very passage that they copy")
-    for reason, rows in built.left_out.items():
-        tell(f"{len(rows)} questions left out: {reason}")
     summary = {
         "kind": "ramdocs",
         "origin": origin,
@@ -271,8 +267,6 @@ def inconsistent(
     tell(f"{len(built.rows)} pairs")
     for how, count in built.made.items():
         tell(f"{count} with {how} as the contradicting document")
-    for reason, count in built.left_out.items():
-        tell(f"{count} questions left out: {reason}")
     summary = {
         "kind": "inconsistent",
         "origins": origin,
@@ -366,13 +360,13 @@ def _controlled(
             f"misinformation passages: {built.published} of the data set, {built.made} copies with another "
             f"answer ({built.twins} of a passage that stands beside them)"
         )
-    for reason, rows in built.left_out.items():
-        tell(f"{len(rows)} questions left out: {reason}")
     _end(summary, out, as_json=as_json)
 
 
 def _end(summary: Mapping[str, Any], out: Path, *, as_json: bool) -> None:
-    """Print the file's name, or what was built as one JSON object that names it."""
+    """Print the file's name, or what was built as one JSON object that names it; what was left out before."""
+    for reason, rows in summary.get("left_out", {}).items():
+        tell(f"{rows if isinstance(rows, int) else len(rows)} questions left out: {reason}")
     typer.echo(json.dumps({**summary, "out": str(out)}, ensure_ascii=False) if as_json else out)
 
 
