@@ -10,21 +10,22 @@ from typing import Any, Literal
 
 from disputatio.errors import UnknownName
 from disputatio.eval.judge import METRICS
+from disputatio.eval.reporting.headline import tokens
 from disputatio.eval.reporting.markup import escaped, grid
 from disputatio.eval.reporting.pairs import p_of
 from disputatio.eval.reporting.report import COSTS, report, summaries
-from disputatio.eval.reporting.tables import Table, markdown, tables
+from disputatio.eval.reporting.tables import Table, counts, markdown, tables
 from disputatio.eval.reporting.wording import (
     MORE,
     SCORES,
     TITLES,
     finding,
-    interval,
     metric_value,
     number,
     remarks,
     so_far,
     verdict,
+    with_interval,
 )
 from disputatio.eval.running.run_log import Entry, read_journal, read_spending
 from disputatio.eval.running.runner import RunOutcome
@@ -288,12 +289,11 @@ def _short_table(part: Mapping[str, Any]) -> Table:
     shown = [name for name in shown if name not in MORE]
     table_rows = []
     for line in part["strategies"]:
-        cells = [line["strategy"], *(str(line[count]) for count in ("n", "failed", "abstained"))]
+        cells = [line["strategy"], *counts(line)]
         for name in shown:
-            span = line["ci"].get(name) if name == part["metric"] else None
-            cells.append(metric_value(name, line[name]) + (f" {interval(name, span)}" if span else ""))
-        read, written = line["prompt_tokens"], line["completion_tokens"]
-        table_rows.append([*cells, number(None if read is None or written is None else read + written)])
+            alone = name != part["metric"]
+            cells.append(metric_value(name, line[name]) if alone else with_interval(line, name))
+        table_rows.append([*cells, number(tokens(line))])
     head = ["strategy", "n", "failed", "abstained", *(TITLES[name] for name in shown), TITLES["tokens"]]
     return Table(title="Scores", head=head, rows=table_rows)
 

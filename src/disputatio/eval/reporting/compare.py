@@ -12,7 +12,7 @@ from disputatio.eval.judge import METRICS
 from disputatio.eval.metrics import answer_set
 from disputatio.eval.reporting.headline import deciding_metric
 from disputatio.eval.reporting.markup import document, escaped
-from disputatio.eval.reporting.pairs import rounded
+from disputatio.eval.reporting.pairs import ends_of, rounded
 from disputatio.eval.reporting.wording import (
     SCORES,
     TITLES,
@@ -118,7 +118,7 @@ def compare(first: ComparedRun, second: ComparedRun, *, metric: str | None = Non
         "difference": {
             "n": gap.n,
             "mean": rounded(gap.mean),
-            "ci": None if gap.low is None else [rounded(gap.low), rounded(gap.high)],
+            "ci": ends_of(gap.low, gap.high),
             "p": rounded(gap.p),
             "mcnemar": test
             and {"one_only": test.one_only, "other_only": test.other_only, "p": rounded(test.p)},

@@ -77,6 +77,11 @@ def rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
+def ends_of(low: float | None, high: float | None) -> list[float | None] | None:
+    """Return an interval as reports keep it; None where there is none."""
+    return None if low is None else [rounded(low), rounded(high)]
+
+
 _Values = list[float | None]
 
 
@@ -119,7 +124,7 @@ def _line(
         "metric": name,
         "n": gap.n,
         "difference": rounded(gap.mean),
-        "ci": None if gap.low is None else [rounded(gap.low), rounded(gap.high)],
+        "ci": ends_of(gap.low, gap.high),
         "p": rounded(gap.p),
         "p_holm": None,
         "ratio": None if name in names else rounded(gap.ratio),

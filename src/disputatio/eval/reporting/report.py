@@ -20,7 +20,7 @@ from disputatio.eval.judge import ABSTAINED, METRICS
 from disputatio.eval.metrics import score
 from disputatio.eval.reporting.confidence import IntervalFigure, ScoredAnswer, risk_coverage
 from disputatio.eval.reporting.headline import deciding_metric, headline
-from disputatio.eval.reporting.pairs import Rows, cost, differences, rounded
+from disputatio.eval.reporting.pairs import Rows, cost, differences, ends_of, rounded
 from disputatio.eval.running.entrants import DECLARED, EXPECT
 from disputatio.eval.running.run_log import (
     Contents,
@@ -79,9 +79,9 @@ def by_stratum(
                     "abstained": sum(record.abstained is not None for record in records[label]),
                     **{name: rounded(estimate.mean) for name, estimate in scores.items()},
                     "ci": {
-                        name: [rounded(estimate.low), rounded(estimate.high)]
+                        name: ends
                         for name, estimate in scores.items()
-                        if estimate.low is not None
+                        if (ends := ends_of(estimate.low, estimate.high))
                     },
                 }
             )
@@ -352,8 +352,8 @@ def _strategy(
     intervals: dict[str, list[float | None]] = {}
     for name, estimate in zip((*measured, *COSTS), means, strict=True):
         line[name] = rounded(estimate.mean)
-        if estimate.low is not None:
-            intervals[name] = [rounded(estimate.low), rounded(estimate.high)]
+        if ends := ends_of(estimate.low, estimate.high):
+            intervals[name] = ends
     line["precision_n"] = sum(record.scores.get("precision") is not None for record in records)
     seconds = [record.seconds for record in records]
     line["seconds_median"] = rounded(median(seconds)) if seconds else None
@@ -439,10 +439,9 @@ def _confidence(
 
 
 def _figure(figure: IntervalFigure | None) -> dict[str, Any] | None:
-    if figure is None:
-        return None
-    ci = None if figure.low is None else [rounded(figure.low), rounded(figure.high)]
-    return {"value": rounded(figure.value), "ci": ci}
+    return (
+        None if figure is None else {"value": rounded(figure.value), "ci": ends_of(figure.low, figure.high)}
+    )
 
 
 def _why_withheld(entries: Mapping[str, Entry]) -> str | None:

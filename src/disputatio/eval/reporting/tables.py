@@ -28,9 +28,11 @@ from disputatio.eval.reporting.wording import (
     remarks,
     so_far,
     verdict,
+    with_interval,
 )
 
 Lines = Sequence[Mapping[str, Any]]
+_COUNTS = ("n", "failed", "abstained")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,22 +172,13 @@ def _dataset(part: Mapping[str, Any]) -> str:
 
 # --- the tables ---------------------------------------------------------------------------------
 def _scores(title: str, strategies: Lines, names: Sequence[str]) -> Table:
-    rows = []
-    for strategy in strategies:
-        cells = [
-            strategy["strategy"],
-            str(strategy["n"]),
-            str(strategy["failed"]),
-            str(strategy["abstained"]),
-        ]
-        for name in names:
-            span = strategy["ci"].get(name)
-            cells.append(per_cent(strategy[name]) + (f" {interval(name, span)}" if span else ""))
-        rows.append(cells)
     return Table(
         title=title,
-        head=["strategy", "n", "failed", "abstained", *(TITLES[name] for name in names)],
-        rows=rows,
+        head=["strategy", *_COUNTS, *(TITLES[name] for name in names)],
+        rows=[
+            [line["strategy"], *counts(line), *(with_interval(line, name) for name in names)]
+            for line in strategies
+        ],
         note=_expectations(strategies),
     )
 
@@ -197,16 +190,14 @@ def _expectations(strategies: Lines) -> str:
 
 
 def _seeds(lines: Lines, names: Sequence[str]) -> Table:
-    rows = []
-    for line in lines:
-        cells = [line["label"], *(str(line[count]) for count in ("n", "failed", "abstained"))]
-        rows.append([*cells, *(per_cent(line.get(name)) for name in names)])
     return Table(
         title="By seed, per cent",
         note="In all other tables a strategy with several seeds stands once: a question's figures are means "
         "over its seeds, its answer an abstention where most of them are.",
-        head=["seed", "n", "failed", "abstained", *(TITLES[name] for name in names)],
-        rows=rows,
+        head=["seed", *_COUNTS, *(TITLES[name] for name in names)],
+        rows=[
+            [line["label"], *counts(line), *(per_cent(line.get(name)) for name in names)] for line in lines
+        ],
     )
 
 
@@ -218,15 +209,13 @@ def _grades(strategies: Lines) -> Table:
     rows = []
     for strategy in strategies:
         for name, judged in strategy["judged"].items():
-            span = strategy["ci"].get(name)
-            mean = grade(strategy[name]) + (f" {interval(name, span)}" if span else "")
             by_grade = ", ".join(f"{value}: {n}" for value, n in judged["grades"].items())
             why = "; ".join(f"{n} {reason}" for reason, n in judged["reasons"].items())
             margin = grade(judged["margin_median"])
             every = grade(judged["mean_with_abstentions"])
-            counts = [str(judged["n"]), mean, every, by_grade or "–"]
-            counts += [margin, str(judged["unscored"]), why or "–"]
-            rows.append([strategy["strategy"], TITLES[name], *counts])
+            cells = [str(judged["n"]), with_interval(strategy, name), every, by_grade or "–"]
+            cells += [margin, str(judged["unscored"]), why or "–"]
+            rows.append([strategy["strategy"], TITLES[name], *cells])
     return Table(
         title="By the judge, means of grades [95 % interval]",
         head=[
@@ -291,18 +280,18 @@ def _differences(differences: Lines) -> Table:
 
 def _strata(strata: Lines, *, graded: bool) -> Table:
     names = [name for name in STRATA if any(stratum.get(name) is not None for stratum in strata)]
-    rows = []
-    for stratum in strata:
-        cells = [f"{stratum['stratum']}: {stratum['value']}", stratum["strategy"]]
-        cells += [str(stratum[count]) for count in ("n", "failed", "abstained")]
-        for name in names:
-            span = stratum["ci"].get(name)
-            cells.append(metric_value(name, stratum.get(name)) + (f" {interval(name, span)}" if span else ""))
-        rows.append(cells)
     return Table(
         title=f"By kind of question, {'per cent (grades as they are)' if graded else 'per cent'}",
-        head=["kind", "strategy", "n", "failed", "abstained", *(TITLES[name] for name in names)],
-        rows=rows,
+        head=["kind", "strategy", *_COUNTS, *(TITLES[name] for name in names)],
+        rows=[
+            [
+                f"{stratum['stratum']}: {stratum['value']}",
+                stratum["strategy"],
+                *counts(stratum),
+                *(with_interval(stratum, name) for name in names),
+            ]
+            for stratum in strata
+        ],
     )
 
 
@@ -329,6 +318,11 @@ def _confidence(lines: Lines) -> Table:
         head=["strategy", "n", "answered", "abstained", "without confidence", "risk", "AURC", "ECE"],
         rows=rows,
     )
+
+
+def counts(line: Mapping[str, Any]) -> list[str]:
+    """Return the cells of a line's numbers of questions."""
+    return [str(line[count]) for count in _COUNTS]
 
 
 def _seen(strategies: Lines, name: str) -> bool:
@@ -370,27 +364,13 @@ def sheet(report: Mapping[str, Any]) -> str:
 
 def _figures(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     names = (*SCORES, *MORE, *METRICS)
-    for strategy in part["strategies"]:
-        counts = {key: strategy[key] for key in ("strategy", "n", "failed", "abstained")}
+    for line in (*part["strategies"], *part["strata"]):
+        about = {key: line[key] for key in ("strategy", "stratum", "value", *_COUNTS) if key in line}
         for name in (*names, *COSTS):
-            if strategy.get(name) is not None:
-                kind = "cost" if name in COSTS else "score"
-                yield {
-                    "figure": kind,
-                    **counts,
-                    "metric": name,
-                    **_spread(strategy[name], strategy["ci"].get(name)),
-                }
-    for stratum in part["strata"]:
-        counts = {key: stratum[key] for key in ("strategy", "stratum", "value", "n", "failed", "abstained")}
-        for name in names:
-            if stratum.get(name) is not None:
-                yield {
-                    "figure": "stratum",
-                    **counts,
-                    "metric": name,
-                    **_spread(stratum[name], stratum["ci"].get(name)),
-                }
+            if line.get(name) is not None:
+                kind = "stratum" if "stratum" in line else "cost" if name in COSTS else "score"
+                figures = _spread(line[name], line["ci"].get(name))
+                yield {"figure": kind, **about, "metric": name, **figures}
     for difference in part["differences"]:
         pair = {
             "figure": "difference",

@@ -86,6 +86,12 @@ def interval(name: str, span: Sequence[float | None] | None) -> str:
     return "–" if span is None else f"[{metric_value(name, span[0])}, {metric_value(name, span[1])}]"
 
 
+def with_interval(line: Mapping[str, Any], name: str) -> str:
+    """Return the value of a metric in a line of a report, and its interval where it has one."""
+    span = line["ci"].get(name)
+    return metric_value(name, line.get(name)) + (f" {interval(name, span)}" if span else "")
+
+
 def p_value(p: float | None) -> str:
     """Return a p value with its sign.
 
