@@ -124,7 +124,6 @@ class SharedDatabase:
                 raise kind(f"{self._path}: cannot keep {self._holds}: {error}") from error
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._db.close()
 
@@ -139,7 +138,6 @@ class Database(sqlite3.Connection):
 
 
 def tables_of(database: sqlite3.Connection) -> set[str]:
-    """Return the names of the tables of a database."""
     return {str(name) for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
 
 

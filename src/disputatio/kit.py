@@ -479,11 +479,9 @@ class _Log:
             trace.emit(Estimated(role=self.role, calls=len(sizes), seconds=seconds, remaining=round(left, 1)))
 
     def completion(self, index: int, completion: Completion) -> None:
-        """Record one completion."""
         self._keep("complete", index, completion, reply=completion.text)
 
     def choice(self, index: int, choice: Choice) -> None:
-        """Record one choice."""
         scores = dict(zip(choice.options, choice.logprobs, strict=True))
         self._keep("choose", index, choice, scores=scores)
 

@@ -385,7 +385,6 @@ def _open_model(
 
 
 def open_endpoint(name: str, settings: Settings, say: Say = lambda _: None) -> Endpoint:
-    """Return the model of a server by its name; nothing is asked yet."""
     from disputatio.llm.connection import Connection
     from disputatio.llm.endpoint import Endpoint
 

@@ -145,7 +145,6 @@ class Amount(NamedTuple):
         return Amount(*(a + times * b for a, b in zip(self, other, strict=True)))
 
     def maximum(self, other: Amount) -> Amount:
-        """Return the greater number of each kind."""
         return Amount(*(max(a, b) for a, b in zip(self, other, strict=True)))
 
 
@@ -376,7 +375,6 @@ class Meter:
                 self.refuse(question, reason)
 
     def current(self) -> _Question:
-        """Return the question of this thread."""
         question: _Question | None = getattr(self._thread, "question", None)
         return _Question() if question is None else question
 
@@ -433,11 +431,9 @@ class Metered:
 
     @property
     def name(self) -> str:
-        """The name of the model within."""
         return self._llm.name
 
     def capabilities(self) -> Capabilities:
-        """Return the capabilities of the model within."""
         return self._llm.capabilities()
 
     def complete(

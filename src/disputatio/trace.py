@@ -110,7 +110,6 @@ class Work(NamedTuple):
     steps: float = 0.0
 
     def plus(self, other: Work) -> Work:
-        """Return the sum."""
         return Work(self.new + other.new, self.steps + other.steps)
 
 
@@ -180,11 +179,9 @@ class Speeds:
                 part.write_text(json.dumps(kept), encoding="utf-8")
 
     def note(self, model: str, batch: _Batch) -> None:
-        """Keep a batch of a model."""
         self.batches[model] = [*self.batches.get(model, []), batch][-_KEPT:]
 
     def note_question(self, strategy: str, question: _Question) -> None:
-        """Keep the work of a question."""
         self.questions[strategy] = [*self.questions.get(strategy, []), question][-_KEPT:]
 
     def work(self, model: str, role: str, characters: float) -> Work | None:
@@ -214,7 +211,6 @@ class Speeds:
         return (work.new + step * work.steps) * cores * lasts
 
     def usual(self, strategy: str) -> _Question:
-        """Return the mean work of questions of a strategy."""
         known = self.questions.get(strategy, [])
         count = max(len(known), 1)
 
@@ -272,7 +268,6 @@ class Pace:
 
     @property
     def seconds(self) -> float:
-        """Return the seconds since the question began."""
         return self.clock() - self._began
 
     def begin(self, batch: int, model: str, role: str, sizes: Sequence[int]) -> None:
@@ -413,7 +408,6 @@ class Trace:
             self.calls.append(PastCall(key=key, result=bare))
 
     def keep_search(self, search: PastSearch, passages: Iterable[Passage]) -> None:
-        """Keep a search and its passages."""
         with self._lock:
             self.searches.append(search)
             self.found.update((passage.id, passage) for passage in passages)

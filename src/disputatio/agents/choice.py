@@ -93,7 +93,6 @@ def _voted(
 
 
 def _followed_by(prompt: Prompt, task: str) -> Prompt:
-    """Return the prompt with one more line in its last message."""
     *before, last = prompt.messages
     return Prompt(messages=(*before, replace(last, content=f"{last.content}\n{task}")))
 

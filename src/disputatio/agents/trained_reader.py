@@ -57,10 +57,8 @@ def about_of(about: str, passage: str) -> str:
 
 
 def prompt_of(task: str, first: str, second: str) -> Prompt:
-    """Return the prompt of a task from its two parts."""
     return chat(INSTRUCTIONS[task], f"{first}{GAP}{second}")
 
 
 def read_prompt(question: str, passage: Passage) -> Prompt:
-    """Return the prompt of a question on a passage."""
     return prompt_of("read", shown(passage), ask_of(question))

@@ -346,7 +346,6 @@ class KeptAnswers:
         ]
 
     def close(self) -> None:
-        """Let go of the file."""
         with self._lock:
             self._closed = True
             self._db.close()

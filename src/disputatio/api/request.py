@@ -111,7 +111,6 @@ class Prepared:
         return retriever.inner if isinstance(retriever, Filtered) else retriever
 
     def answer(self, question: str, trace: Trace, cancel: Cancel) -> Answer:
-        """Return the answer to one question."""
         if not self.otel:
             return self._answer(question, trace, cancel)
         from disputatio.api.spans import reporting

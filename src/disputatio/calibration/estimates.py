@@ -70,7 +70,6 @@ class SourceColumns(Protocol):
 
 
 def with_figures(figures: SourceColumns, row: int, source: Source) -> Source:
-    """Return a source with the figures of a row."""
     return replace(
         source,
         reliability=round(float(figures.reliability[row]), 6),

@@ -284,7 +284,6 @@ def keep_relevant(question: str, retrieved_sources: Iterable[RetrievedSource]) -
 
 
 def writer_prompt(candidate: CandidateSentence) -> Prompt:
-    """Return the prompt of the agent that writes a question about a candidate sentence."""
     head = f"Title: {candidate.passage.title}\n" if candidate.passage.title else ""
     passage = fence("passage", head + candidate.passage.text)
     return chat(

@@ -69,12 +69,10 @@ _MARKS = {"accepted": ("✓", "green"), "rejected": ("✗", "red"), "unresolved"
 
 
 def say(message: str) -> None:
-    """Print a message on stderr."""
     typer.echo(one_line(message), err=True)
 
 
 def complain(message: str) -> None:
-    """Print an error on stderr, after the program's name."""
     say(f"disputatio: {message}")
 
 
@@ -230,7 +228,6 @@ class ProgressBar:
         self._progress.stop()
 
     def update(self, done: int, total: int, what: str) -> None:
-        """Show how much is done."""
         if self._task is None:
             self._task = self._progress.add_task(self._what, total=total)
         self._progress.update(self._task, completed=done, total=total or None, description=what)

@@ -235,7 +235,6 @@ class _Kept:
         self._words: OrderedDict[int, frozenset[str]] = OrderedDict()
 
     def facts(self, document: int, place: int) -> list[Fact]:
-        """Return the facts of a statement."""
         facts = self._facts.get((document, place))
         if facts is None:
             text, style = self._corpus.texts[document], self._corpus.styles[document]

@@ -191,14 +191,12 @@ class World:
     )
 
     def part(self, start: int, stop: int | None = None) -> World:
-        """Return some of the questions."""
         some = slice(start, stop)
         return World(
             votes=self.votes[some], truth=self.truth[some], reliability=self.reliability, own=self.own[some]
         )
 
     def accuracy(self, winners: NDArray[np.int32]) -> float:
-        """Return the share of questions that were answered rightly."""
         return float(np.mean((winners == self.truth) & (self.truth >= 0)))
 
 
@@ -304,7 +302,6 @@ def trial(
     common: float,
     memory: float = 0.0,
 ) -> tuple[dict[str, float], float, bool]:
-    """Return one trial: accuracy by method, the estimate's error, and convergence."""
     world = build(generator, p, estimated + tested, reader, common=common, memory=memory)
     options = max(2, min(len(p), CAP))  # the paper's L is the number of sources
     estimates = estimate(world.part(0, estimated).votes, options=options)

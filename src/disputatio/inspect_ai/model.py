@@ -130,8 +130,6 @@ class InspectModel:
         return str(self._model).partition("/")[0] in HOLDS_TO_SCHEMA
 
     def _outputs(self, prompts: Sequence[Prompt], config: GenerateConfig) -> list[ModelOutput]:
-        """Ask all prompts at once."""
-
         async def ask() -> list[ModelOutput]:
             try:
                 return await collect(
@@ -211,7 +209,6 @@ def _chat(prompt: Prompt) -> list[ChatMessage]:
 
 
 def _response_schema(schema: Mapping[str, Any] | None) -> ResponseSchema | None:
-    """Return a schema as Inspect carries it."""
     if schema is None:
         return None
     return ResponseSchema(

@@ -44,7 +44,6 @@ class VoteOutcome:
 
     @classmethod
     def empty(cls, votes: FlatVotes) -> VoteOutcome:
-        """Return an outcome without votes."""
         return cls(
             winners=np.full(votes.questions, -1, dtype=np.int32),
             earned=np.zeros(votes.questions, dtype=np.bool_),
@@ -142,7 +141,6 @@ class OwnerVotes:
 
     @property
     def units(self) -> Ints:
-        """The number of units that answered each question."""
         return np.bincount(self.votes.question[self.pair], minlength=self.votes.questions)
 
     def run_vote(self, *weights: Floats) -> VoteOutcome:

@@ -161,7 +161,6 @@ class FlatVotes:
 
     @property
     def questions(self) -> int:
-        """The number of questions."""
         return len(self.start) - 1
 
     @property

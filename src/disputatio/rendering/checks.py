@@ -43,7 +43,6 @@ _STYLE = (
 
 # --- text ----------------------------------------------------------------------------------------
 def check_text(check: Check) -> str:
-    """Return a check as a person reads it in a terminal."""
     lines: list[str] = []
     for number, each in enumerate(check.contradictions, start=1):
         lines += [*_entry(number, each), ""]
@@ -51,7 +50,6 @@ def check_text(check: Check) -> str:
 
 
 def summary(check: Check) -> str:
-    """Return what was found in how much, in one or two lines."""
     found, new = len(check.contradictions), len(check.new)
     known = f", {found - new} of them in the baseline" if found > new else ""
     read = (
@@ -134,7 +132,6 @@ def check_page(check: Check) -> str:
 
 
 def check_html(check: Check) -> str:
-    """Return a check as an element of HTML for a notebook."""
     rows = "".join(_article(number, each) for number, each in enumerate(check.contradictions[:50], start=1))
     return f"<p>{escaped(summary(check))}</p>{rows}"
 

@@ -117,7 +117,6 @@ class AnswerStore(SharedDatabase):
         return text
 
     def answer(self, name: str) -> Answer:
-        """Return the same as an `Answer`; raises `NotFound`."""
         try:
             return Answer.from_dict(json.loads(self.json(name)))
         except (*UNREADABLE, InputError) as error:
@@ -247,7 +246,6 @@ class AnswerStore(SharedDatabase):
             )
 
     def count(self) -> int:
-        """Return the number of stored answers."""
         with self._open() as db:
             [number] = db.execute("SELECT count(*) FROM answers").fetchone()
         return int(number)

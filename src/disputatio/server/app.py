@@ -160,7 +160,6 @@ def _describe_events(app: FastAPI) -> None:
 
 
 def _mount_page(app: FastAPI, page: Path) -> None:
-    """Serve the page's files at `/`, or say there why there is none."""
     if is_built(page):
         app.mount("/", PageFiles(directory=page, html=True), name="page")
         return
@@ -171,7 +170,6 @@ def _mount_page(app: FastAPI, page: Path) -> None:
 
 
 def is_built(page: Path = PAGE) -> bool:
-    """Return True if the page at `/` was built."""
     return (page / "index.html").is_file()
 
 

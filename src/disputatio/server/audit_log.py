@@ -52,7 +52,6 @@ class AuditLog:
                 ) from error
 
     def close(self) -> None:
-        """Close the file."""
         self._out.close()
 
 

@@ -79,7 +79,6 @@ class Fault:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the body of the response."""
         return {"error": {"kind": self.kind, "message": self.message, **self.more}}
 
 

@@ -76,7 +76,6 @@ class Guard:
         self._digest = _digest(access.token) if access.token else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -268,7 +267,6 @@ class _Body:
         return message
 
     async def whole(self) -> bytes:
-        """Read the body to its end."""
         parts = []
         while not self._over:
             parts.append((await self.piece()).get("body", b""))

@@ -45,12 +45,10 @@ class Job:
     cancel: Cancel = field(default_factory=Cancel)
 
     def progress(self, done: int, total: int, left: float | None = None) -> None:
-        """Record the progress of the work; raises `Cancelled` if the job was stopped."""
         self.cancel.check()
         self.done, self.total, self.seconds_left = done, total, left
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the job as a client sees it."""
         names = ("id", "kind", "state", "done", "total", "seconds_left", "plan", "result", "error")
         return {name: getattr(self, name) for name in (*names, "began", "ended")}
 
@@ -85,7 +83,6 @@ class Jobs:
         return job
 
     def job(self, name: str) -> Job:
-        """Return a job by its id; raises `NotFound`."""
         if name not in self._jobs:
             raise NotFound(f"there is no job {name!r}")
         return self._jobs[name]

@@ -45,7 +45,6 @@ class Metrics:
         waiting.set_function(lambda: turns.waiting)
 
     def ended(self, running: Running, seconds: float) -> None:
-        """Count a question that has ended."""
         self._asked.labels(running.strategy, running.state).inc()
         self._seconds.observe(seconds)
         self._queued.observe(running.waited)

@@ -31,7 +31,6 @@ def json_response(value: object, *, status: int = 200, headers: Mapping[str, str
 
 
 def text_of_json(text: str, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return JSON text unchanged."""
     return Response(
         text.encode("utf-8", "backslashreplace"),
         status_code=status,
@@ -41,12 +40,10 @@ def text_of_json(text: str, *, status: int = 200, headers: Mapping[str, str] | N
 
 
 def fault_response(fault: Fault) -> Response:
-    """Return the response of a fault."""
     return json_response(fault.to_dict(), status=fault.status, headers=fault.headers)
 
 
 def error_response(error: BaseException) -> Response:
-    """Return the response of an error."""
     return fault_response(fault_of(error))
 
 
@@ -147,6 +144,5 @@ async def unless_gone(request: Request, running: Running) -> Answer | None:
 
 
 async def _gone(request: Request) -> None:
-    """Wait until the client closes its connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

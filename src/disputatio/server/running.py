@@ -69,7 +69,6 @@ class Running:
         return self.state in ("answered", "failed", "stopped")
 
     def add(self, name: str, fields: Mapping[str, Any], event: Event | None = None) -> None:
-        """Add a frame, and wake the followers."""
         data = json_text({"event": name, **fields})
         self.frames.append(Frame(number=len(self.frames) + 1, name=name, data=data, event=event))
         self._wake()
@@ -109,7 +108,6 @@ class Running:
                 await news.wait()
 
     async def result(self) -> Answer:
-        """Wait for the answer; raises the error that stood in its way."""
         async for _ in self.follow(after=1 << 60):
             pass  # no frame has a larger number
         if self.answer is None:

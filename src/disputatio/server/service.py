@@ -246,7 +246,6 @@ class Service:
         return running
 
     def running(self, name: str) -> Running:
-        """Return a question that is running or has ended a moment ago; raises `NotFound`."""
         if name not in self._running:
             raise NotFound(f"no question {name!r} is running")
         return self._running[name]
@@ -409,7 +408,6 @@ class _Notices:
         self.send: Callable[[str, int | None, int | None], None] = lambda *_: None
 
     def say(self, message: str) -> None:
-        """Pass on a notice."""
         self.send(message, None, None)
 
     def progress(self, done: int, total: int, what: str) -> None:

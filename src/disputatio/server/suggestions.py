@@ -38,7 +38,6 @@ class Suggestions:
 
     @property
     def is_writing(self) -> bool:
-        """Return whether questions are being written."""
         return self._cancel is not None
 
     async def of(self, index: Index) -> list[str]:
@@ -56,7 +55,6 @@ class Suggestions:
         return kept
 
     def stop(self) -> None:
-        """End the writing: somebody asks."""
         if self._cancel is not None:
             self._cancel.cancel()
 

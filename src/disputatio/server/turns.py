@@ -35,12 +35,10 @@ class Turns:
 
     @property
     def running(self) -> int:
-        """Return the number of running questions."""
         return self._running.total()
 
     @property
     def waiting(self) -> int:
-        """Return the number of waiting questions."""
         return sum(map(len, self._queues.values()))
 
     def check(self, client: str) -> None:

@@ -128,7 +128,6 @@ class Uploads:
         return self._own
 
     def _used(self) -> int:
-        """Add up the bytes of all files in the folder."""
         total = 0
         for root, _, names in os.walk(self._folder):
             for name in names:

@@ -86,7 +86,6 @@ class Quota:
         return self._chance.choices(levels, owed)[0]
 
     def add(self, level: int) -> None:
-        """Count a number that was built."""
         self._drawn[level] += 1
 
 

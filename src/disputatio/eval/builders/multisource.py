@@ -224,7 +224,6 @@ def write(built: MultiSource, folder: Path, *, about: Mapping[str, Any]) -> None
 
 
 def example_row(example: Example) -> dict[str, Any]:
-    """Return an example as a row of the format `multisource`."""
     return {
         "id": example.id,
         "question": example.question,

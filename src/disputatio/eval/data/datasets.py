@@ -55,7 +55,6 @@ class _Request:
 
 
 def datasets() -> tuple[DatasetFormat, ...]:
-    """Return every data-set format, by name."""
     return tuple(FORMATS.values())
 
 
@@ -369,7 +368,6 @@ class FileRow:
     line: int | None = None
 
     def place(self, dataset: str, *, part: str = "", facts: Mapping[str, Any] | None = None) -> Place:
-        """Return the place of the row, for messages."""
         return Place(
             dataset=dataset,
             path=self.path,

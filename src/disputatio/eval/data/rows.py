@@ -37,7 +37,6 @@ class Place:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def wrong(self, reason: str) -> InputError:
-        """Return the error that names this place."""
         if self.name:
             return InputError(f"{self.path}: {self.name}: {reason}")
         line = self.row if self.line is None else self.line
@@ -99,7 +98,6 @@ def scalar_text(row: Mapping[str, Any], key: str) -> str:
 
 
 def number(row: Mapping[str, Any], key: str, place: Place) -> float:
-    """Return a field that must be a number."""
     content = required_field(row, key, place)
     if isinstance(content, bool) or not isinstance(content, int | float) or not math.isfinite(content):
         raise place.wrong(f"{key} must be a number")
@@ -158,7 +156,6 @@ def literal(cell: Any) -> Any:
 
 
 def required_field(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> Any:
-    """Return a field that must be there."""
     if key not in row:
         raise place.wrong(f"the field {at}{key} is missing")
     return row[key]

@@ -254,7 +254,6 @@ def names(comparison: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def outcome(comparison: Mapping[str, Any]) -> list[str]:
-    """Return the comparison in a few sentences."""
     first, second = names(comparison)
     kinds, gap, metric = comparison["kinds"], comparison["difference"], comparison["metric"]
     lines = [
@@ -304,14 +303,12 @@ def _question_line(question: Mapping[str, Any]) -> str:
 
 
 def answer_text(side: Mapping[str, Any]) -> str:
-    """Return a side's answer, or why it gave none."""
     if side["fault"]:
         return f"failed: {side['fault']}"
     return "; ".join(side["answers"]) or f"abstained: {side['abstained']}"
 
 
 def figures(side: Mapping[str, Any]) -> str:
-    """Return a side's scores and cost in one line."""
     scores = [
         f"{TITLES[name]} {metric_value(name, side['scores'][name])}"
         for name in (*SCORES, *METRICS)
@@ -360,7 +357,6 @@ def position_line(position: Mapping[str, Any]) -> str:
 
 
 def reply_line(reply: Mapping[str, Any]) -> str:
-    """Return an agent's reply in one line."""
     answer = reply["answer"] or (f"failed: {reply['fault']}" if reply["fault"] else "no answer")
     quote = f" “{reply['quote']}”" if reply["quote"] else ""
     return f"round {reply['round']}: {answer}{quote}"

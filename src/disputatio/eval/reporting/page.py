@@ -40,7 +40,6 @@ SHOWN = 6  # strategies in a plot that has several values of each; the best by t
 
 
 def page(report: Mapping[str, Any]) -> str:
-    """Return the whole report as HTML."""
     body = [
         "<h1>Evaluation</h1>",
         f'<p class="soft">{escaped(report["model"])}; {escaped(report["engine"] or "engine not stated")}</p>',

@@ -71,7 +71,6 @@ def paper_tables(paper: str, folders: Sequence[Path]) -> dict[str, Any]:
 
 
 def markdown(results: Mapping[str, Any]) -> str:
-    """Return the tables as Markdown, ending with a newline."""
     lines = [f"# {results['source']}", ""]
     lines += [
         "The paper's rows come first, then ours with 95 % intervals and the number of questions. "

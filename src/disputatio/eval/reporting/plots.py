@@ -46,7 +46,6 @@ class Axis:
     per_cent: bool = False
 
     def at(self, value: float) -> float:
-        """Return the position of a value on the line."""
         low, high = self.low, self.high
         if self.logarithmic:
             value, low, high = math.log(max(value, self.low)), math.log(low), math.log(high)

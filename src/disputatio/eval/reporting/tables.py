@@ -46,7 +46,6 @@ class Table:
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """Return the whole report as one Markdown page, ending with a newline."""
     head = ["# Evaluation", ""]
     if unfinished := so_far(report["progress"]):
         head += [f"**{unfinished}**", ""]
@@ -142,7 +141,6 @@ def cell(text: str) -> str:
 
 
 def grid(table: Table) -> list[str]:
-    """Return the lines of a table in Markdown."""
     line = "| " + " | ".join(["---", *("---:" for _ in table.head[1:])]) + " |"
     return [_row(table.head), line, *(_row(row) for row in table.rows)]
 
@@ -321,7 +319,6 @@ def _confidence(lines: Lines) -> Table:
 
 
 def counts(line: Mapping[str, Any]) -> list[str]:
-    """Return the cells of a line's numbers of questions."""
     return [str(line[count]) for count in _COUNTS]
 
 

@@ -71,7 +71,6 @@ def number(value: float | None) -> str:
 
 
 def metric_value(name: str, value: float | None) -> str:
-    """Return a value of the named metric or cost."""
     if name in ("tokens", *COSTS):
         return number(value)
     return grade(value) if name in METRICS else per_cent(value)

@@ -81,7 +81,6 @@ class QuestionPace:
     _times: dict[str, _Times] = field(default_factory=dict)
 
     def note(self, entrant: str, seconds: float) -> None:
-        """Record how long a question of a strategy took."""
         self._times.setdefault(entrant, _Times()).add(seconds)
 
     def left(self, waiting: Mapping[str, int], in_hand: Sequence[tuple[str, float]]) -> Left | None:

@@ -81,7 +81,6 @@ class Chat(ABC):
                     yield f"{line}\n"
 
     def end(self) -> None:
-        """Stop the question if it is still running."""
         if self.running is not None and not self.running.over:
             self.running.cancel.cancel()
 
@@ -96,7 +95,6 @@ class Chat(ABC):
         )
 
     def beside(self, answer: Answer) -> dict[str, Any]:
-        """Return the fields of the answer beside its text."""
         answer_id = self.running.id if self.running else ""
         return beside(
             answer,
@@ -107,7 +105,6 @@ class Chat(ABC):
         )
 
     def spent(self, answer: Answer) -> Usage:
-        """Return the tokens of answer and rewriting."""
         spent = [answer.usage, *([self.asked.usage] if self.asked else [])]
         return Usage(
             prompt_tokens=sum(usage.prompt_tokens for usage in spent),

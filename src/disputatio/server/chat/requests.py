@@ -91,7 +91,6 @@ class ResponseBody(BaseModel):
     disputatio: AskOptions | None = None
 
     def messages(self) -> list[Message]:
-        """Return the messages of the input."""
         if isinstance(self.input, str):
             return [Message(role="user", content=self.input)]
         said = [item for item in self.input if item.type == "message"]

@@ -25,7 +25,6 @@ class Completion(Chat):
     name: str = field(default_factory=lambda: f"chatcmpl-{secrets.token_hex(12)}")
 
     def whole(self, answer: Answer) -> dict[str, Any]:
-        """Return the whole completion."""
         wording = self.wording(answer)
         message = {
             "role": "assistant",
@@ -80,7 +79,6 @@ class Completion(Chat):
         return {"id": self.name, "object": kind, "created": self.created, "model": self.model}
 
     def _usage(self, answer: Answer) -> dict[str, Any]:
-        """Return the cost in OpenAI's terms."""
         spent = self.spent(answer)
         return {
             "prompt_tokens": spent.prompt_tokens,
@@ -99,7 +97,6 @@ class Response(Chat):
     sent: int = 0  # events
 
     def whole(self, answer: Answer) -> dict[str, Any]:
-        """Return the whole response."""
         output = [self._reasoning("completed")] if self.reasoning else []
         usage = self.spent(answer)
         return self._body("completed") | {
@@ -163,7 +160,6 @@ class Response(Chat):
         yield self._event("response.output_item.done", output_index=0, item=item)
 
     def _text(self, wording: Wording) -> Iterator[str]:
-        """Yield the events of the message."""
         at = 1 if self.reasoning else 0
         place = {"item_id": f"msg_{self.name}", "output_index": at, "content_index": 0}
         yield self._event("response.output_item.added", output_index=at, item=self._message("in_progress"))

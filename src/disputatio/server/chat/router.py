@@ -29,7 +29,6 @@ _CREATED = 1_735_689_600  # clients want a time; a strategy has none that means 
 
 
 def router(service: Service) -> APIRouter:
-    """Return the router over a service."""
     routes = APIRouter(prefix="/v1", tags=["chat"], route_class=OpenAIRoute, responses=CHAT_FAULTS)
 
     @routes.get("/models", operation_id="models", summary="Strategies, as models")

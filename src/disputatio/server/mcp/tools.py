@@ -214,7 +214,6 @@ class CheckResult(BaseModel):
 
 
 def check_result(found: Check, most: int) -> CheckResult:
-    """Return the gravest contradictions of a check."""
     return CheckResult(
         contradictions=[Contradicting.model_validate(each) for each in found.contradictions[:most]],
         total=len(found.contradictions),
@@ -224,7 +223,6 @@ def check_result(found: Check, most: int) -> CheckResult:
 
 
 def ask_result(answer: Answer, name: str) -> AskResult:
-    """Return an answer as a tool gives it; `name` is its id on the server."""
     usage, conflict = answer.usage, answer.conflict
     return AskResult(
         id=name,
@@ -255,7 +253,6 @@ def ask_result(answer: Answer, name: str) -> AskResult:
 
 
 def result_of(hit: Hit) -> Result:
-    """Return a hit as `search` gives it."""
     passage = hit.passage
     text = passage.text
     return Result(
@@ -270,7 +267,6 @@ def result_of(hit: Hit) -> Result:
 
 
 def document_of(passage: Passage, before: list[Passage], after: list[Passage]) -> Document:
-    """Return a passage as `fetch` gives it."""
     return Document(
         id=passage.id,
         title=passage.title or passage.source,
@@ -325,7 +321,6 @@ Day = Annotated[str | None, Field(max_length=40)]
 
 
 def agents_door(service: Service) -> MCPServer[Any]:
-    """Create the MCP server with the tools and resources over a service."""
     door: MCPServer[Any] = _quiet_server()
     checks = Checks()
 

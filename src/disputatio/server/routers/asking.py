@@ -26,7 +26,6 @@ _TURNS = 4  # questions and answers before a follow-up that are shown to the mod
 
 
 def router(service: Service) -> APIRouter:
-    """Return the router over a service."""
     routes = APIRouter(prefix="/api/ask", tags=["ask"], responses=FAULTS)
 
     @routes.post(
@@ -115,7 +114,6 @@ async def _standing_alone(service: Service, request: AskRequest, follows: str, c
 
 
 def answers_router(service: Service) -> APIRouter:
-    """Return the routes of stored answers."""
     answers = APIRouter(prefix="/api/answers", tags=["answers"], responses=FAULTS)
 
     @answers.get(

@@ -47,7 +47,6 @@ class Refused(BaseModel):
 
 
 def router(service: Service) -> APIRouter:
-    """Return the router over a service."""
     routes = APIRouter(prefix="/api", tags=["index"], responses=FAULTS)
 
     @routes.get(
@@ -89,5 +88,4 @@ def router(service: Service) -> APIRouter:
 
 
 def change_of(service: Service, key: int) -> dict[str, Any]:
-    """Return one change as a client sees it."""
     return next(each for each in service.changes.newest(_MOST) if each["key"] == key)

@@ -129,7 +129,6 @@ class ConflictsShape(BaseModel):
 
 
 def router(service: Service) -> APIRouter:
-    """Return the router over a service."""
     routes = APIRouter(prefix="/api", tags=["index"], responses=FAULTS)
     checks, decisions = Checks(), Decisions(service.keeping.baseline)
 

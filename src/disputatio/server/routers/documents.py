@@ -151,7 +151,6 @@ class Documents(BaseModel):
 
 
 def router(service: Service) -> APIRouter:
-    """Return the router over a service."""
     routes = APIRouter(prefix="/api", tags=["index"], responses=FAULTS)
     newer = Newer()
 
@@ -231,7 +230,6 @@ def router(service: Service) -> APIRouter:
 
 
 def _uploading(service: Service) -> APIRouter:
-    """Return the route by which files come."""
     uploading = APIRouter(route_class=_upload_route(service))
 
     @uploading.post(

@@ -22,7 +22,6 @@ from disputatio.server.shapes import FAULTS, Health, Ready, Strategy
 
 
 def router(service: Service) -> APIRouter:
-    """Return the router over a service."""
     routes = APIRouter(prefix="/api", tags=["server"], responses=FAULTS)
 
     @routes.get("/health", operation_id="health", summary="The process answers", response_model=Health)

@@ -55,7 +55,6 @@ class CalibrateBody(Request):
 
 
 def router(service: Service) -> APIRouter:
-    """Return the router over a service."""
     routes = APIRouter(prefix="/api", tags=["jobs"], responses=FAULTS)
 
     @routes.post(

@@ -27,7 +27,6 @@ class RunRow(BaseModel):
 
 
 def router(service: Service) -> APIRouter:
-    """Return the router over a service."""
     routes = APIRouter(prefix="/api/runs", tags=["runs"], responses=FAULTS)
 
     @routes.get("", operation_id="runs", summary="Evaluations", response_model=list[RunRow])

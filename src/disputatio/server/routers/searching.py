@@ -47,7 +47,6 @@ class Around(BaseModel):
 
 
 def router(service: Service) -> APIRouter:
-    """Return the router over a service."""
     routes = APIRouter(prefix="/api", tags=["index"], responses=FAULTS)
 
     @routes.get(
@@ -135,7 +134,6 @@ def found(index: Index, query: str, search: Search) -> list[Hit]:
 
 
 def passage_of(service: Service, name: str, answer: str = "") -> Passage:
-    """Return a passage by its id, from an answer or from the index; raises `NotFound`."""
     if answer:
         for passage in service.answers.answer(answer).passages:
             if passage.id == name:

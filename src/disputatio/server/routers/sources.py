@@ -87,7 +87,6 @@ class OwnerBody(Body):
 
 
 def router(service: Service) -> APIRouter:
-    """Return the router over a service."""
     routes = APIRouter(prefix="/api", tags=["sources"], responses=FAULTS)
 
     @lru_cache(maxsize=_ANSWERS)
@@ -158,7 +157,6 @@ def rows_of(index: Index) -> list[dict[str, Any]]:
 
 
 def row_of(index: Index, name: str) -> dict[str, Any]:
-    """Return the row of one source; raises `NotFound`."""
     for row in rows_of(index):
         if row["name"] == name:
             return row

@@ -57,7 +57,6 @@ class Dropped(BaseModel):
 
 
 def router(service: Service) -> APIRouter:
-    """Return the router over a service."""
     routes = APIRouter(prefix="/api/threads", tags=["ask"], responses=FAULTS)
 
     @routes.get(
@@ -97,7 +96,6 @@ def router(service: Service) -> APIRouter:
 
 
 def suggestions_router(service: Service) -> APIRouter:
-    """Return the route of questions to begin with."""
     routes = APIRouter(prefix="/api/suggestions", tags=["ask"], responses=FAULTS)
 
     @routes.get(
