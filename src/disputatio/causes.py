@@ -1,8 +1,4 @@
-"""The causes of verdicts as data: a kind with its parameters.
-
-Strategies, the audit and the verification of claims give causes; code decides by their kinds. The kinds,
-their meanings and their sentences are one table, `CAUSES` in `disputatio.rendering.reasons`.
-"""
+"""The causes of verdicts as data, by which code decides; `disputatio.rendering.reasons` words them."""
 
 from __future__ import annotations
 

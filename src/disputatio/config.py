@@ -1,8 +1,7 @@
-"""Settings from flags, environment and file, and the parts that are made of them.
+"""Settings from flags, environment and file.
 
-The only place that picks classes. Settings come, in falling order, from what is passed here (the
-command line's flags), the environment (`DISPUTATIO_MODEL`, ...), `disputatio.toml` in the working
-folder, and the defaults below. Nothing earlier in the walk opens a file or a socket.
+They come, in falling order, from what is passed here (the command line's flags), the environment
+(`DISPUTATIO_MODEL`, ...), `disputatio.toml` in the working folder, and the defaults below.
 """
 
 from __future__ import annotations

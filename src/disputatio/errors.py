@@ -1,43 +1,5 @@
 """Every error that Disputatio raises on purpose, in one tree.
 
-```
-DisputatioError
-├── ConfigError            the request cannot be carried out as asked (exit 2)
-│   ├── UnknownName        no such strategy, option, model, data set; names the nearest
-│   ├── MissingDependency  an optional package is not installed; says the install line
-│   ├── MissingPart        the kit lacks what a strategy needs (an index, log-probabilities)
-│   └── MustAskAgain       an answer cannot be decided again without a model
-├── InputError             a file, a row or a value that the user gave is wrong (exit 2)
-│   └── IngestError        a document could not be read
-├── StoreError             the index is damaged or cannot be read or written (exit 2)
-│   ├── DamagedFile        a journal or the answers of a server are not what was written (exit 3)
-│   ├── BucketFault        a bucket cannot be reached, is full, or fails (exit 3)
-│   ├── IndexBusy          another process is writing to it
-│   ├── IndexServerFault   the server that keeps it cannot be reached, or refuses (exit 3)
-│   └── IndexVersion       it is of a version that this program does not read
-├── ClusterFault           a cluster cannot be reached, or its workers cannot do their work (exit 3)
-├── ReplyError             an agent's reply does not keep its contract; carries the raw text
-├── LLMError               a fault of a model or of the way to it (exit 3); see `.retryable`
-│   ├── Unreachable        no connection
-│   ├── Timeout            one of the four deadlines passed
-│   ├── RateLimited        429; carries `retry_after` seconds
-│   ├── QuotaExceeded      the account is exhausted; never retried
-│   ├── Refused            401, 403, 404, 400: the endpoint will not do this
-│   ├── ServerFault        5xx
-│   ├── Malformed          a reply that is not what the protocol promises, or an empty one
-│   ├── ContextTooLong     the prompt does not fit the model
-│   ├── NoLogprobs         log-probabilities are needed and not to be had
-│   │   └── NotRecorded    an answer that is decided again lacks them
-│   ├── WorkerLost         a question was asked on workers that died each time
-│   ├── NotJournalled      replay was asked for and the call is not in the journal
-│   └── BatchFault         some calls of a batch failed; carries those that did not
-├── BudgetSpent            a model call was not made, because it might exceed the budget
-├── NotAsked               a question was not asked, or not to its end: the budget of all is spent
-├── DownloadError          a model could not be fetched or failed its checksum (exit 3)
-├── TooLate                a model call was ended, or not made: the deadline of the question has passed
-└── Cancelled              the question was cancelled (exit 130)
-```
-
 Exceptions carry data and do nothing. A fault is never an answer, an abstention or a zero.
 """
 

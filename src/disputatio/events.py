@@ -1,14 +1,8 @@
 """Events: everything that can happen while a question is answered.
 
-A strategy reports its progress with `kit.emit(Round(number=1))`. The trace keeps every event with its time,
-writes it to a trace file under the name `logged_as`, and hands it to listeners: the screen, the stream of a
-question, the server.
-
-Events with a `kind` are public: `disputatio.stream`, `ask --stream` and the server show them.
-`docs/reference/python.md` has their table.
-
-All others are for the trace; a few of them are notices that the command line prints. A subclass of a public
-event adds fields to the trace only: the stream shows those of the public class.
+The trace keeps every event with its time, writes it to a trace file under the name `logged_as`, and hands it
+to listeners. Those with a `kind` are public: `disputatio.stream`, `ask --stream` and the server show them
+(`docs/reference/python.md`). A subclass of a public event adds fields to the trace only.
 """
 
 from __future__ import annotations

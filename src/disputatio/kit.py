@@ -1,8 +1,4 @@
-"""The parts that a strategy uses: models by role, a retriever, a judge of entailment, and a trace.
-
-Every model call goes through `Kit.complete` or `Kit.choose`: one place that casts a model for a
-role, batches, counts and traces.
-"""
+"""The parts that a strategy uses: models by role, a retriever, a judge of entailment, and a trace."""
 
 from __future__ import annotations
 

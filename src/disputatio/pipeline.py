@@ -1,8 +1,4 @@
-"""One question from start to finish: load the strategy, run it, audit what it returned.
-
-Read this first. `ask` is the one walk that the command line, the library, the server and the
-evaluation share.
-"""
+"""One question from start to finish: load the strategy, run it, audit what it returned."""
 
 from __future__ import annotations
 

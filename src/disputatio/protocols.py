@@ -1,8 +1,4 @@
-"""The seams: what a model, an embedder, a retriever and a judge must be able to do.
-
-Each has one or two members, so that a user's own part is a small class. None needs to inherit
-from anything here.
-"""
+"""The seams: what a model, an embedder, a retriever and a judge of your own must be able to do."""
 
 from __future__ import annotations
 

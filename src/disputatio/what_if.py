@@ -1,9 +1,8 @@
 """Decides an answer again as if some passages were not there, without a model.
 
-The strategy that gave the answer runs again over the passages that are left. Its searches and model calls are
-answered from the answer's `basis`, so what comes out is what a fresh run over those passages gives. Where a
-judge of claims or of beliefs would have to be asked something new, the strategy decides without it, and the
-answer's `assumed` names the role. Where a reader would have to read something new, `MustAskAgain` is raised.
+The strategy that gave the answer runs again over the passages that are left, with its searches and model
+calls answered from the answer's `basis`. Where a judge of claims or of beliefs would have to be asked
+something new, the strategy decides without it, and the answer's `assumed` names the role.
 """
 
 from __future__ import annotations

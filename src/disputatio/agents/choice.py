@@ -1,8 +1,4 @@
-"""The probability that a model gives to each option: from its log-probabilities, or from sampled votes.
-
-`Kit.choose` takes log-probabilities with the chat template that generation uses. A model that gives none is an
-error that says what to do; or the model votes: it is sampled several times at temperature 1.
-"""
+"""The probability that a model gives to each option: from its log-probabilities, or from sampled votes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The library's front door: what `import disputatio` offers, but for the nouns.
-
-What the command line does with flags is done here with arguments; both end in `pipeline.ask`.
-"""
+"""The library's front door: what `import disputatio` offers, but for the nouns."""
 
 from __future__ import annotations
 

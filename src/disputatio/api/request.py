@@ -1,7 +1,4 @@
-"""One question as every door states it, and the one place that checks and prepares it.
-
-The Python API, the command line, the server, MCP and the adapters translate into a `Request`.
-"""
+"""One question as every door states it, and the one place that checks and prepares it."""
 
 from __future__ import annotations
 

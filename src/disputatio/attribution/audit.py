@@ -1,7 +1,4 @@
-"""The audit of every strategy's answer: claims, citations, verdicts, positions, conflict.
-
-It runs outside the strategies, so that a baseline gets the same report as a debate.
-"""
+"""The audit of an answer, outside of all strategies: claims, citations, verdicts, positions, conflict."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Updates estimates after a calibration: from answered questions, and by removing a source.
-
-Both append to the record and estimate again from all of it, so that many small updates give the same as one
-large one.
-"""
+"""Updates estimates after a calibration: many small updates give the same as one large one."""
 
 from __future__ import annotations
 

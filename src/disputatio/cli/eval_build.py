@@ -1,8 +1,4 @@
-"""`disputatio eval build` and `eval synthesize`: make a benchmark out of published data, or of one's own.
-
-What was made is said on stderr, the files on stdout or one JSON object that names them; exit codes as for
-`disputatio eval`.
-"""
+"""`disputatio eval build` and `eval synthesize`: make a benchmark out of published data, or of one's own."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""`disputatio eval report`, `eval compare`, `eval tables`: what evaluations found, for people and programs.
-
-Everything here is read from journals of `disputatio eval run`; nothing is asked of a model. A file is
-written whole or not at all.
-"""
+"""`disputatio eval report`, `eval compare`, `eval tables`: what evaluations found."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """Two facts compared: are they about one thing, do they exclude each other, and how sure is that.
 
-Nothing here reads more than the two facts. A pair is dropped as soon as something says that it is about two
-things: other model numbers, years, names, plans, places. What only one of the two says ("for apprentices")
-may
-be a limit of scope: such a pair is kept with low severity.
+A pair is dropped as soon as something says that it is about two things: other model numbers, years, names.
+What only one of the two says ("for apprentices") may be a limit of scope: that is kept with low severity.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Reliabilities for an evaluation of the multi-source benchmark, from the set's own questions to estimate on.
 
-RA-RAG (Hwang et al. 2024, 5.1) estimates on questions of their own and is tested on others. So does an
-evaluation of `multisource:DIR/test.jsonl`: the questions of `estimate.jsonl` beside it are put to every
-source, with the f_align of the strategy that needs the estimates, and only the test questions are evaluated.
+As in RA-RAG (Hwang et al. 2024, 5.1) the questions of `estimate.jsonl` are put to every source, with the
+f_align of the strategy that needs the estimates, and only those of `test.jsonl` are evaluated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Our strategies as Inspect AI solvers and our data sets as its tasks; needs the extra `inspect`.
-
-Inspect finds this module by its entry point, so that `inspect eval disputatio/ramdocs` works where both
-are installed. Nothing of ours imports it.
-"""
+"""Our strategies as solvers of Inspect AI and our data sets as its tasks; found by its entry point."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Groups of sources that count as one, their united votes, and ties by near-duplicate text.
-
-Ties by shared errors are found in `copy_detection`. Votes are the integer array (questions, sources) of
-`weighted_vote`; a group is one number for each source, and sources with the same number count as one.
-"""
+"""Groups of sources that count as one, their united votes, and ties by near-duplicate text."""
 
 from __future__ import annotations
 

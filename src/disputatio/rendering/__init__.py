@@ -1,7 +1,4 @@
-"""Answers and hits for people: plain text, HTML for notebooks, and why a position has its verdict.
-
-Nothing here decides an answer, and nothing that decides one may import it.
-"""
+"""Answers and hits for people; nothing that decides an answer may import it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The record of what clients changed: deletions with what undoes them, statements, and refused files.
-
-A SQLite file beside the index, for its user alone.
-"""
+"""The record of what clients changed: deletions with what undoes them, statements, and refused files."""
 
 from __future__ import annotations
 

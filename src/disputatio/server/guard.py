@@ -1,8 +1,4 @@
-"""The checks before every router: host name, origin, token, size and speed of a request.
-
-It refuses names that are not this server's (DNS rebinding), pages of other sites (CSRF), requests without the
-token, and bodies that are too large or too slow; and it adds the security headers for browsers.
-"""
+"""The checks of every request: host name (DNS rebinding), origin (CSRF), token, size and speed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The file that a document was read from, served only where its bytes are those that were read.
-
-A path comes from the index alone, never from a client, and an index may come from a stranger: so what is
-served is a regular file whose hash the index has on record.
-"""
+"""The file that a document was read from, served only where it has the hash that the index has on record."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The server without HTTP: questions over one index and one engine, and their answers.
-
-All routers, the chat door and the MCP door share one `Service`, which belongs to one event loop.
-"""
+"""The server without HTTP: questions over one index and one engine, and their answers."""
 
 from __future__ import annotations
 

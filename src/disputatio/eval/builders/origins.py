@@ -1,7 +1,4 @@
-"""Questions of a multi-source benchmark, from three published data sets.
-
-Each reader turns a row into `Material`, or None where the question has no short answer.
-"""
+"""Questions of a multi-source benchmark, from three published data sets."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The texts that a data set's questions are asked over, as rows for an index.
-
-A page of datamorgana, an abstract of PubMedQA, a passage of any other data set: each once, with the id
-that the questions know it by, so that what a search finds can be compared with what it should find.
-"""
+"""The texts that a data set's questions are asked over, as rows for an index, each once with its id."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""Data sets by name: each loader reads one published file format, in place.
+"""Data sets by name (`load`): each loader reads one published file format, in place.
 
-`load("ramdocs:path/to/file.jsonl")` gives examples in the order of the file; a folder stands for the files
-that its format knows; `hf:OWNER/NAME/FILE` in place of the path is fetched from a hub. `#PART` behind the
-path keeps one part of a data set that has parts, as `mirage:benchmark.json#medqa`. An example's `row` is
-its number in the file, from 0; its `metadata["dataset"]` is the loader's and the file's name. What a data
-set knows about a passage (its type, the answer it bears) stays in `Example.metadata`, where no strategy
-sees it.
+What a data set knows about a passage (its type, the answer it bears) stays in `Example.metadata`, where no
+strategy sees it.
 """
 
 from __future__ import annotations

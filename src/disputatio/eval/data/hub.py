@@ -1,8 +1,6 @@
 """Data sets by their name on a hub: `hf:OWNER/NAME/FILE`, fetched once into the hub's own cache.
 
-`hf:OWNER/NAME` stands for the files that a format knows; `hf:OWNER/NAME@REVISION/FILE` pins a commit. What
-is fetched is data, and read like any file; nothing of a repository is run. `HF_ENDPOINT` names another hub,
-`HF_HUB_OFFLINE=1` uses the cache alone, as for that hub's own tools.
+`HF_ENDPOINT` names another hub, `HF_HUB_OFFLINE=1` uses the cache alone, as for that hub's own tools.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A report as one page of HTML: who leads in a glance, plots below, every table at the end.
-
-A pure function of what `report` returns.
-"""
+"""A report as one page of HTML: who leads in a glance, plots below, every table at the end."""
 
 from __future__ import annotations
 

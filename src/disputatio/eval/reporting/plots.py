@@ -1,8 +1,7 @@
 """Plots of a report as SVG text, to stand in a page: no script, no package, colours by the page's style.
 
-Each is drawn for a width of 400, so that its words can be read on a phone. A strategy keeps its number
-throughout a page: class `s0` to `s7` is its colour, the shape of its marks comes with it. Text from
-data is escaped here. Nothing is measured here.
+A strategy keeps its number throughout a page: class `s0` to `s7` is its colour, the shape of its marks comes
+with it. Text from data is escaped here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""A report as tables, for people: pure functions of what `report` returns.
-
-The same tables stand in Markdown and on the page. Scores are per cent, costs are means per question; a
-dash stands for what cannot be computed.
-"""
+"""A report as tables, the same in Markdown and on the page: pure functions of what `report` returns."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The file of an evaluation's journal: its tables and their versions, transactions, and the lock.
-
-SQLite with a write-ahead log and full sync: what was acknowledged is on disk, and a kill leaves a
-transaction whole or absent.
-"""
+"""The file of an evaluation's journal: its tables and their versions, transactions, and the lock."""
 
 from __future__ import annotations
 

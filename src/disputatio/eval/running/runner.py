@@ -1,8 +1,7 @@
 """Run strategies over examples, record by record, so that stopping costs nothing.
 
-Rows come first and strategies second: every strategy answers row 1, then row 2, so that an
-evaluation that is stopped early still compares them on the same rows. How a question is asked is
-the caller's affair (`Work`); the runner measures, scores and records.
+Every strategy answers row 1, then row 2, so that an evaluation that is stopped early still compares them on
+the same rows.
 """
 
 from __future__ import annotations
