@@ -18,6 +18,7 @@ from disputatio.server.chat.wording import Wording, beside, inert, inert_quote, 
 from disputatio.server.replies import HEARTBEAT, with_heartbeat
 from disputatio.server.running import Frame, Running
 from disputatio.server.service import Service
+from disputatio.trace import total_usage
 from disputatio.types import Answer, Usage
 
 _MOST_SOURCES = 6  # named in a line of progress
@@ -105,12 +106,7 @@ class Chat(ABC):
         )
 
     def spent(self, answer: Answer) -> Usage:
-        spent = [answer.usage, *([self.asked.usage] if self.asked else [])]
-        return Usage(
-            prompt_tokens=sum(usage.prompt_tokens for usage in spent),
-            cached_tokens=sum(usage.cached_tokens for usage in spent),
-            completion_tokens=sum(usage.completion_tokens for usage in spent),
-        )
+        return total_usage([answer.usage, *([self.asked.usage] if self.asked else [])])
 
     def _understood(self) -> str:
         """Return the question that was asked, if it differs from the one that was written."""
