@@ -177,5 +177,4 @@ def against_rest(logits: Sequence[float] | NDArray[np.float32], wanted: int) -> 
 
 
 def _decided(logits: Logits) -> float:
-    """Return how far a part of a premise is from silent."""
     return -against_rest(logits.entail, SILENT)

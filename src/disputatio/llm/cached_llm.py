@@ -93,7 +93,6 @@ class CachedLLM:
         on_done: Callable[[int, Choice], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[Choice]:
-        """Score the options for each prompt; kept and reported as by `complete`."""
         engine = self._engine_string()
         keys = [choice_key(self._name, engine, prompt, options) for prompt in prompts]
 
@@ -175,7 +174,6 @@ class CachedLLM:
         return known if self._engine is None else replace(known, engine=self._engine)
 
     def _note(self) -> None:
-        """Record, with the first call, what a replay without the model needs."""
         if not self._noted:
             self._journal.note_model(self._name, self._engine_string(), self._model().capabilities())
             self._noted = True

@@ -60,8 +60,6 @@ _MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create,)
 
 @dataclass(slots=True)
 class _Put:
-    """Calls that a thread waits to have written, and the outcome."""
-
     rows: list[tuple[str, str, str, str, str, float]]
     tried: bool = False
     error: StoreError | None = None
@@ -288,7 +286,6 @@ class CallCache:
             raise damaged_at(self.path, "the capabilities of a model") from error
 
     def note_model(self, name: str, engine: str, capabilities: Capabilities) -> None:
-        """Record the capabilities of a model under the engine string of its keys."""
         text = canonical(asdict(replace(capabilities, engine=engine)))
         insert = (
             "INSERT INTO models VALUES (?, ?, ?, ?) ON CONFLICT (name, engine) DO UPDATE"

@@ -42,7 +42,6 @@ def cache_folder() -> Path:
 
 
 def entries() -> tuple[ModelEntry, ...]:
-    """Return the models that are known by name, the default first."""
     return KNOWN
 
 
@@ -271,7 +270,6 @@ def _check_room(folder: Path, files: list[ModelFile]) -> None:
 
 
 def _fetch(folder: Path, file: ModelFile, meter: _Meter) -> None:
-    """Fetch one file from the first origin that has it, and move it into place."""
     faults: list[str] = []
     for origin in file.origins:
         target = folder / f"{file.name}.{type(origin).__name__.lower()}.part"

@@ -103,7 +103,6 @@ class Connection:
         self._loop: Loop[openai.AsyncOpenAI] | None = None
 
     def close(self) -> None:
-        """End the thread and the connections; a later call opens them again."""
         with self._starting:
             if self._loop is not None:
                 self._loop.close()

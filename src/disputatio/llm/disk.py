@@ -58,7 +58,6 @@ def write_all(handle: int, data: bytes, offset: int, path: Path) -> None:
 
 
 def forget(target: Path) -> None:
-    """Remove an unfinished download and its note."""
     target.unlink(missing_ok=True)
     target.with_name(target.name + ".json").unlink(missing_ok=True)
 

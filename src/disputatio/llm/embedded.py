@@ -347,7 +347,6 @@ class Engine:
         self._requests = [request for request in self._requests if request.number != number]
 
     def _admit(self) -> None:
-        """Add the jobs that wait for no other to the batch."""
         ready = [job for job in self._queued if job.after is None or job.after.read]
         self._queued = [job for job in self._queued if job not in ready]
         for job in ready:

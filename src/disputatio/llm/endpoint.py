@@ -72,7 +72,6 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """The kind of server and the model's name, as users write them."""
         return f"{self._kind}:{self._at.model}"
 
     @property
@@ -349,7 +348,6 @@ def read_lists(connection: Connection) -> tuple[bool | None, int | None]:
 
 
 async def _read_list(path: str, client: openai.AsyncOpenAI, ends: float) -> object:
-    """Ask for one list; None where the server has none such."""
     import httpx2
     import openai
 

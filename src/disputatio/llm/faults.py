@@ -66,7 +66,6 @@ class Address:
 
     @property
     def host(self) -> str:
-        """Host and port of the address."""
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
     def _secrets(self) -> list[str]:

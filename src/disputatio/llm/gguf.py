@@ -244,7 +244,6 @@ def _text(file: IO[bytes], end: int) -> bytes:
 
 
 def _value(file: IO[bytes], kind: int, end: int) -> object:
-    """Read a metadata value; arrays are skipped and give None."""
     if kind in _SCALARS:
         return _unpack(file, _SCALARS[kind])[0]
     if kind == _STRING:

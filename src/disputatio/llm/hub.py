@@ -171,7 +171,6 @@ class _ServerBusy(DownloadError):
 
 @contextmanager
 def _faults(address: str) -> Iterator[None]:
-    """Turn the library's faults into a `DownloadError` that names the address."""
     with importing("huggingface-hub", "local"):
         import httpx2
         from huggingface_hub import constants

@@ -257,7 +257,6 @@ class _Process:
 
 
 def _raise_fault(message: Message) -> Message:
-    """Return a message of the engine; raises the fault that it carries."""
     if "fault" in message:
         raise getattr(errors, message["fault"])(message["message"])
     return message

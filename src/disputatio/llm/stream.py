@@ -220,7 +220,6 @@ def _malformed(at: Address, error: Exception) -> Failed:
 
 
 def _broken(at: Address, how: str) -> Failed:
-    """Make the fault of half a reply; it is asked for once more."""
     return Failed(fault=Malformed(f"{at.shown} sent half a reply: {how}"), once=True)
 
 

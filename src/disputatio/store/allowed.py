@@ -18,7 +18,6 @@ _SIDECAR = "sidecar:"  # in the place of an embedder: no model is called so
 
 
 def file_of_user() -> Path:
-    """Return the file of allowed indexes, in the user's folder of configuration."""
     home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return Path(home).expanduser() / "disputatio" / "trusted-indexes.jsonl"
 
@@ -47,7 +46,6 @@ def record(places: Sequence[str], word: str) -> None:
 
 
 def recorded() -> set[tuple[str, str]]:
-    """Read the pairs of a place and a word; lines that are damaged allow nothing."""
     pairs = set()
     try:
         with file_of_user().open("rb") as file:

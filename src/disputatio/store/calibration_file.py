@@ -70,7 +70,6 @@ def open_log(path: Path) -> Iterator[CalibrationLog]:
 
 
 def _append(path: Path, out: RawIOBase, entry: Mapping[str, Any]) -> None:
-    """Add a line and see it on the disk."""
     with reported(path, "writing to the calibration"):
         end = os.fstat(out.fileno()).st_size
         try:

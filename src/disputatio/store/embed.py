@@ -63,7 +63,6 @@ class OnnxEmbedder:
 
     @property
     def settings(self) -> EmbedderSettings:
-        """The prefixes, pooling and length that the model is used with."""
         return self._found.settings
 
     @property
@@ -217,7 +216,6 @@ def batches_of(lengths: Sequence[int], tokens: int) -> list[list[int]]:
 
 
 def _feed(loaded: _Loaded, tokens: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Return the inputs of a batch, padded at the end to its longest member."""
     import numpy as np
 
     ids = np.zeros((len(tokens), max(1, *map(len, tokens))), dtype=np.int64)

@@ -197,7 +197,6 @@ def _join(path: Path, parts: list[View], unsearched: tuple[Unsearched, ...]) -> 
 
 
 def _summed(manifests: list[Manifest]) -> Manifest:
-    """Add up several manifests, for figures."""
     return replace(
         manifests[0],
         number=sum(each.number for each in manifests),
@@ -230,7 +229,6 @@ def _repeated(parts: list[View]) -> Iterator[NDArray[np.bool_] | None]:
 
 
 def _live_ids(part: View) -> NDArray[np.uint64]:
-    """Return the hashes of the ids of a part's passages."""
     import numpy as np
 
     ids = [np.zeros(0, dtype=np.uint64)]

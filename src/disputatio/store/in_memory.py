@@ -70,7 +70,6 @@ class InMemory:
 
     @property
     def passages(self) -> list[Passage]:
-        """All of them, long ones divided."""
         return list(self._passages)
 
     def search(

@@ -40,7 +40,6 @@ class Worker:
         self._work: Work | None = None
 
     def ready(self) -> Outcome[None]:
-        """Make what the tasks need; called once, before any task."""
         return capture(self._get_ready)
 
     def do(self, task: Any) -> Outcome[Any]:
@@ -117,7 +116,6 @@ class Pool:
                 self._changed.wait(_PAUSE)
 
     def close(self) -> None:
-        """Kill the workers; tasks under way end with `ClusterFault`."""
         import ray
 
         self.closed.set()
@@ -130,7 +128,6 @@ class Pool:
             thread.join(_CLOSING)
 
     def start(self, slot: _Slot) -> None:
-        """Begin a worker in a thread; it is given tasks once it is ready."""
         thread = threading.Thread(target=self._start, args=(slot, slot.lives == 0), daemon=True)
         self._starting.append(thread)
         thread.start()

@@ -103,7 +103,6 @@ class WebAddress:
 
     @property
     def url(self) -> str:
-        """The address written in one way, without a fragment."""
         return f"{self.scheme}://{self.authority}{self.target}"
 
 
@@ -292,7 +291,6 @@ def _ipv4(url: str, host: str) -> IPv4Address | None:
 
 
 def _number(part: str) -> int:
-    """Return a part of an IPv4 address, in base 16, 8 or 10; raises `ValueError`."""
     if not _NUMBER.fullmatch(part) or len(part) > 16:
         raise ValueError
     if part.startswith("0x"):

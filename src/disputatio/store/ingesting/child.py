@@ -111,7 +111,6 @@ class _Bounds:
         self.renew(seconds)
 
     def renew(self, seconds: float) -> None:
-        """Grant the processor time of one more part."""
         platforms.limit_processor(math.ceil(time.process_time() + seconds) + 1)
 
     def were_met(self) -> bool:
@@ -128,7 +127,6 @@ class _Bounds:
 
 
 def _next(parent: socket.socket) -> tuple[dict[str, Any], BinaryIO] | None:
-    """Return the next request and its file; None when the parent is gone."""
     line, fds = b"", []
     while not line.endswith(b"\n"):
         data, descriptors, _, _ = socket.recv_fds(parent, _LONGEST_REQUEST, 1)

@@ -481,7 +481,6 @@ class Clock:
         return self._left(self._seconds)
 
     def late(self) -> Late:
-        """Return which deadline passed, as an error to raise."""
         if time.monotonic() >= self._end:
             return Late(f"took more than {self.limits.total:g} s in all")
         return Late(f"took more than {self._seconds:g} s {self._waits_for}")
@@ -532,8 +531,6 @@ class _Lent:
 
 
 class _Answer(io.RawIOBase):
-    """The bytes that come, within the deadlines and not without end."""
-
     def __init__(self, sock: socket.socket, clock: Clock) -> None:
         self._sock, self._clock, self._taken = sock, clock, 0
 

@@ -112,7 +112,6 @@ class _Search:
     left_out: Counter[str] = field(default_factory=Counter)
 
     def wants(self, path: Path, base: Path, *, named: bool) -> bool:
-        """Return whether a file is to be read; what is not is counted."""
         relative = path.relative_to(base) if path.is_relative_to(base) else PurePath(path.name)
         reason = why_left_out(relative, self.exclude, named=named)
         if reason:

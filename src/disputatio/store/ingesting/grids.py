@@ -130,7 +130,6 @@ def _are_labels(cells: Sequence[str]) -> bool:
 
 
 def _is_over_values(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row is a header over a column of values."""
     first, *others = [row[1] if len(row) > 1 else "" for row in rows]
     values = list(filter(None, others))
     are_values = len(values) > 1 and all(map(_VALUE_START.match, values))

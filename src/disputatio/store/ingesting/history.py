@@ -64,7 +64,6 @@ class History:
 
     @property
     def files(self) -> set[str]:
-        """The files that something was stated of."""
         return {each.target.file for each in self.descriptions if each.target.file}
 
     def with_rows(self, fresh: Sequence[Row]) -> History:
@@ -100,7 +99,6 @@ class History:
         return _row(stated.target, _UNDO, {"key": str(key)})
 
     def wanted(self, places: Iterable[Place]) -> dict[str, dict[str, str]]:
-        """Return what people state of each document that is there, by its id."""
         by_target: dict[Target, list[Description]] = {}
         for each in self.descriptions:
             by_target.setdefault(each.target, []).append(each)

@@ -135,5 +135,4 @@ def kind_left_out(path: PurePath) -> str:
 
 
 def is_folder_of_code(name: str) -> bool:
-    """Return whether a folder holds installed or compiled code only."""
     return name in _CODE_FOLDERS

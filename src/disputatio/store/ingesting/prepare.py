@@ -91,7 +91,6 @@ def passage_at(document: Document, passage_id: str, start: int, end: int) -> Pas
 
 
 def _shared(noun: Document | Passage) -> dict[str, Any]:
-    """Return the fields that a document and its passages have alike."""
     return {name: getattr(noun, name) for name in _SHARED}
 
 

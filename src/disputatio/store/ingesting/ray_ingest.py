@@ -269,7 +269,6 @@ class _Task:
 
     @property
     def path(self) -> str:
-        """Its first file, for messages."""
         return display_path(os.fsdecode(self.files[0]["path"]))
 
 
@@ -359,7 +358,6 @@ class BlockStream:
 
 @contextmanager
 def _named(task: _Task) -> Iterator[None]:
-    """Name the file at which workers died."""
     try:
         yield
     except WorkerLost as error:
@@ -431,7 +429,6 @@ def rows_of(block: pa.Table) -> Iterator[WorkerRow]:
 
 
 def row_of(number: int, prepared: PreparedDocument) -> WorkerRow:
-    """Return a document as it travels: its passages as spans of its text."""
     return WorkerRow(
         number=number,
         kind=DOCUMENT,
@@ -455,7 +452,6 @@ def prepared_of(row: WorkerRow, file: str, vectors: NDArray[np.float32] | None =
 
 
 def texts_of(block: pa.Table) -> list[str]:
-    """Return the texts to embed for the passages of a block, in their order."""
     texts: list[str] = []
     for row in rows_of(block):
         if row.kind == DOCUMENT:
@@ -525,7 +521,6 @@ class IngestWorker:
             self._embedder.embed(["ready"])  # load the model now, and not with the first block
 
     def __call__(self, task: FilesToRead | pa.Table) -> Blocks | NDArray[np.float32]:
-        """Read on in files, or embed the passages of a block."""
         return self.read(task) if isinstance(task, FilesToRead) else self.embed(task)
 
     def read(self, task: FilesToRead) -> Blocks:

@@ -110,7 +110,6 @@ def front_matter(text: str, *, certain: bool = False) -> tuple[dict[str, object]
 
 
 def _unquoted(value: str) -> str:
-    """Return a value without the marks around it, of a text or of a list."""
     if value.startswith("[") and value.endswith("]"):
         return ", ".join(item.strip().strip("\"'") for item in value[1:-1].split(","))
     return value.strip("\"'")

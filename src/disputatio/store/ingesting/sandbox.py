@@ -131,7 +131,6 @@ class Sandbox:
             return True
 
     def _start(self) -> socket.socket:
-        """Return the line to the child, which is started where there is none."""
         if self._child is not None and self._child.poll() is not None:
             self._stop()  # it was ended from outside, between two files
         if self._line is None:
@@ -174,7 +173,6 @@ class Sandbox:
         return IngestError(where, reason, "too_slow", limit=math.ceil(seconds), unit="seconds")
 
     def _last_words(self, kind: str, where: str) -> IngestError:
-        """Return why the child ended, from the signal that ended it."""
         code = 0
         if self._child is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):

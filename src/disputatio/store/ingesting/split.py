@@ -69,7 +69,6 @@ def heading_of(text: str, start: int) -> str:
 
 @lru_cache(maxsize=2)
 def _headings(text: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return where each section begins, and the headings that it begins with."""
     starts, headings = [], []
     for section in _sections(_units(text)):
         lines = list(itertools.takewhile(_opens, section))[:_MOST_HEADINGS]

@@ -78,7 +78,6 @@ class CheckReport:
     replica: bool = False
 
     def text(self) -> str:
-        """Return the report as a person reads it, one line a finding."""
         lines = [
             f"{self.path}: {self.files:,} files, {self.documents:,} documents and {self.passages:,} passages "
             f"checked; {len(self.damaged) or 'nothing'} damaged"
@@ -205,7 +204,6 @@ Opened = tuple[SegmentEntry, "Segment", "NDArray[np.bool_] | None"]
 
 
 def sound_segments(path: Path, findings: Findings) -> list[Opened]:
-    """Open each sound segment, with its entry and its dead rows."""
     from disputatio.store.segments.segment import Segment
 
     sound = [entry for entry in findings.manifest.segments if entry.name not in findings.segments]
@@ -227,7 +225,6 @@ def _agree(path: Path, findings: Findings, ids: Iterator[list[str]]) -> bool:
 
 
 def find_live(opened: Sequence[Opened], ids: Sequence[str]) -> NDArray[np.bool_]:
-    """Return which passages are live in some segments."""
     import numpy as np
 
     present = np.zeros(len(ids), dtype=np.bool_)
@@ -484,7 +481,6 @@ def _link(source: str, target: str) -> None:
 
 
 def _write_list(path: Path, folder: str, findings: Findings, lost: Sequence[LostDocument]) -> None:
-    """Add to the list of what was quarantined, and why."""
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     entries = [asdict(entry) for entry in findings.damaged] + [asdict(entry) for entry in lost]
     with reported(path, "writing to the index"), (path / QUARANTINE / "list.jsonl").open("ab") as out:

@@ -173,7 +173,6 @@ _REPAIR = "repair it with the program that wrote it, or ingest the documents int
 
 
 def _batches(path: Path, table: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of a table of LanceDB at a version."""
     os.environ.setdefault("LANCE_LOG", "error")
     with importing("lancedb", "convert"):
         import lancedb

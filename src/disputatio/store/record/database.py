@@ -120,7 +120,6 @@ def migrate(database: sqlite3.Connection) -> None:
 
 @cache
 def _schema(version: int) -> frozenset[tuple[Any, ...]]:
-    """Return the schema that the first `version` migrations make."""
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
         for migration in MIGRATIONS[:version]:
             migration(database)
@@ -286,7 +285,6 @@ class RecordFile:
             self.insert("passages", rows)
 
     def insert(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Add rows as `COLUMNS` has them; their checksums are computed here."""
         rows = [(*row, row_sum(row)) for row in rows]
         names = ", ".join(f'"{name}"' for name in (*COLUMNS[table], "sum"))
         marks = ", ".join("?" * (len(COLUMNS[table]) + 1))
@@ -319,7 +317,6 @@ class RecordFile:
         self.insert("files", [(None, *astuple(fingerprint)) for fingerprint in prints])
 
     def set_vectors(self, batch: Sequence[tuple[Any, ...]], vectors: NDArray[np.float32] | None) -> None:
-        """Give passages, as rows of `COLUMNS`, new vectors, or none."""
         raw = None if vectors is None else vectors.astype("<f4", copy=False)
         rows = []
         for number, row in enumerate(batch):
@@ -488,7 +485,6 @@ class RecordFile:
             return read_metadata(metadata)
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[Any]:
-        """Yield the rows of a statement that only reads."""
         with reported(self._path, "reading the index"):
             yield from self._database.execute(statement, values)
 
@@ -601,7 +597,6 @@ class RecordFile:
                 ranges += [(middle + 1, last), (first, middle)] if first < last else []
 
     def tables(self) -> list[str]:
-        """Return the tables that a file of its version has."""
         named = {str(row[0]) for row in self._database.execute("SELECT name FROM sqlite_schema")}
         return [table for table in COLUMNS if table in named]
 
@@ -617,7 +612,6 @@ class RecordFile:
                 yield identity, entry[0], "some of its passages cannot be verified"
 
     def remove_documents(self, ids: Iterable[str]) -> None:
-        """Take documents out, with their entries and passages."""
         entries = self.rows("SELECT d.id, e.file FROM entries e JOIN documents d ON d.key = e.document")
         files: dict[str, list[str]] = {}
         for identity, file in entries:

@@ -115,7 +115,6 @@ class Transaction:
             self.stage(Segment.build(passages, vectors, language=stemming(self.manifest.language)))
 
     def stage(self, segment: Segment) -> None:
-        """Save a segment for the next commit."""
         self._new_entries.append(self.save(segment))
 
     def save(self, segment: Segment) -> SegmentEntry:
@@ -207,7 +206,6 @@ class Transaction:
         return merged
 
     def merge(self, group: Sequence[SegmentEntry]) -> None:
-        """Put one segment in the place of several; what is found stays the same."""
         names = {entry.name for entry in group}
         entry = self.joined(group)
         position = [entry.name for entry in self.manifest.segments].index(group[0].name)
@@ -232,7 +230,6 @@ class Transaction:
         return SegmentEntry(name=folder.name, rows=merged.rows, files=merged.files)
 
     def discard(self, names: Collection[str]) -> None:
-        """Remove segments that were saved and never came in force."""
         for name in names:
             self._segments.pop(name, None)
             self._remove(self.path / SEGMENTS / name)

@@ -123,7 +123,6 @@ class Writer:
         return fresh + same
 
     def keep(self, print_of: Fingerprint) -> None:
-        """Count a file as unchanged, and remember how it looks now."""
         self.counts["unchanged"] += print_of.documents or len(self._known(print_of.path))
         if print_of != self.fingerprints.get(print_of.path):
             self.remember(print_of)
@@ -147,13 +146,11 @@ class Writer:
         return len(entries)
 
     def put_back(self, file: str, prepared: PreparedDocument) -> None:
-        """Add a document that was taken out of a file, beside all others of the file."""
         if prepared.document.id not in self._known(file):
             self._queue(file, prepared)
             self.counts["added"] += 1
 
     def describe(self, statements: Statements) -> None:
-        """Have `finish` add what people state about each document that is then there."""
         self._statements.append(statements)
 
     def state(self, rows: Sequence[Row]) -> None:
@@ -163,7 +160,6 @@ class Writer:
             self.transaction.record.insert("descriptions", rows)
 
     def finish(self) -> None:
-        """Commit what is still queued, and put in force what people state of it."""
         self.commit()
         record = self.transaction.record
         if self._statements:
@@ -290,7 +286,6 @@ class Writer:
             self.commit()
 
     def _write_queued(self) -> None:
-        """Embed the queue and write it where no reader looks yet."""
         if not self._documents:
             return
         if not all(self._queued.values()):

@@ -198,7 +198,6 @@ class Milvus(Engine):
         return self._counted(table, "")
 
     def tidy(self) -> None:
-        """Let the server merge what was deleted out of its segments."""
         with self._reported("clearing"):
             for name in self._names.values():
                 self._connected().compact(name)
@@ -367,7 +366,6 @@ def _word(term: int) -> str:
 
 
 def _hash(name: str) -> str:
-    """Return a fact in a few letters, which need no quoting."""
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 

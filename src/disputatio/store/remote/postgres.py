@@ -152,7 +152,6 @@ class PostgresIndex(ServedIndex):
 
     # --- what this engine does ----------------------------------------------------------------------
     def _connection(self) -> Any:
-        """Return the connection of this thread, opened anew when it was lost."""
         connection = getattr(self._local, "connection", None)
         if connection is None or connection.closed:
             connection = self._local.connection = tables.connect(self._address)
@@ -380,7 +379,6 @@ def _passages_of(connection: Any, where: str, value: Any) -> dict[int, Passage]:
 def _entries_of(
     connection: Any, which: str, values: Sequence[object], *, text: bool
 ) -> list[tuple[str, Document]]:
-    """Return the documents that a part of a query chooses, each with its file."""
     column = "d.text" if text else "''"
     rows = connection.execute(
         "SELECT e.file, d.id, e.path, e.row_number, d.title, d.url, d.date, d.date_origin, d.source, "
@@ -530,7 +528,6 @@ def by_words(
 def by_meaning(
     connection: Any, vector: str, condition: SqlFilter, most: int | None, rows: Sequence[int] | None = None
 ) -> list[tuple[int, str, float]]:
-    """Return row, source and cosine of the nearest passages, or of all `rows`."""
     where = condition.sql or "true"
     values: list[Any] = [vector, *condition.values]
     if rows is not None:
@@ -557,7 +554,6 @@ class ScoredRows(NamedTuple):
 def candidates_of(
     connection: Any, terms: Terms | None, vector: str | None, condition: SqlFilter, most: int
 ) -> ScoredRows:
-    """Return the union of the best by each scorer, each with its score by both."""
     candidates: dict[int, ScoredPassage] = {}
 
     def keep(scorer: str, scored: Sequence[tuple[int, str, float]]) -> None:

@@ -172,7 +172,6 @@ class _Rows:
         self._frequencies = np.diff(np.r_[firsts, terms.size]).astype(np.int32)
 
     def passage(self, number: int, at: int, prepared: PreparedDocument) -> bytes:
-        """Return the row of a passage, by its number in the table."""
         passage = self._passages[at]
         day = first_day(passage.date)
         shared = passage.metadata is prepared.document.metadata
@@ -367,7 +366,6 @@ def vector(values: NDArray[np.float32]) -> bytes:
 
 
 def numbers(columns: Sequence[NDArray[np.int64] | NDArray[np.int32]]) -> bytes:
-    """Return rows of whole numbers, a column each as wide as its numbers."""
     import numpy as np
 
     fields: list[tuple[str, str]] = [("count", ">i2")]

@@ -356,7 +356,6 @@ class VectorIndex(ServedIndex):
 
     @reads_rows
     def draw(self, sources: Sequence[str], per_source: int, salt: int) -> list[Passage]:
-        """Draw that many passages of that many documents drawn at random."""
         by_source = self._by_source()
         drawn: list[Passage] = []
         for name in sources:
@@ -397,7 +396,6 @@ class VectorIndex(ServedIndex):
 
 
 def _hashed(salt: int, name: str) -> bytes:
-    """Return a random key to sort a name by."""
     return blake2b(f"{salt}\0{name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
@@ -514,7 +512,6 @@ def mark_change(engine: Engine) -> None:
 
 
 def delete_entries(engine: Engine, gone: Collection[DocumentEntry]) -> None:
-    """Delete entries, and the documents that no other entry names."""
     mine = {entry.id for entry in gone}
     names = sorted({entry.document.id for entry in gone})
     others = entries_with(engine, [fact("document", name) for name in names])

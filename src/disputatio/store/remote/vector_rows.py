@@ -136,7 +136,6 @@ def statements_in(kept: Iterable[StoredRow]) -> list[StatementRow]:
 
 
 def estimate_rows(run: str, estimates: Sequence[tuple[str, str, str | None]]) -> list[Row]:
-    """Return the estimates of one run, some sources a row."""
     return [
         Row(
             id=row_id("estimates", run, str(start)),

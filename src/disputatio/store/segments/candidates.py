@@ -98,7 +98,6 @@ def compiled() -> bool:
 
 
 def _of_few(scope: Scope, query: Query, many: int, per_source: int | None) -> Candidates:
-    """Return every row scored, then chosen from."""
     fast = scope.rows > FEW and compiled()
     pairs = zip(scope.segments, query.numbers, strict=True)
     bm25 = np.concatenate([_all_bm25(segment, query, numbers) for segment, numbers in pairs])
@@ -137,7 +136,6 @@ def _all_cosines(segment: Segment, query: Query, *, fast: bool) -> Floats:
 
 
 def _best(scope: Scope, query: Query, many: int) -> Candidates:
-    """Return the union of the best `many` of each scorer."""
     searched = []
     for number, segment in enumerate(scope.segments):
         mask = scope.masks[number]
@@ -155,7 +153,6 @@ def _best(scope: Scope, query: Query, many: int) -> Candidates:
 
 
 def _best_of_sources(scope: Scope, query: Query, many: int, per_source: int) -> Candidates:
-    """Return the best rows of each scorer for every source that matches."""
     searched = [
         SearchedSegment(
             segment,
@@ -271,7 +268,6 @@ def _by_segment(scope: Scope, rows: Rows, places: Rows) -> list[tuple[int, Segme
 
 
 def _taken(scope: Scope, rows: Rows, arrays: Sequence[NDArray[_Kind]]) -> NDArray[_Kind]:
-    """Return the values of some rows, rising, from one array a segment."""
     values = np.empty(rows.size, dtype=arrays[0].dtype)
     for number, _, places, segment_rows in _by_segment(scope, rows, np.arange(rows.size)):
         values[places] = arrays[number][segment_rows]
@@ -337,7 +333,6 @@ def cosines_of(segment: Segment, query: Query, rows: NDArray[np.int64]) -> Float
 
 
 def best_dense(searched: Sequence[SearchedSegment], vector: Floats, room: Rows) -> Heaps:
-    """Return the best rows of each group by cosine."""
     from disputatio.store.segments import kernels
 
     heaps = Heaps.empty(room, -np.inf)

@@ -287,7 +287,6 @@ def _span(whole: Postings, begin: int, end: int) -> Postings:
 
 
 def _weight_of(whole: Postings, rows: int) -> Callable[[int], int]:
-    """Return the bytes that merging takes for the terms before a place."""
     common = np.concatenate(
         [np.zeros(0, np.int64)]
         + [
@@ -314,7 +313,6 @@ def _ranges(
         before = sum(weight(begin) for weight, begin in zip(weights, at, strict=True))
 
         def ends(limit: int) -> list[int]:
-            """Count the keys of each array below a limit."""
             if limit >= _KEYS:
                 return [array.size for array in keys]
             return [int(np.searchsorted(array, np.uint64(limit))) for array in keys]
@@ -419,7 +417,6 @@ def _joined(parts: Sequence[Blocks], name: str) -> Iterator[NDArray[Any]]:
 
 
 def _read(path: Path, kind: str, begin: int, rows: int, width: int) -> Iterator[NDArray[Any]]:
-    """Yield the rows of a file, (rows, width), in blocks of `BLOCK`."""
     with path.open("rb") as file:
         file.seek(begin)
         for first in range(0, rows, BLOCK):

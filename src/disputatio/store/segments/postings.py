@@ -54,7 +54,6 @@ def find_terms(terms: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray
 
 
 def entries_of(postings: Postings, term: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return the rows of a term, in order, and its count in each."""
     slot = int(postings.slots[term])
     if slot >= 0:
         rows = np.flatnonzero(postings.common[slot])

@@ -139,7 +139,6 @@ class Heaps(NamedTuple):
         )
 
     def kept(self) -> tuple[Rows, Floats]:
-        """Return the rows kept, rising, with their scores."""
         if self.filled.size == 1:
             rows, scores = self.rows[: int(self.filled[0])], self.scores[: int(self.filled[0])]
         else:

@@ -177,7 +177,6 @@ class Segment:
         return self._arrays["ids"], self._arrays["id_rows"]
 
     def find(self, passage_ids: Sequence[str]) -> NDArray[np.int64]:
-        """Return the row of each passage id, -1 where it is not here."""
         wanted = np.array([hash_of(passage_id) for passage_id in passage_ids], dtype=np.uint64)
         at = postings.find_terms(self._arrays["ids"], wanted)
         if not self.rows:
@@ -232,7 +231,6 @@ def _by_id(ids: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
 
 
 def _by_field(passages: Sequence[Passage]) -> dict[str, NDArray[Any]]:
-    """Return the rows of each value of each field that a search can ask for."""
     numbers: dict[tuple[str, str], int] = {}
     terms: list[int] = []
     rows: list[int] = []

@@ -187,7 +187,6 @@ def _split(text: str) -> list[str]:
 
 
 def _terms(word: str, stem: Callable[[str], str] | None) -> list[str]:
-    """Return the terms that a lower-case word of the text stands for."""
     if not word.isascii():
         folded = unicodedata.normalize("NFKD", word.casefold())
         word = unicodedata.normalize("NFC", _ACCENT.sub("", folded)).lower()

@@ -164,7 +164,6 @@ def _refusal(info: zipfile.ZipInfo, parts: list[str]) -> RefusedDocument | None:
 
 
 def _overlapping(archive: zipfile.ZipFile) -> set[int]:
-    """Return members whose packed bytes reach into those of the next one."""
     infos = archive.infolist()
     order = sorted(range(len(infos)), key=lambda place: infos[place].header_offset)
     visited: set[int] = set()

@@ -100,7 +100,6 @@ def _locked(book: zipfile.ZipFile) -> set[str]:
 
 
 def _said(package: Any, element: str) -> str:
-    """Return the first such element of Dublin Core in the book's record."""
     for node in package.iter(f"{{http://purl.org/dc/elements/1.1/}}{element}"):
         words = " ".join("".join(node.itertext()).split())
         if words:

@@ -69,7 +69,6 @@ class _Walk:
         return not _is_skipped(element) and (self._menus or not _is_menu(element))
 
     def start(self, element: Any) -> None:
-        """Write what comes before an element, and the words that it begins with."""
         tag = element.tag
         if tag in _ITEMS:
             self.text.end_line(1)
@@ -86,7 +85,6 @@ class _Walk:
         self.write(element.text)
 
     def end(self, element: Any) -> None:
-        """Write what comes after an element; its tail is written by the caller."""
         self._verbatim -= element.tag == "pre"
         if element.tag in _LISTS:
             self._lists.pop()
@@ -96,7 +94,6 @@ class _Walk:
             self.end_block(element)
 
     def write(self, words: str | None) -> None:
-        """Write the words of an element, or those after it."""
         self.text.words(words, verbatim=self._verbatim > 0)
 
     def end_block(self, element: Any) -> None:
@@ -107,7 +104,6 @@ class _Walk:
             self.text.end_line(2)
 
     def _mark(self) -> str:
-        """Return the mark of the next item of the innermost list."""
         number = self._lists[-1] if self._lists else 0
         if not number:
             return "- "
@@ -125,7 +121,6 @@ class _Text:
         self._marked = False  # the line has the mark of an item and no words yet
 
     def end_line(self, lines: int) -> None:
-        """End the line, and with `lines=2` the paragraph."""
         if not self._marked:
             self._lines = max(self._lines, lines)
         self._cell = False
@@ -159,7 +154,6 @@ class _Text:
         return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
     def _begin(self, *, space: bool) -> None:
-        """Write the white space that is due before words."""
         if self._parts and self._lines:
             self._parts.append("\n" * self._lines)
         elif self._parts and not self._marked:

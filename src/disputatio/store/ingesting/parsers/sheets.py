@@ -180,7 +180,6 @@ def _value(cell: object) -> object:
 
 
 def _unseen(file: BinaryIO) -> dict[str, _Unseen]:
-    """Return what is hidden in each sheet, by the sheet's name."""
     unseen: dict[str, _Unseen] = {}
     with zipfile.ZipFile(file) as package:
         members = set(package.namelist())
@@ -198,7 +197,6 @@ def _unseen(file: BinaryIO) -> dict[str, _Unseen]:
 
 
 def _marks(content: Any) -> _Unseen:
-    """Return the hidden rows and columns of one sheet, read as a stream."""
     from lxml import etree
 
     marks = _Unseen()

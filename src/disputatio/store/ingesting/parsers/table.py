@@ -174,7 +174,6 @@ def _whole(column: Any) -> Any:
 
 
 def _fields(values: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping[str, object] | str:
-    """Return a row by its fields, or why it is refused."""
     row = {fields[column]: plain(value) for column, value in values.items() if value is not None}
     text = row.get("text")
     if isinstance(text, str) and len(text) > LONGEST_ROW:

@@ -176,7 +176,6 @@ def _rows(table: Any) -> Iterator[list[Any]]:
 
 
 def _spans(cell: Any) -> tuple[int, int]:
-    """Return how many rows and columns a cell covers."""
     return _number(cell.get("rowspan")), _number(cell.get("colspan"))
 
 
@@ -186,7 +185,6 @@ def _number(word: str | None) -> int:
 
 
 def _marked(rows: Sequence[Sequence[Any]]) -> int:
-    """Return the number of first rows that the page marks as a header."""
     marked = 0
     for row in rows[:_MARKED]:
         parent = row[0].getparent().getparent()

@@ -161,7 +161,6 @@ class _Shown:
         return "\n".join(" | ".join(cells) for cells in grid)
 
     def paragraph(self, paragraph: Any, *, in_table: bool = False) -> str:
-        """Return the text of the runs that are shown."""
         hidden = _style(paragraph.find(_W + "pPr"), "pStyle") in self._vanishing
         out: list[str] = []
         waiting = list(reversed(paragraph))
@@ -196,13 +195,11 @@ class _Shown:
 
 
 def _width(marks: Any) -> int:
-    """Return how many columns a cell covers."""
     word = _value(marks.find(_W + "gridSpan")) if marks is not None else ""
     return min(max(int(word), 1), _MOST_SPAN) if word.isdecimal() and word.isascii() and len(word) < 6 else 1
 
 
 def _is_continued(marks: Any) -> bool:
-    """Return whether a cell is covered by the one above it."""
     merged = marks.find(_W + "vMerge") if marks is not None else None
     return merged is not None and _value(merged) != "restart"
 

@@ -135,7 +135,6 @@ def four_sides(values: Sequence[_T]) -> tuple[_T, _T, _T, _T]:
 
 
 def _is_flattened(values: Mapping[str, str]) -> bool:
-    """Return whether an element is turned edge-on."""
     turns = [*functions(values.get("transform", "")), ("rotate", tuple(values.get("rotate", "").split()))]
     for name, arguments in turns:
         edge_on = name in ("rotatex", "rotatey") or (name == "rotate" and arguments[:1] in (("x",), ("y",)))

@@ -227,7 +227,6 @@ class Follower:
         return 0
 
     def _is_off(self, operands: list[Any]) -> bool:
-        """Return whether marked content belongs to a layer that is switched off."""
         if len(operands) < 2 or operands[0] != "/OC" or not self.switched_off:
             return False
         resources = self._resources()
@@ -261,7 +260,6 @@ class Follower:
             )
 
     def _draw(self, item: Any) -> None:
-        """Paint a picture, or go into a form."""
         state = self._state
         if item is None:
             return
@@ -336,7 +334,6 @@ def _rgb(parts: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _length_of(operands: list[Any]) -> int:
-    """Return how many bytes a text has that an operator shows."""
     shown = operands[-1] if operands else ""
     parts = shown if isinstance(shown, list) else [shown]
     return sum(len(part) for part in parts if isinstance(part, str | bytes))

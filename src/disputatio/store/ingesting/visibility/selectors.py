@@ -51,7 +51,6 @@ class Matcher:
         return True
 
     def matches(self, selector: Any, element: _Element) -> bool:
-        """Return whether a parsed selector means an element; raises `TooMuch`."""
         key = (id(selector), element)
         if key not in self._answers:
             self._count()

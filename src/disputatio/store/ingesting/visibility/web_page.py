@@ -154,7 +154,6 @@ class _Walk:
         return summary is not None and self._style(summary, above) is None
 
     def _style(self, element: Any, above: _Style) -> _Style | None:
-        """Return what holds for an element; None where it hides all that is in it."""
         declarations = self._cascade.holding(element)
         names = above.names
         own_names = {name: value for name, value in declarations if name.startswith("--")}
@@ -178,7 +177,6 @@ class _Walk:
         return self._placed_style(element, style, above)
 
     def _with_text(self, values: dict[str, str], above: _Style) -> _Style:
-        """Return what the text inherits, and what is declared of it."""
         font = _font(values.get("font-size", ""), above.font) * _zoom(values.get("zoom", ""))
         ink = _ink(values.get("color", ""), above.ink)
         fill = values.get("text-fill-color", "")
