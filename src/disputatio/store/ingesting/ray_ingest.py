@@ -129,15 +129,12 @@ def ingest_with_ray(
             ):
                 count = workers or max(1, cores // threads)
                 count = min(count, len(tasks)) if make is None else count
-
-                def is_wanted(document: str) -> bool:
-                    return not writer.holds(document)
-
                 work = partial(IngestWorker, recipe)
                 with open_pool(
                     lambda _: work, count, each=EACH, kinds=KINDS, cpus=threads, on_ready=on_ready
                 ) as pool:
-                    stream = BlockStream(tasks, pool, is_wanted if make is not None else None)
+                    wanted = None if make is None else lambda document: not writer.holds(document)
+                    stream = BlockStream(tasks, pool, wanted)
                     rows = itertools.chain.from_iterable(map(_rows_of, stream))
                     _put(writer, changed, rows, run, lambda: report(writer.counts["passages"]))
         writer.describe(partial(stating.of, keys, ()))
@@ -181,7 +178,7 @@ def _put(
         try:
             documents = writer.put(file, _documents(own_rows, file, run, end))
             if end and end[0] is not None:
-                writer.remember(fingerprint_of(end[0], documents))
+                writer.remember(Fingerprint(**{**end[0], "documents": documents}))
         except IngestError as error:
             run.refused.append(error)
         run.done += 1
@@ -267,10 +264,6 @@ class _Task:
     files: Sequence[File]
     blocks: queue.SimpleQueue[Future[Block] | Exception | None] = field(default_factory=queue.SimpleQueue)
 
-    @property
-    def path(self) -> str:
-        return display_path(os.fsdecode(self.files[0]["path"]))
-
 
 class BlockStream:
     """The blocks of tasks of files, in order, to be iterated once; `wanted` says what is embedded."""
@@ -350,7 +343,7 @@ class BlockStream:
                 block.wanted = _marks(table, self._wanted)
                 if block.wanted.any():
                     with _named(task):
-                        block.vectors = self._pool.do(table.filter(_mask(block.wanted)), kind="embed")
+                        block.vectors = self._pool.do(table.filter(block.wanted), kind="embed")
             return block
         finally:
             self._note(waiting=-1)
@@ -361,7 +354,7 @@ def _named(task: _Task) -> Iterator[None]:
     try:
         yield
     except WorkerLost as error:
-        raise ClusterFault(f"{task.path}: {error}") from error
+        raise ClusterFault(f"{display_path(os.fsdecode(task.files[0]['path']))}: {error}") from error
 
 
 def _marks(table: pa.Table, wanted: Callable[[str], bool]) -> NDArray[np.bool_]:
@@ -369,12 +362,6 @@ def _marks(table: pa.Table, wanted: Callable[[str], bool]) -> NDArray[np.bool_]:
 
     rows = table.select(["kind", "document"]).to_pylist()
     return np.array([row["kind"] == DOCUMENT and wanted(row["document"]) for row in rows], dtype=np.bool_)
-
-
-def _mask(wanted: NDArray[np.bool_]) -> Any:
-    import pyarrow as pa
-
-    return pa.array(wanted)
 
 
 # --- the work of a worker -----------------------------------------------------------------------------
@@ -574,10 +561,6 @@ class IngestWorker:
             seen.now if seen.now is not None and not run.refused and is_unchanged(path, seen.now) else None
         )
         yield _note(number, END, [None if known is None else asdict(known), run.hidden, run.left_out])
-
-
-def fingerprint_of(fields: Mapping[str, Any], documents: int) -> Fingerprint:
-    return Fingerprint(**{**fields, "documents": documents})
 
 
 def _note(number: int, kind: str, body: list[Any]) -> WorkerRow:
