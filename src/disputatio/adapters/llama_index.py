@@ -31,9 +31,7 @@ except ModuleNotFoundError as error:
 
 
 class DisputatioRetriever(BaseRetriever):
-    """Our search as a LlamaIndex retriever, with options of `disputatio.Search`; nodes have passages' ids and
-    fields.
-    """
+    """Our search as a LlamaIndex retriever, with options of `disputatio.Search`; nodes have our fields."""
 
     def __init__(
         self,

@@ -34,8 +34,8 @@ Numbers = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """The calibration of an encoder: the most tokens of a sequence, and of each head the weights of its logit
-    and of 1 in the log-odds.
+    """The calibration of an encoder: most tokens of a sequence, and each head's weights of its logit and of
+    1.
     """
 
     length: int

@@ -196,9 +196,7 @@ def _only_name(journal: CallCache) -> str:
 
 # --- vectors ------------------------------------------------------------------------------------------
 class CachedEmbedder:
-    """An `Embedder` around another one, which is None on replay: then `name` and `dimension` have to be
-    given.
-    """
+    """An `Embedder` around another one, None on replay: `name` and `dimension` are then to be given."""
 
     def __init__(
         self,

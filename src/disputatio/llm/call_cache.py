@@ -191,9 +191,7 @@ class CallCache:
             raise
 
     def get(self, keys: Sequence[str]) -> dict[str, str]:
-        """Read the values of calls that are kept, by key; a damaged one is deleted, or if `readonly` raises
-        `DamagedFile`.
-        """
+        """Read the values of kept calls, by key; a damaged one is deleted, or if `readonly` `DamagedFile`."""
         recorded: dict[str, str] = {}
         damaged: list[str] = []
         for start in range(0, len(keys), _AT_ONCE):

@@ -130,9 +130,7 @@ class Endpoint:
         on_done: Callable[[int, Choice], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[Choice]:
-        """Score each option as the first word of the reply (`score_options`); raises `LLMError`,
-        `NoLogprobs`.
-        """
+        """Score each option as the first word of the reply; raises `LLMError`, `NoLogprobs`."""
         if not prompts:
             return []
         if not self.capabilities().logprobs:
@@ -318,9 +316,7 @@ REPEATED, PUZZLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A language model at a server as it was found; None for what the server does not tell. `cached_tokens`
-    are of a prompt sent twice.
-    """
+    """A model at a server as found; None for what is not told. `cached_tokens` are of a prompt sent twice."""
 
     capabilities: Capabilities
     listed: bool | None

@@ -87,9 +87,7 @@ def entry(name: str) -> ModelEntry:
 
 
 def fetch(origin: Hub, target: Path, file: ModelFile, report: disk.Report) -> tuple[str, dict[str, str]]:
-    """Fetch a file of a repository, going on where a run stopped; its SHA-256, and what to record of its
-    origin.
-    """
+    """Fetch a file of a repository, or the rest of one; its SHA-256, and what to record of its origin."""
     address = f"{_endpoint()}/{origin.repo}/{origin.file}"
     with _faults(address):
         from huggingface_hub import get_hf_file_metadata, hf_hub_url

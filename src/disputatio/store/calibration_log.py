@@ -25,8 +25,8 @@ OURS: Estimator = "ours"  # with owners, copies and verified answers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactQuestion:
-    """A question drawn from a `passage` (with what it `said`, at a `spot`), given, anchored by right answers,
-    or asked.
+    """A question drawn from a `passage` (what it `said`, at a `spot`), or one given, with right answers or
+    asked.
     """
 
     id: str

@@ -69,8 +69,8 @@ class Folders:
         return () if self._view is None else self._view.unsearched
 
     def view(self) -> View | None:
-        """Return the newest state, None where nothing is; raises where no folder can be searched, or two do
-        not fit.
+        """Return the newest state, None where nothing is; raises where no folder can be searched or two
+        differ.
         """
         with self._lock:
             if len(self.paths) == 1:

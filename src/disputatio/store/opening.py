@@ -57,9 +57,7 @@ def read_index_note(path: str | Path) -> dict[str, Any] | None:
 
 
 def name_for_workers(index: str | Path | RetrieverLike | None) -> Path | None:
-    """Return the name by which workers open an index; raises `ConfigError` for one that has none, or a
-    secret.
-    """
+    """Return the name by which workers open an index; raises `ConfigError` for a secret, or none."""
     if index is None or isinstance(index, str | Path):
         return None if index is None else Path(index)
     if not isinstance(index, Index):

@@ -49,8 +49,7 @@ def estimates_with_staleness(path: Path, now: Callable[[], Mapping[str, str]]) -
 
 
 def pool_estimates(parts: Sequence[Mapping[str, Source]]) -> dict[str, Source]:
-    """Return the estimates of several indexes as one, weighed by the answers that they rest on, as
-    independent.
+    """Return estimates of several indexes as one, weighed by the answers that they rest on.
 
     >>> a = Source(name="s", reliability=0.9, answered=30.0)
     >>> pool_estimates([{"s": a}, {"s": replace(a, reliability=0.5, answered=10.0)}])["s"].reliability

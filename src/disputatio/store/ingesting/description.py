@@ -155,9 +155,7 @@ class Description:
 
 
 def merge_descriptions(descriptions: Sequence[Description]) -> dict[str, str]:
-    """Return what descriptions of one target, the oldest first, come to: a sidecar's last word, above it
-    people's.
-    """
+    """Return what descriptions of a target, the oldest first, come to: people's above a sidecar's."""
     counted = [each for each in descriptions if not each.undone]
     fields: dict[str, str] = {}
     for each in {each.by: each for each in counted if each.is_of_a_sidecar}.values():

@@ -248,9 +248,7 @@ def is_json_object(line: bytes) -> bool:
 
 
 def array_rows(raw: bytes, *, text_field: str = "") -> Iterator[Row]:
-    """Yield the rows of a JSON array, by place; strings too if `text_field` names theirs. Raises
-    `Unreadable`.
-    """
+    """Yield the rows of a JSON array; strings too if `text_field` names theirs. Raises `Unreadable`."""
     try:
         array = json.loads(decoded(raw))
     except (ValueError, RecursionError) as error:

@@ -44,9 +44,7 @@ _OLD = ("manifest.copy.json", "ledger.jsonl", "copies", "lease.json")
 
 
 def convert(old: str | Path, new: str | Path | None = None) -> Manifest:
-    """Convert the index at `old`, in place or into an empty folder; a kill leaves the old. Raises
-    `StoreError`.
-    """
+    """Convert an index, in place or into an empty folder; a kill leaves the old one. Raises `StoreError`."""
     old = Path(old)
     new = old if new is None else Path(new)
     fields = _read_manifest(old)

@@ -244,9 +244,7 @@ def publish(path: Path, manifest: Manifest) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Hold the index's lock, after a moment's wait; raises `IndexBusy`, and `StoreError` for a link in the
-    index.
-    """
+    """Hold the index's lock, after a moment's wait; raises `IndexBusy`, and `StoreError` for a link."""
     with contextlib.ExitStack() as stack:
         with reported(path, "locking the index"):
             refuse_links(path)

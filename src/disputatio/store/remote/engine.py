@@ -81,8 +81,7 @@ class AddressForm:
     has_users: bool = False
 
     def parse(self, path: str | Path) -> CollectionAddress:
-        """Return the address that `--index` names, also with a slash lost; raises `InputError`, without
-        secrets.
+        """Return the address that `--index` names, also with a slash lost; raises `InputError`.
 
         >>> form = AddressForm(scheme="qdrant", engine="Qdrant", port=6333, example="qdrant://host/collection")
         >>> form.parse("qdrant://:secret@db.example/town").shown

@@ -109,8 +109,8 @@ class ServedIndex(Index, ABC):
         create: bool = True,
         language: str | None = None,
     ) -> Self:
-        """Open the index at an address, or promise a new one that the first ingest makes. Raises as
-        `open_index` does.
+        """Open the index at an address, or promise a new one for the first ingest. Raises as `open_index`
+        does.
         """
         if language not in (None, "none"):
             stemmer(language or "")

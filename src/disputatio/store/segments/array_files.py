@@ -172,9 +172,7 @@ def write_hashed(path: Path, data: bytes) -> str:
 
 
 class ArrayFile:
-    """A new `.npy` file, of a known `length` or growing by `rows`, or written anywhere; hashed once it is
-    left.
-    """
+    """A new `.npy` file, of a known `length`, growing by `rows`, or written anywhere; hashed once left."""
 
     def __init__(
         self, path: Path, kind: str, row_shape: tuple[int, ...] = (), *, length: int | None = None

@@ -76,9 +76,7 @@ class Searcher:
         language: str = "english",
         everything: bool = False,
     ) -> None:
-        """Search live rows, queries stemmed; with `everything` also what matches nothing. Raises
-        `StoreError`.
-        """
+        """Search live rows; with `everything` also what matches nothing. Raises `StoreError`."""
         marks = list(dead) if dead is not None else [None] * len(segments)
         if len(marks) != len(segments):
             raise StoreError(f"{len(segments)} segments came with {len(marks)} arrays of dead rows")

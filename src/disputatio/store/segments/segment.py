@@ -98,9 +98,7 @@ class Segment:
         *,
         language: str = "english",
     ) -> Self:
-        """Return the segment of passages in their order, with unit vectors; `language` names the stemmer, or
-        none.
-        """
+        """Return the segment of passages in their order, with unit vectors; `language` names the stemmer."""
         rows = len(passages)
         if vectors is not None and (vectors.ndim != 2 or len(vectors) != rows or not vectors.shape[1]):
             raise ValueError(f"{rows} passages need {rows} vectors, not an array {vectors.shape}")
@@ -145,9 +143,7 @@ class Segment:
 
     @classmethod
     def open(cls, folder: Path, hashes: Mapping[str, str] = NO_HASHES) -> Self:
-        """Return the segment of a folder, mapped; with `hashes` small files are compared now, others
-        `unverified`.
-        """
+        """Return the segment of a folder, mapped; with `hashes` small files are compared now."""
         note = _read_note(folder / NOTE, hashes.get(NOTE, ""))
         rows, dimension = note["rows"], note["dimension"]
         sizes = {"R": rows, "D": dimension, "W": -(-dimension // 64), "R+1": rows + 1, "64": 64}

@@ -70,9 +70,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
 
 
 def _page(page: PageObject, layers: frozenset[int]) -> tuple[str, int, str]:
-    """Return the text of a page that a reader would see, the number of characters that none would, and the
-    lines that are hidden in whole or in part.
-    """
+    """Return the text of a page that is seen, how many characters are not, and the lines hidden in part."""
     follower = Follower(
         page=_sides(page), resources=page.get("/Resources", {}).get_object(), switched_off=layers
     )
