@@ -108,7 +108,7 @@ def _title(passage: Passage) -> str:
     return titled(passage.title, passage.metadata.get("heading", ""), passage.text)
 
 
-def best_span(starts: Any, ends: Any, most_tokens: int = MOST_TOKENS) -> tuple[int, int, float]:
+def best_span(starts: Any, ends: Any) -> tuple[int, int, float]:
     """Return the first and last token with the highest sum of logits less the cost of length, and that value.
 
     >>> best_span(np.array([0.0, 5.0, 1.0]), np.array([4.0, 0.0, 2.0]))
@@ -116,7 +116,7 @@ def best_span(starts: Any, ends: Any, most_tokens: int = MOST_TOKENS) -> tuple[i
     """
     sums = starts[:, None] + ends[None, :]
     apart = np.arange(len(ends))[None, :] - np.arange(len(starts))[:, None]
-    sums = np.where((apart >= 0) & (apart < most_tokens), sums - LENGTH_COST * apart, -np.inf)
+    sums = np.where((apart >= 0) & (apart < MOST_TOKENS), sums - LENGTH_COST * apart, -np.inf)
     first, last = np.unravel_index(int(sums.argmax()), sums.shape)
     return int(first), int(last), float(sums[first, last])
 

@@ -91,12 +91,12 @@ def quota(root: Path = _ROOT) -> float:
     return min(limits)
 
 
-def busy_cores(allowed: Sequence[int], root: Path = _ROOT, seconds: float = _LOOK) -> float:
+def busy_cores(allowed: Sequence[int], root: Path) -> float:
     """Return how many cores others keep busy, but for `nice` ones, this process and its parent."""
     before, own = _ticks(allowed, root), _own_ticks(root)
-    time.sleep(seconds)
+    time.sleep(_LOOK)
     busy = _ticks(allowed, root) - before - (_own_ticks(root) - own)
-    return max(0.0, busy / platforms.ticks_a_second() / seconds)
+    return max(0.0, busy / platforms.ticks_a_second() / _LOOK)
 
 
 def _ticks(allowed: Sequence[int], root: Path) -> int:

@@ -33,6 +33,7 @@ from disputatio.text import neutralise
 if TYPE_CHECKING:
     import openai
 
+_LONGEST = 300  # characters of a message of the server
 _CONTEXT = re.compile(
     r"context[ _]?(?:length|window|size)|context_length_exceeded|maximum context|too many tokens"
     r"|(?:prompt|input) is too long|exceeds? the (?:available )?context",
@@ -79,7 +80,7 @@ class Address:
         forms |= {form for form in (parts.password,) if form}
         return sorted(forms, key=len, reverse=True)
 
-    def words(self, text: str, limit: int = 300) -> str:
+    def words(self, text: str) -> str:
         """Shorten a server's message to one line, without the key.
 
         >>> Address(model="m", base_url="http://h", key="sk-1234").words("bad key\\n sk-1234")
@@ -90,7 +91,7 @@ class Address:
         text = " ".join(neutralise(text).split())
         if text.startswith("<"):
             return "an HTML page"
-        return text if len(text) <= limit else text[: limit - 1] + "…"
+        return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 class Unfit(ValueError):

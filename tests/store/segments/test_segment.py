@@ -146,8 +146,8 @@ def test_rows_are_found_by_id_and_by_document() -> None:
     made, vectors = passages(40)
     segment = Segment.build(made, vectors)
     assert segment.find(["p7", "none", "p39"]).tolist() == [7, -1, 39]
-    assert segment.of_documents(["d2", "d9", "none"]).tolist() == [8, 9, 10, 11, 36, 37, 38, 39]
-    assert segment.of_documents([]).tolist() == []
+    assert segment.having("document", ["d2", "d9", "none"]).tolist() == [8, 9, 10, 11, 36, 37, 38, 39]
+    assert segment.having("document", []).tolist() == []
 
 
 def test_a_language_without_a_stemmer_is_refused() -> None:

@@ -54,7 +54,7 @@ def fences() -> dict[str, int]:
     return {"landlock": max(_landlock_version(), 0), "seccomp": int(_can_filter())}
 
 
-def confine(readable: Sequence[str | Path] = ()) -> tuple[str, ...]:
+def confine() -> tuple[str, ...]:
     """Confine this process, of one thread, for good; which of `fences` now hold."""
     if sys.platform != "linux":
         return ()
@@ -63,7 +63,7 @@ def confine(readable: Sequence[str | Path] = ()) -> tuple[str, ...]:
         return ()
     held = []
     version = _landlock_version()
-    if version > 0 and _restrict_files(library, version, [*_of_interpreter(), *map(Path, readable)]):
+    if version > 0 and _restrict_files(library, version, _of_interpreter()):
         held.append("landlock")
     if _can_filter() and _filter_calls(library):
         held.append("seccomp")

@@ -540,9 +540,9 @@ class RecordFile:
                 [(row[at], row_sum(row), row[0]) for row in changed],
             )
 
-    def passage_ids(self, size: int = _BATCH) -> Iterator[list[str]]:
+    def passage_ids(self) -> Iterator[list[str]]:
         names = (name for _, name in self.ids("passages"))
-        while batch := list(itertools.islice(names, size)):
+        while batch := list(itertools.islice(names, _BATCH)):
             yield batch
 
     # --- checking -------------------------------------------------------------------------------------

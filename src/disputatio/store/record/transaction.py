@@ -291,9 +291,8 @@ class Transaction:
 
         segment = self.segment(entry.name)
         # Rows are found by hashes, and metadata may hold a field that is called document.
-        rows = [
-            r for r in segment.of_documents(documents).tolist() if segment.passage(r).document in documents
-        ]
+        found = segment.having("document", documents).tolist()
+        rows = [row for row in found if segment.passage(row).document in documents]
         if not rows:
             return entry
         known = self.dead(entry)

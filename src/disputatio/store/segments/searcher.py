@@ -242,7 +242,7 @@ class Searcher:
                 having[segment.having(field, [value])] = True
                 mask = _both(mask, having)
             if excluded:
-                rows = np.concatenate([segment.find(excluded), segment.of_documents(excluded)])
+                rows = np.concatenate([segment.find(excluded), segment.having("document", excluded)])
                 rows = rows[rows >= 0]
                 if rows.size:
                     mask = np.ones(segment.rows, dtype=np.bool_) if mask is None else mask.copy()

@@ -187,10 +187,6 @@ class Segment:
         parts = [rows[int(starts[term]) : int(starts[term + 1])] for term in at[at >= 0].tolist()]
         return np.unique(np.concatenate(parts)).astype(np.int64) if parts else np.zeros(0, dtype=np.int64)
 
-    def of_documents(self, document_ids: Collection[str]) -> NDArray[np.int64]:
-        """Return the rows of the passages of some documents, rising."""
-        return self.having("document", document_ids)
-
     def passage(self, row: int) -> Passage:
         """Return the passage of a row as it was given; raises `StoreError` when its bytes are damaged."""
         return self.passages(np.array([row]))[0]

@@ -177,7 +177,7 @@ class _Walk:
         return self._placed_style(element, style, above)
 
     def _with_text(self, values: dict[str, str], above: _Style) -> _Style:
-        font = _font(values.get("font-size", ""), above.font) * _zoom(values.get("zoom", ""))
+        font = _font(values.get("font-size", ""), above.font) * (_share(values.get("zoom", ""), 1.0) or 1.0)
         ink = _ink(values.get("color", ""), above.ink)
         fill = values.get("text-fill-color", "")
         opacity = above.opacity * min(1.0, _share(values.get("opacity", ""), 1.0))
@@ -298,10 +298,6 @@ def _font(value: str, inherited: float) -> float:
         return inherited * (0.83 if value == "smaller" else 1.2)
     size = pixels(value, inherited, inherited) if value else None
     return inherited if size is None else max(size, 0.0)
-
-
-def _zoom(value: str) -> float:
-    return _share(value, 1.0) or 1.0
 
 
 def _share(value: str, otherwise: float) -> float:
