@@ -19,6 +19,7 @@ from disputatio.text import bare_words, stem
 from disputatio.types import Passage, Relation
 from disputatio.versions.dates import is_later, known_day
 from disputatio.versions.days import days_in
+from disputatio.versions.denials import sentence_denying
 from disputatio.versions.families import FILE, family_names, family_of, is_higher, one_publisher, version_in
 from disputatio.versions.phrases import EARLIER
 
@@ -182,6 +183,24 @@ def _words_of(passage: Passage) -> str:
 def is_later_published(first: Passage, second: Passage) -> bool:
     """Return whether the later of two documents of one publisher is the first, where both have a date."""
     return one_publisher(first, second) and is_later(known_day(first), known_day(second))
+
+
+def denial(newer: Passage, older: Passage, said: str, denied: str, day: str = "") -> Succession | None:
+    """Return how a passage takes back an older one's value for its own in so many words; None if it does not.
+
+    >>> list_, mail = (Passage(text=t, source="port") for t in ("Fee: 34.", "The fee is 43 and not 34."))
+    >>> made = denial(mail, list_, "43", "34")
+    >>> (made.kind, made.believed) if made else None, denial(list_, mail, "34", "43")
+    (('corrects', True), None)
+    """
+    if newer.document and newer.document == older.document:
+        return None
+    if not in_force(newer, day) or is_later(known_day(older), known_day(newer)):
+        return None
+    believed = one_publisher(newer, older) and not is_outranked(newer, older)
+    quote = sentence_denying(newer.text, said, denied)
+    made = Succession(kind="corrects", newer=newer, older=older, quote=quote, believed=believed)
+    return made if quote else None
 
 
 def best_claim(passage: Passage, rivals: Sequence[Passage], day: str = "") -> Succession | None:

@@ -165,6 +165,16 @@ def test_without_a_trained_reader_the_language_model_is_not_asked_in_its_place()
         read(QUESTION, [VASMER], Kit(model=Scripted({})), "trained", max_tokens=80)
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("What is the fee?", "43 pounds"), ("What was the fee before the change?", "34 pounds")],
+)
+def test_a_value_that_its_passage_denies_is_not_read(question: str, answer: str) -> None:
+    passage = Passage(id="m", text="The fee is 43 pounds and not 34 pounds.")
+    [one] = read(question, [passage], trained_kit("34 pounds"), "trained", max_tokens=80)
+    assert one.answer == answer
+
+
 def test_an_answer_that_is_not_in_its_passage_is_no_answer() -> None:
     assert answer_of("Somebody Else") == ""
     assert answer_of("Barnaby Croll") == ""

@@ -76,6 +76,7 @@ def test_more_must_be_named_where_the_reader_took_it_for_no_answer() -> None:
     "question",
     [
         "Was kostet das Boot?",
+        "Was zahlt ein Erwachsener für einen Platz im Boot?",
         "Is it red or blue?",
         "Can you say when it opens?",
         "has been named first",

@@ -26,7 +26,7 @@ from disputatio.reliability.similarity import (
     linked,
 )
 from disputatio.reliability.source_weights import weight_of
-from disputatio.reliability.succession import Succession, best_claim
+from disputatio.reliability.succession import Succession, best_claim, denial
 from disputatio.strategies.disputation.grounding import (
     HARDLY,
     has_the_name,
@@ -364,11 +364,26 @@ def _with_successions(sides: Sequence[Side], day: str) -> list[Side]:
     for side in sides:
         rivals = [passage for other in sides if other is not side for passage in other.passages]
         claims = {passage.id: best_claim(passage, rivals, day) for passage in side.passages}
+        for passage in side.passages:
+            if (claim := claims[passage.id]) is None or not claim.believed:
+                claims[passage.id] = _denied(passage, side, sides, day) or claim
         known = {name: claim for name, claim in claims.items() if claim is not None}
         believed = {name: claim for name, claim in known.items() if claim.believed}
         others = {name: claim for name, claim in known.items() if not claim.believed}
         with_claims.append(replace(side, superseded=believed, claimed=others, today=day))
     return with_claims
+
+
+def _denied(passage: Passage, side: Side, sides: Sequence[Side], day: str) -> Succession | None:
+    """Return how a passage of another answer takes back what this one says; None where none does."""
+    made = [
+        claim
+        for other in sides
+        if other is not side
+        for reading in other.readings
+        if (claim := denial(reading.passage, passage, reading.answer, side.answer, day)) is not None
+    ]
+    return max(made, key=lambda claim: claim.believed, default=None)
 
 
 def successor_of(side: Side, sides: Sequence[Side]) -> int | None:

@@ -23,7 +23,9 @@ _ASKS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _GERMAN = re.compile(
-    r"\W*was\s+(?:kost|ist|sind|war|wird|muss|darf|gilt|hat|macht|bedeut|heiß|passier)", re.IGNORECASE
+    r"\W*was\s+(?:kost|ist|sind|war|wird|muss|darf|gilt|hat|macht|bedeut|heiß|passier"
+    r"|\w{2,20}\s+(?:ich|man|wir|ihr|er|es|sie|eine?[rmns]?|de[rmns]|die|das|für|uns|mir|beim|zum|zur)\b)",
+    re.IGNORECASE,
 )
 _NEGATION = re.compile(
     r"\b(?:not|no(?!\s(?:later|more|less|fewer|sooner)\sthan)|never|neither|nor|none|nobody|cannot|false|wrong|untrue|incorrect|unfounded|invented"

@@ -1,0 +1,97 @@
+"""Values that a text takes back for others: "costs 58 pounds and not 85 pounds", "13:45 (statt 16:00)"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from disputatio.text import sentences
+from disputatio.values import canonical, matches, states
+from disputatio.values.figures import Figure
+
+MOST = 60  # characters in which a value is said or denied
+_LINK = r"(?:(?:at|on|for|to|in|by|zu|um|am|für|auf|à|a|de|le|la|the|den|der)\s+){0,2}"
+# What bounds a value denies none: "and not more than 5 kg".
+_NO_BOUND = (
+    r"(?!(?:more|less|fewer|later|earlier|sooner|before|after|until|under|over|above|below|mehr|weniger|später"
+    r"|früher|vor|nach|bis|plus\s+de|moins|avant|après)\b)"
+)
+_SAID_FIRST = re.compile(
+    r"(?:,?\s+\b(?:and|und|et)\s+|,\s*)(?:not|no\s+longer|nicht(?:\s+mehr)?|non(?:\s+plus|\s+pas)?)\s+"
+    rf"{_NO_BOUND}{_LINK}"
+    rf"|\s\(?(?:instead\s+of|rather\s+than|in\s+place\s+of|statt|anstatt|au\s+lieu\s+d[e’'])\s*{_LINK}",
+    re.IGNORECASE,
+)
+_DENIED_FIRST = re.compile(
+    rf"\b(?:not|nicht(?:\s+mehr)?|non(?:\s+plus)?)\s+{_NO_BOUND}{_LINK}"
+    rf"(?P<denied>.{{1,{MOST}}}?),?\s+(?:but|sondern|mais)\s+(?P<said>.{{1,{MOST}}})",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(r"(?<![\w.,-])(?:[£$€]\s?)?\d[\d.,:/’']*\d?(?:\s(?:h\s?\d{2}|%|€|[^\W\d_]{1,14})\b)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Denial:
+    """Two stretches of a sentence, of which the one holds and the other does not; `quote` is the sentence."""
+
+    said: str
+    denied: str
+    quote: str
+
+
+def denials_in(text: str) -> Iterator[Denial]:
+    """Yield where sentences of a text, in English, German or French, say one thing and deny another.
+
+    >>> [(one.said, one.denied) for one in denials_in("It costs 58 pounds and not 85 pounds; all pay that.")]
+    [('It costs 58 pounds', '85 pounds')]
+    >>> list(denials_in("It weighs 4 kg and not more than 5 kg."))
+    []
+    """
+    for first, last in sentences(text):
+        sentence = text[first:last]
+        for match in _DENIED_FIRST.finditer(sentence):
+            yield Denial(said=match["said"], denied=match["denied"], quote=sentence)
+        for match in _SAID_FIRST.finditer(sentence):
+            denied = re.split(r"[;.)](?:\s|$)|,\s", sentence[match.end() :], maxsplit=1)[0][:MOST]
+            yield Denial(said=sentence[: match.start()], denied=denied, quote=sentence)
+
+
+def instead_of(text: str, answer: str) -> str:
+    """Return the value that a text gives in the place of an answer which it denies; else the answer.
+
+    >>> instead_of("The fee is 187 pounds and not 178 pounds.", "178 pounds")
+    '187 pounds'
+    >>> instead_of("The fee is 187 pounds and not 178 pounds.", "187 pounds")
+    '187 pounds'
+    """
+    for each in denials_in(text):
+        if states(each.denied, answer) and not states(each.said, answer):
+            values = [match[0].strip() for match in _VALUE.finditer(each.said)]
+            fitting = [value for value in values if _are_alike(value, answer) and not matches(value, answer)]
+            if fitting:
+                return fitting[-1]
+    return answer
+
+
+def sentence_denying(text: str, said: str, denied: str) -> str:
+    """Return the sentence of a text that says one value and denies another; empty where there is none.
+
+    >>> sentence_denying("Hello. The fee is 43 and not 34.", "43", "34")
+    'The fee is 43 and not 34.'
+    """
+    for each in denials_in(text):
+        if states(each.said, said) and states(each.denied, denied) and not states(each.said, denied):
+            return each.quote.strip()
+    return ""
+
+
+def _are_alike(first: str, second: str) -> bool:
+    """Return whether two values are of one kind: figures whose units do not differ, dates, or times."""
+    ours, theirs = canonical(first).values, canonical(second).values
+    if len(ours) != 1 or len(theirs) != 1:
+        return False
+    one, other = ours[0], theirs[0]
+    if isinstance(one, Figure) and isinstance(other, Figure):
+        return one.unit == other.unit or not (one.unit and other.unit)
+    return type(one) is type(other)
