@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
-from functools import wraps
-from inspect import isfunction
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from disputatio.config import Settings, read_settings
 from disputatio.parts import embedder_for
-from disputatio.protocols import Embedder
+from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
 from disputatio.rendering.markup import table
 from disputatio.store import contract
+from disputatio.store.calibration_log import CalibrationLog, Outcomes
+from disputatio.store.contract import DocumentFacts, DocumentPage, IndexInfo, SourceCount, SourcePassages
 from disputatio.store.folder_index import FolderIndex
+from disputatio.store.ingesting.description import Description
+from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.history import Place
+from disputatio.store.ingesting.ingest import DocumentWriter
 from disputatio.store.opening import open_index, require_folder
 from disputatio.store.record.transaction import Planned
+from disputatio.types import Hit, Passage, Source, Unsearched
 
 
 class Index(contract.Index):
@@ -75,7 +81,41 @@ class Index(contract.Index):
         head = ("source", "owner", "documents", "passages")
         return table(head, rows, caption=str(self))
 
-    # --- calls that are not of every index ----------------------------------------------------------
+    # --- calls that go to the store -----------------------------------------------------------------
+    def close(self) -> None:
+        self.store.close()
+
+    def open_writer(
+        self, on_commit: Callable[[int], None] = lambda _: None
+    ) -> AbstractContextManager[DocumentWriter]:
+        return self.store.open_writer(on_commit)
+
+    def delete(
+        self,
+        *,
+        sources: Collection[str] = (),
+        paths: Collection[str | Path] = (),
+        documents: Collection[str] = (),
+    ) -> int:
+        return self.store.delete(sources=sources, paths=paths, documents=documents)
+
+    def take_out(self, document: str) -> dict[str, Any] | None:
+        return self.store.take_out(document)
+
+    def put_back(self, taken: Mapping[str, Any]) -> None:
+        self.store.put_back(taken)
+
+    def describe_all(
+        self, stated: Sequence[tuple[str | Path, Mapping[str, object]]], *, by: str = "python"
+    ) -> int:
+        return self.store.describe_all(stated, by=by)
+
+    def descriptions(self, document: str | Path | None = None) -> list[Description]:
+        return self.store.descriptions(document)
+
+    def take_back(self, key: int) -> int:
+        return self.store.take_back(key)
+
     def compact(self, *, keep: float = 300.0, planned: Planned = lambda _: None) -> None:
         """Free the space of what was deleted or replaced more than `keep` seconds ago.
 
@@ -95,15 +135,71 @@ class Index(contract.Index):
         """
         return require_folder(self.store, "give new vectors").reembed(embedder, progress=progress)
 
+    def search(
+        self,
+        query: str,
+        search: Search | None = None,
+        *,
+        reranker: Reranker | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> list[Hit]:
+        return self.store.search(query, search, reranker=reranker, **options)
 
-def _at_the_store(name: str, described: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(described)
-    def call(index: Index, *arguments: Any, **options: Any) -> Any:
-        return getattr(index.store, name)(*arguments, **options)
+    def unsearched(self) -> tuple[Unsearched, ...]:
+        return self.store.unsearched()
 
-    return call
+    def passage(self, passage_id: str) -> Passage:
+        return self.store.passage(passage_id)
 
+    def around(self, passage: Passage, count: int) -> tuple[list[Passage], list[Passage]]:
+        return self.store.around(passage, count)
 
-for _name, _described in vars(contract.Index).items():
-    if isfunction(_described) and not _name.startswith("_") and _name not in vars(Index):
-        setattr(Index, _name, _at_the_store(_name, _described))
+    def documents(self, *, text: bool = True) -> list[Document]:
+        return self.store.documents(text=text)
+
+    def places(self) -> Iterable[Place]:
+        return self.store.places()
+
+    def list_documents(self, *, offset: int = 0, limit: int = 100, source: str | None = None) -> DocumentPage:
+        return self.store.list_documents(offset=offset, limit=limit, source=source)
+
+    def document(self, document: str) -> Document | None:
+        return self.store.document(document)
+
+    def facts(self, documents: Collection[str]) -> dict[str, DocumentFacts]:
+        return self.store.facts(documents)
+
+    def spans(self, document: str) -> list[tuple[str, int, int]]:
+        return self.store.spans(document)
+
+    def siblings(self, document: str, count: int) -> list[Document]:
+        return self.store.siblings(document, count)
+
+    def sources(self) -> list[SourceCount]:
+        return self.store.sources()
+
+    def info(self) -> IndexInfo:
+        return self.store.info()
+
+    def estimates(self) -> dict[str, Source]:
+        return self.store.estimates()
+
+    def set_estimates(
+        self, estimates: Mapping[str, Source], *, states: Mapping[str, str] | None = None
+    ) -> None:
+        self.store.set_estimates(estimates, states=states)
+
+    def reliabilities(self) -> dict[str, float]:
+        return self.store.reliabilities()
+
+    def estimated_states(self) -> dict[str, str]:
+        return self.store.estimated_states()
+
+    def source_passages(self) -> SourcePassages | None:
+        return self.store.source_passages()
+
+    def records(self) -> list[Outcomes]:
+        return self.store.records()
+
+    def open_log(self) -> AbstractContextManager[CalibrationLog]:
+        return self.store.open_log()
