@@ -41,5 +41,5 @@ def test_what_denies_nothing_or_gives_no_value_of_the_kind_changes_nothing(text:
 
 
 def test_the_sentence_that_denies_is_quoted() -> None:
-    text = "Good morning. The fee is 43 and not 34. Tell the others."
+    text = "Notice of March\n\nThe fee is 43 and not 34. Tell the others."
     assert [one.quote.strip() for one in denials_in(text)] == ["The fee is 43 and not 34."]

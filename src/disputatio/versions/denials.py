@@ -48,8 +48,8 @@ def denials_in(text: str) -> Iterator[Denial]:
     >>> list(denials_in("It weighs 4 kg and not more than 5 kg."))
     []
     """
-    for first, last in sentences(text):
-        sentence = text[first:last]
+    blocks = text.split("\n\n")  # a heading is no part of the sentence below it
+    for sentence in (block[first:last] for block in blocks for first, last in sentences(block)):
         for match in _DENIED_FIRST.finditer(sentence):
             yield Denial(said=match["said"], denied=match["denied"], quote=sentence)
         for match in _SAID_FIRST.finditer(sentence):
