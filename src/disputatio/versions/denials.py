@@ -11,21 +11,21 @@ from disputatio.values import canonical, matches, states
 from disputatio.values.figures import Figure
 
 MOST = 60  # characters in which a value is said or denied
-_LINK = r"(?:(?:at|on|for|to|in|by|zu|um|am|für|auf|à|a|de|le|la|the|den|der)\s+){0,2}"
+_LINK = r"(?:(?:at|on|for|to|in|by|zu|um|am|für|auf|à|a|de|le|la|the|den|der)\s){0,2}"
 # What bounds a value denies none: "and not more than 5 kg".
 _NO_BOUND = (
     r"(?!(?:more|less|fewer|later|earlier|sooner|before|after|until|under|over|above|below|mehr|weniger|später"
-    r"|früher|vor|nach|bis|plus\s+de|moins|avant|après)\b)"
+    r"|früher|vor|nach|bis|plus\sde|moins|avant|après)\b)"
 )
 _SAID_FIRST = re.compile(
-    r"(?:,?\s+\b(?:and|und|et)\s+|,\s*)(?:not|no\s+longer|nicht(?:\s+mehr)?|non(?:\s+plus|\s+pas)?)\s+"
+    r"(?:,?\s\b(?:and|und|et)\s|,\s?)(?:not|no\slonger|nicht(?:\smehr)?|non(?:\splus|\spas)?)\s"
     rf"{_NO_BOUND}{_LINK}"
-    rf"|\s\(?(?:instead\s+of|rather\s+than|in\s+place\s+of|statt|anstatt|au\s+lieu\s+d[e’'])\s*{_LINK}",
+    rf"|\s\(?(?:instead\sof|rather\sthan|in\splace\sof|statt|anstatt|au\slieu\sd[e’'])\s?{_LINK}",
     re.IGNORECASE,
 )
 _DENIED_FIRST = re.compile(
-    rf"\b(?:not|nicht(?:\s+mehr)?|non(?:\s+plus)?)\s+{_NO_BOUND}{_LINK}"
-    rf"(?P<denied>.{{1,{MOST}}}?),?\s+(?:but|sondern|mais)\s+(?P<said>.{{1,{MOST}}})",
+    rf"\b(?:not|nicht(?:\smehr)?|non(?:\splus)?)\s{_NO_BOUND}{_LINK}"
+    rf"(?P<denied>.{{1,{MOST}}}?),?\s(?:but|sondern|mais)\s(?P<said>.{{1,{MOST}}})",
     re.IGNORECASE,
 )
 _VALUE = re.compile(r"(?<![\w.,-])(?:[£$€]\s?)?\d[\d.,:/’']*\d?(?:\s(?:h\s?\d{2}|%|€|[^\W\d_]{1,14})\b)?")
