@@ -32,6 +32,9 @@ def test_a_text_that_denies_a_value_gives_another_one(text: str, denied: str, sa
         ("Boats leave at 8:00, not later than 9:00.", "9:00"),
         ("The fee is 7 pounds. Children do not pay 5 pounds.", "5 pounds"),
         ("It is 4 m long, not 5 kg.", "5 kg"),
+        ("Members pay 5 pounds, not 9 pounds as guests do.", "9 pounds"),
+        (", not 8" * 20 + ". The fee is 5 pounds and not 9 pounds.", "9 pounds"),  # so many are a trick
+        ("The fee is 1234" + " x" * 59 + " and not 9.", "9"),  # no half of a figure is said
         ("It costs 5 pounds and not 5 pounds.", "5 pounds"),
         ("The crew trains on Thursday and not on Tuesday.", "Tuesday"),  # which words are said is not known
     ],

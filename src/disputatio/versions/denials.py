@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from disputatio.text import sentences
 from disputatio.values import canonical, matches, states
 from disputatio.values.figures import Figure
 
-MOST = 60  # characters in which a value is said or denied
+MOST = 60  # characters in which a value is denied
+BEFORE = 120  # characters before, in which the other one is said
+WORDS = 4  # of what is denied: "not 9 pounds as guests do" denies nothing
+MOST_OF_A_TEXT = 20  # a hostile text is a list of them
 _LINK = r"(?:(?:at|on|for|to|in|by|zu|um|am|für|auf|à|a|de|le|la|the|den|der)\s){0,2}"
 # What bounds a value denies none: "and not more than 5 kg".
 _NO_BOUND = (
@@ -49,12 +53,25 @@ def denials_in(text: str) -> Iterator[Denial]:
     []
     """
     blocks = text.split("\n\n")  # a heading is no part of the sentence below it
-    for sentence in (block[first:last] for block in blocks for first, last in sentences(block)):
-        for match in _DENIED_FIRST.finditer(sentence):
-            yield Denial(said=match["said"], denied=match["denied"], quote=sentence)
-        for match in _SAID_FIRST.finditer(sentence):
-            denied = re.split(r"[;.)](?:\s|$)|,\s", sentence[match.end() :], maxsplit=1)[0][:MOST]
-            yield Denial(said=sentence[: match.start()], denied=denied, quote=sentence)
+    every = (
+        denial
+        for block in blocks
+        for first, last in sentences(block)
+        for denial in _denials_of(block[first:last])
+    )
+    yield from islice(every, MOST_OF_A_TEXT)
+
+
+def _denials_of(sentence: str) -> Iterator[Denial]:
+    for match in _DENIED_FIRST.finditer(sentence):
+        yield Denial(said=match["said"], denied=match["denied"], quote=sentence)
+    for match in _SAID_FIRST.finditer(sentence):
+        said = sentence[max(0, match.start() - BEFORE) : match.start()]
+        if match.start() > BEFORE:
+            said = said.partition(" ")[2]  # no half of a figure
+        denied = re.split(r"[;.)](?:\s|$)|,\s", sentence[match.end() : match.end() + MOST], maxsplit=1)[0]
+        if len(denied.split()) <= WORDS:
+            yield Denial(said=said, denied=denied, quote=sentence)
 
 
 def instead_of(text: str, answer: str) -> str:

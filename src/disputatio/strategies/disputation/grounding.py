@@ -153,9 +153,9 @@ def is_of_nothing_asked(
 ) -> bool:
     """Return whether a passage names nothing of what a question asks, be it of the thing or the property.
 
-    None of the words of the question stands in it. Unless a model that was trained to read took it for an answer, which tells
-    better than words: or it names the thing and not the one property, and its reader was not sure; or it and the opening
-    of its document lack several of the words, and its reader hardly took it for an answer.
+    None of the words of the question stands in it. Or it names the thing and not the one property, and its reader was not
+    sure; or it and the opening of its document lack several of the words, and its reader hardly took it for an answer.
+    These two are not asked of what a model that was trained to read took for an answer.
     """
     stems = content_stems(question) - OF_KINDS - _UNTELLING
     passage = reading.passage
