@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,12 @@ def test_core_seconds_are_those_of_the_calls_that_tell_theirs() -> None:
     local = replace(USAGE, core_seconds=1.25)
     assert total_usage([local, USAGE, local]).core_seconds == 2.5
     assert total_usage([USAGE]).core_seconds is None
+
+
+def test_totals_do_not_depend_on_the_order_in_which_calls_end() -> None:
+    calls = [replace(USAGE, core_seconds=cores) for cores in (0.519, 1.6464, 2.1091)]
+    totals = {total_usage(order) for order in permutations(calls)}
+    assert [total.core_seconds for total in totals] == [4.275]
 
 
 def test_a_prompt_is_named_by_roles_and_contents() -> None:

@@ -58,22 +58,23 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
     1.5
     """
     calls = prompt = cached = completion = 0
-    seconds = 0.0
+    seconds: list[float] = []
     cores: list[float] = []
     for usage in usages:
         calls += usage.calls
         prompt += usage.prompt_tokens
         cached += usage.cached_tokens
         completion += usage.completion_tokens
-        seconds += usage.seconds
+        seconds.append(usage.seconds)
         cores += [] if usage.core_seconds is None else [usage.core_seconds]
     return Usage(
         calls=calls,
         prompt_tokens=prompt,
         cached_tokens=cached,
         completion_tokens=completion,
-        seconds=round(seconds, 6),
-        core_seconds=round(sum(cores), 3) if cores else None,
+        # exact sums: a replay, whose calls end in another order, rounds to the same figure
+        seconds=round(math.fsum(seconds), 6),
+        core_seconds=round(math.fsum(cores), 3) if cores else None,
     )
 
 
