@@ -79,11 +79,6 @@ class Endpoint:
         """The cost of the probe; it is in no completion's usage."""
         return self._probed.usage if self._probed else Usage()
 
-    @property
-    def adaptations(self) -> tuple[str, ...]:
-        """The parameters that the endpoint refused by name and that are no longer sent."""
-        return tuple(sorted(self._dropped))
-
     def close(self) -> None:
         self._connection.close()
 
