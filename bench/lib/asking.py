@@ -39,19 +39,13 @@ class Asked:
     def answers(self) -> tuple[str, ...]:
         return self.answer.answers if self.answer else ()
 
-    def tokens(self, *roles: str) -> int:
-        """Prompt and new tokens of the calls, of all roles or these."""
-        return sum(
-            event.usage.prompt_tokens + event.usage.completion_tokens
-            for event in self.trace.events
-            if isinstance(event, Read) and (not roles or event.role in roles)
-        )
+    def tokens(self) -> int:
+        """Prompt and new tokens of the calls."""
+        reads = [event for event in self.trace.events if isinstance(event, Read)]
+        return sum(read.usage.prompt_tokens + read.usage.completion_tokens for read in reads)
 
-    def calls(self, *roles: str) -> int:
-        """Calls, of all roles or these."""
-        return sum(
-            isinstance(event, Read) and (not roles or event.role in roles) for event in self.trace.events
-        )
+    def calls(self) -> int:
+        return sum(isinstance(event, Read) for event in self.trace.events)
 
 
 def say(text: str) -> None:
