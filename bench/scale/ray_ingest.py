@@ -2,13 +2,10 @@
 
     python -m bench.scale.ray_ingest real --model FOLDER --texts nfcorpus/corpus.jsonl --documents 1100
     python -m bench.scale.ray_ingest nodes --nodes 8 --wait 20 --each 1280
-    python -m bench.scale.ray_ingest check --documents 200 --model FOLDER --texts nfcorpus/corpus.jsonl
 
 `real` embeds with a model: a local ingest on all cores, one worker with as many threads as cores, one worker of one thread, and two.
 `nodes` starts a cluster of so many nodes of one core in Ray's own simulation (and one for the writer), each with an embedder that
-waits so many milliseconds for a passage and uses no core, so that the plumbing shows: `--each` passages a node. `check` compares the
-rows of an ingest by two workers with those of a local one; of vectors the least cosine is told, since an int8 model gives a
-text a slightly other vector beside other texts.
+waits so many milliseconds for a passage and uses no core, so that the plumbing shows: `--each` passages a node.
 
 `start` is from calling the ingest to when all workers are ready, on a cluster that is there; `rate` is in passages a second from then to the end,
 counting what was embedded since then; `whole` is all of the ingest, starting included. Figures are kept in results/scale/ray_ingest.json.gz.
@@ -42,7 +39,6 @@ from disputatio.store.ingesting.ray_ingest import ingest_with_ray
 from disputatio.workers.cluster import cluster
 
 FIGURES = RESULTS / "scale" / "ray_ingest.json.gz"
-_TABLES = ("documents", "passages")
 
 
 class Waiting:
@@ -204,46 +200,6 @@ def nodes(arguments: argparse.Namespace, work: Path) -> None:
     keep(f"nodes-{arguments.nodes}", figures)
 
 
-def check(arguments: argparse.Namespace, work: Path) -> None:
-    """Compare the rows of an ingest by two workers with those of a local one."""
-    documents = work / "documents"
-    write_texts(documents, arguments.texts, arguments.documents)
-    embedder = OnnxEmbedder(arguments.model, cache=work / "compiled", threads=1)
-    local, by_workers = (
-        FolderIndex.open(work / "a", embedder=embedder),
-        FolderIndex.open(work / "b", embedder=embedder),
-    )
-    local.ingest(documents)
-    ingest_with_ray(by_workers, [documents], address="local", workers=2)
-    figures: dict[str, Any] = {}
-    for table in _TABLES:
-        first, second = rows_of(local, table), rows_of(by_workers, table)
-        unequal = sum(a != b for a, b in zip(first, second, strict=False)) + abs(len(first) - len(second))
-        figures[table] = {"rows": len(first), "unequal": unequal}
-    ours, theirs = vectors_of(local), vectors_of(by_workers)
-    figures["least_cosine"] = round(float((ours * theirs).sum(axis=1).min()), 5)
-    print(json.dumps(figures), flush=True)
-    keep("check", figures)
-
-
-def rows_of(index: FolderIndex, table: str) -> list[Any]:
-    """Return every document or passage, in the order of the record."""
-    if table == "documents":
-        return [row for record in index._folders.records() for row in record.documents()]
-    return [
-        passage
-        for record in index._folders.records()
-        for batch in record.passages()
-        for passage in batch.passages
-    ]
-
-
-def vectors_of(index: FolderIndex) -> NDArray[np.float32]:
-    """Return the vectors of all passages, in the order of their rows."""
-    batches = [batch.vectors for record in index._folders.records() for batch in record.passages()]
-    return np.concatenate([vectors for vectors in batches if vectors is not None])
-
-
 def keep(name: str, figures: Any) -> None:
     """Keep the figures, and write the page anew from all that are kept."""
     results = read_json(FIGURES) if FIGURES.exists() else {}
@@ -304,22 +260,13 @@ def page(results: dict[str, Any]) -> str:
                 f"| {one['nodes']} | {one['passages']:,} | {one['cluster']:g} | {one['start']:g} | {one['rate']:g} | {over} | {one['whole']:g} |"
             )
         lines.append("")
-    if "check" in results:
-        checked = results["check"]
-        lines += [
-            "    python -m bench.scale.ray_ingest check --documents 200 --model FOLDER --texts nfcorpus/corpus.jsonl",
-            "",
-            f"Two workers beside a local ingest: {checked['passages']['unequal']} of {checked['passages']['rows']:,} rows of passages and "
-            f"{checked['documents']['unequal']} of {checked['documents']['rows']:,} of documents differ; the least cosine of two vectors of a passage is {checked['least_cosine']}.",
-            "",
-        ]
     return "\n".join(lines)
 
 
 def main() -> None:
     """Measure, print and keep."""
     parser = parser_of(__doc__)
-    parser.add_argument("what", choices=("real", "nodes", "check"))
+    parser.add_argument("what", choices=("real", "nodes"))
     parser.add_argument("--model", type=Path)
     parser.add_argument("--texts", type=Path)
     parser.add_argument("--documents", type=int, default=900)
@@ -328,7 +275,7 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=1536)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ray-ingest-") as work:
-        {"real": real, "nodes": nodes, "check": check}[arguments.what](arguments, Path(work))
+        {"real": real, "nodes": nodes}[arguments.what](arguments, Path(work))
 
 
 if __name__ == "__main__":
