@@ -28,11 +28,12 @@ from numpy.typing import NDArray
 from bench import RESULTS
 from bench.lib.files import read_json, write_json, write_whole
 from bench.lib.options import parser_of
-from bench.search.corpus import BLOCK, WARM, Corpus, open_corpus
+from bench.search.corpus import BLOCK, WARM, Corpus, Truth, open_corpus
 from bench.search.search_report import machine
 from disputatio.store.contract import Index
 from disputatio.store.opening import open_index
 from disputatio.store.remote.postgres import PostgresIndex
+from disputatio.store.segments.terms import searched_text
 from disputatio.types import Passage
 
 ENGINES = {"folder": "folder", "postgres": "PostgreSQL", "milvus": "Milvus Lite"}
@@ -45,7 +46,7 @@ LEGS: dict[str, dict[str, Any]] = {
 
 
 class Known:
-    """An embedder that knows the corpus's vectors by their texts."""
+    """An embedder that knows the corpus's vectors by what passages and queries are found by."""
 
     name, dimension = "corpus", 384
 
@@ -67,9 +68,10 @@ def filled(index: Index, corpus: Corpus, known: Known) -> dict[str, float]:
 
     def passages() -> Any:
         for start, texts, names, vectors in corpus.blocks():
-            known.vectors.update(zip(texts, vectors, strict=True))
-            for number, (text, name) in enumerate(zip(texts, names, strict=True), start):
-                yield Passage(id=f"p{number}", text=text, source=name)
+            for at, (text, name) in enumerate(zip(texts, names, strict=True)):
+                passage = Passage(id=f"p{start + at}", text=text, source=name)
+                known.vectors[searched_text(passage)] = vectors[at]
+                yield passage
 
     index.add(passages())
     return {"seconds": round(time.perf_counter() - begun, 1), "cpu": round(time.process_time() - spent, 1)}
@@ -99,7 +101,7 @@ def asked(engines: dict[str, Index], corpus: Corpus, known: Known, many: int) ->
     """Time and recall of each leg."""
     queries = corpus.queries()[: WARM + many]
     known.vectors.update({query.text: query.vector for query in queries})
-    nearest = corpus_nearest(corpus, [query.vector for query in queries])
+    nearest = Truth(corpus).nearest(10)
     result: dict[str, Any] = {}
     for leg, options in LEGS.items():
         times: dict[str, list[float]] = {name: [] for name in engines}
@@ -140,21 +142,6 @@ def session_of(index: Index) -> int | None:
         return None
     info = index._connection().info
     return info.backend_pid if (info.host or "/").startswith(("/", "localhost", "127.")) else None
-
-
-def corpus_nearest(corpus: Corpus, vectors: list[NDArray[np.float32]]) -> NDArray[np.int64]:
-    """Return the rows of the 10 nearest passages of each vector, exactly."""
-    asked = np.stack(vectors).T
-    best = np.full((asked.shape[1], 10), -np.inf, dtype=np.float32)
-    rows = np.zeros((asked.shape[1], 10), dtype=np.int64)
-    for start, _, _, block in corpus.blocks():
-        scores = np.hstack([best, (block @ asked).T])
-        every = np.hstack(
-            [rows, np.broadcast_to(np.arange(start, start + len(block)), (len(rows), len(block)))]
-        )
-        order = np.argsort(-scores, axis=1, kind="stable")[:, :10]
-        best, rows = np.take_along_axis(scores, order, 1), np.take_along_axis(every, order, 1)
-    return rows
 
 
 def page(results: dict[str, Any], command: str) -> str:
