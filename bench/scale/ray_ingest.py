@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from bench import RESULTS
 from bench.lib.files import read_json, write_json
+from bench.lib.machine import machine
 from bench.lib.options import parser_of
-from bench.search.search_report import machine
 from disputatio.protocols import Embedder
 from disputatio.store.embed import OnnxEmbedder
 from disputatio.store.folder_index import FolderIndex

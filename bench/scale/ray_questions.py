@@ -23,8 +23,8 @@ from typing import Any
 
 from bench import RESULTS
 from bench.lib.files import read_json, write_json
+from bench.lib.machine import machine
 from bench.lib.options import parser_of
-from bench.search.search_report import machine
 
 FIGURES = RESULTS / "scale" / "ray_questions.json.gz"
 _REPLY = json.dumps({"explanation": "It is known.", "answers": ["Paris"]})

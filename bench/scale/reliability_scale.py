@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from bench import RESULTS
 from bench.lib.files import write_json
+from bench.lib.machine import machine
 from bench.lib.options import parser_of
-from bench.search.search_report import machine
 
 BATCH = 262_144
 LATER = 10_000  # answers that arrive after the first estimate

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from bench import RESULTS
 from bench.lib.files import read_json, write_json, write_whole
+from bench.lib.machine import machine
 from bench.lib.options import parser_of
-from bench.search.corpus import BLOCK, WARM, Corpus, Truth, open_corpus
-from bench.search.search_report import machine
+from bench.search.corpus import BLOCK, WARM, Corpus, nearest, open_corpus
 from disputatio.store.contract import Index
 from disputatio.store.opening import open_index
 from disputatio.store.remote.postgres import PostgresIndex
@@ -101,7 +101,7 @@ def asked(engines: dict[str, Index], corpus: Corpus, known: Known, many: int) ->
     """Time and recall of each leg."""
     queries = corpus.queries()[: WARM + many]
     known.vectors.update({query.text: query.vector for query in queries})
-    nearest = Truth(corpus).nearest(10)
+    true = nearest(corpus, 10)
     result: dict[str, Any] = {}
     for leg, options in LEGS.items():
         times: dict[str, list[float]] = {name: [] for name in engines}
@@ -119,7 +119,7 @@ def asked(engines: dict[str, Index], corpus: Corpus, known: Known, many: int) ->
                 found[name] = {hit.passage.id for hit in hits}
             truth = found["folder"]
             if leg == "meaning":
-                truth = {f"p{row}" for row in nearest[WARM - 5 + number]}
+                truth = {f"p{row}" for row in true[WARM - 5 + number]}
             for name in engines:
                 shared[name].append(len(found[name] & truth) / max(len(truth), 1))
         result[leg] = {

@@ -1,4 +1,4 @@
-"""Make a corpus for search: Zipf text, clustered vectors, skewed sources, planted answers, and the exact truth.
+"""Make a corpus for search: Zipf text, clustered vectors, skewed sources, planted answers, and the nearest passages.
 
     python -m bench.search.corpus --work DIR --size 100000 [--seed 7]
 
@@ -10,9 +10,8 @@ noise of about 26 effective dimensions around each centre. Sources are 1,000, th
 passages. Of the queries (40 to warm up and tune with, 120 to measure with) 30 % are planted: 12 passages
 anywhere in the corpus hold all their words and a vector near theirs.
 
-`DIR/SIZE/corpus/` holds: texts.bin with offsets.npy (bytes), vectors.npy, sources.npy, words.npy (words a passage),
-queries.json with query_vectors.npy, planted.npy, the postings of the queries' words (terms.npy, term_rows.npy,
-term_counts.npy) from which any BM25 is exact.
+`DIR/SIZE/corpus/` holds: texts.bin with offsets.npy (bytes), vectors.npy, sources.npy, queries.json with query_vectors.npy, and
+planted.npy.
 """
 
 from __future__ import annotations
@@ -43,11 +42,10 @@ _KINDS = ("mixed", "planted", "mid", "mixed", "common", "planted", "mid", "mixed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A query: `terms` are numbers of posting lists of the corpus, `vector` a unit vector."""
+    """A query, and its unit vector."""
 
     text: str
     kind: str
-    terms: tuple[int, ...]
     vector: NDArray[np.float32]
 
 
@@ -87,56 +85,35 @@ class Corpus:
         written = json.loads((self.folder / "queries.json").read_text("utf-8"))
         vectors = np.load(self.folder / "query_vectors.npy")
         return [
-            Query(text=query["text"], kind=query["kind"], terms=tuple(query["terms"]), vector=vectors[at])
+            Query(text=query["text"], kind=query["kind"], vector=vectors[at])
             for at, query in enumerate(written)
         ]
 
 
-class Truth:
-    """Exact scores by brute force, to measure others by."""
+def nearest(corpus: Corpus, k: int) -> NDArray[np.int64]:
+    """Return the rows of the k nearest passages of every query, best first, by brute force; kept in a file once
+    found.
+    """
+    path = corpus.folder / f"nearest_{k}.npy"
+    if not path.exists():
+        queries, found = corpus.queries(), []
+        for start in range(0, len(queries), 20):
+            for scores in cosines(corpus, queries[start : start + 20]):
+                best = np.argpartition(-scores, k - 1)[:k]
+                found.append(best[np.argsort(-scores[best])])
+        np.save(path, np.array(found, dtype=np.int64))
+    rows: NDArray[np.int64] = np.load(path)
+    return rows
 
-    def __init__(self, corpus: Corpus) -> None:
-        self.corpus = corpus
-        folder = corpus.folder
-        self._words = np.load(folder / "words.npy").astype(np.float64)
-        self._terms = np.load(folder / "terms.npy")
-        self._rows = np.load(folder / "term_rows.npy", mmap_mode="r")
-        self._counts = np.load(folder / "term_counts.npy", mmap_mode="r")
 
-    def sparse(self, query: Query, k1: float = 1.2, b: float = 0.75) -> NDArray[np.float64]:
-        """BM25 of every passage in Lucene's form (Robertson's idf plus 1, k1 + 1 left out of no score)."""
-        size = self.corpus.size
-        scores = np.zeros(size)
-        norm = k1 * (1 - b + b * self._words / self._words.mean())
-        for term in query.terms:
-            part = slice(self._terms[term], self._terms[term + 1])
-            rows, counts = np.asarray(self._rows[part]), np.asarray(self._counts[part]).astype(np.float64)
-            idf = math.log(1 + (size - len(rows) + 0.5) / (len(rows) + 0.5))
-            scores[rows] += idf * counts / (counts + norm[rows])
-        return scores
-
-    def dense(self, queries: list[Query]) -> NDArray[np.float32]:
-        """Cosines, (queries, passages)."""
-        vectors = np.stack([query.vector for query in queries]).T
-        scores = np.empty((len(queries), self.corpus.size), dtype=np.float32)
-        for start in range(0, self.corpus.size, BLOCK):
-            block = self.corpus.vectors(start, min(start + BLOCK, self.corpus.size))
-            scores[:, start : start + len(block)] = (block @ vectors).T
-        return scores
-
-    def nearest(self, k: int) -> NDArray[np.int64]:
-        """Return rows of the k nearest passages of every query, best first; kept in a file once found."""
-        path = self.corpus.folder / f"nearest_{k}.npy"
-        if not path.exists():
-            found = []
-            queries = self.corpus.queries()
-            for start in range(0, len(queries), 20):
-                for scores in self.dense(queries[start : start + 20]):
-                    best = np.argpartition(-scores, k - 1)[:k]
-                    found.append(best[np.argsort(-scores[best])])
-            np.save(path, np.array(found, dtype=np.int64))
-        nearest: NDArray[np.int64] = np.load(path)
-        return nearest
+def cosines(corpus: Corpus, queries: list[Query]) -> NDArray[np.float32]:
+    """Return the cosines of queries and passages, (queries, passages)."""
+    vectors = np.stack([query.vector for query in queries]).T
+    scores = np.empty((len(queries), corpus.size), dtype=np.float32)
+    for start in range(0, corpus.size, BLOCK):
+        block = corpus.vectors(start, min(start + BLOCK, corpus.size))
+        scores[:, start : start + len(block)] = (block @ vectors).T
+    return scores
 
 
 def source_name(number: int) -> str:
@@ -181,8 +158,7 @@ class _Maker:
     def make(self) -> None:
         """Write every file."""
         self._queries()
-        postings: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
-        lengths, sources, sizes = [], [], []
+        sources, sizes = [], []
         vectors = np.lib.format.open_memmap(
             self.folder / "vectors.npy", mode="w+", dtype=np.float32, shape=(self.size, DIMENSION)
         )
@@ -194,25 +170,15 @@ class _Maker:
                 file.write(b"".join(texts))
                 sizes += [len(text) for text in texts]
                 vectors[start : start + rows] = vector
-                lengths.append(length)
                 sources.append(source)
-                postings.append(self._postings(ids, length, start))
         vectors.flush()
         np.save(self.folder / "offsets.npy", np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
-        np.save(self.folder / "words.npy", np.concatenate(lengths).astype(np.int16))
         np.save(self.folder / "sources.npy", np.concatenate(sources).astype(np.int16))
-        self._save_postings(postings)
 
     def _queries(self) -> None:
         draw = np.random.default_rng((*self.seed, 2))
         queries = [self._words(kind, draw) for kind in (_KINDS * (WARM + ASKED))[: WARM + ASKED]]
-        self.terms = np.unique(np.concatenate([ids for _, ids in queries]))
-        self.slot = np.full(_VOCABULARY, -1, dtype=np.int64)
-        self.slot[self.terms] = np.arange(len(self.terms))
-        written: list[dict[str, Any]] = [
-            {"text": " ".join(self.vocabulary[ids]), "kind": kind, "terms": self.slot[ids].tolist()}
-            for kind, ids in queries
-        ]
+        written = [{"text": " ".join(self.vocabulary[ids]), "kind": kind} for kind, ids in queries]
         self.asked = [ids for _, ids in queries]
         self.query_vectors = self._near(self.centres[self._clusters(len(queries), draw)], _NOISE, draw)
         planted = [at for at, (kind, _) in enumerate(queries) if kind == "planted"]
@@ -265,32 +231,6 @@ class _Maker:
             texts.append((". ".join(parts) + last + ".").encode())
             start = stop
         return texts
-
-    def _postings(
-        self, ids: NDArray[np.int64], length: NDArray[np.int64], start: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Slot, row and count of the queries' words in a block, by slot and row."""
-        slots = self.slot[ids]
-        filled = slots >= 0
-        rows = np.repeat(np.arange(len(length)), length)[filled]
-        keys, counts = np.unique(slots[filled] * BLOCK + rows, return_counts=True)
-        return keys // BLOCK, keys % BLOCK + start, counts
-
-    def _save_postings(
-        self, postings: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]
-    ) -> None:
-        edges = [np.searchsorted(slots, np.arange(len(self.terms) + 1)) for slots, _, _ in postings]
-        ends = np.concatenate([[0], np.cumsum(np.sum([np.diff(edge) for edge in edges], axis=0))])
-        np.save(self.folder / "terms.npy", ends.astype(np.int64))
-        for name, column, dtype in (("term_rows", 1, np.int32), ("term_counts", 2, np.uint8)):
-            values = np.empty(int(ends[-1]), dtype=dtype)
-            at = 0
-            for slot in range(len(self.terms)):
-                for edge, posting in zip(edges, postings, strict=True):
-                    part = posting[column][edge[slot] : edge[slot + 1]]
-                    values[at : at + len(part)] = part
-                    at += len(part)
-            np.save(self.folder / f"{name}.npy", values)
 
     def _clusters(self, count: int, draw: np.random.Generator) -> NDArray[np.int64]:
         clusters: NDArray[np.int64] = np.searchsorted(self.cluster_law, draw.random(count))

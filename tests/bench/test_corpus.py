@@ -1,11 +1,9 @@
-"""The corpus of the search benchmark: the same every time, and its truth is true."""
+"""The corpus of the search benchmark: the same every time, and what is planted is found."""
 
 from __future__ import annotations
 
 import hashlib
-import math
 import re
-from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
@@ -34,30 +32,15 @@ def test_a_size_and_a_seed_give_the_same_files(corpus: ModuleType, tmp_path: Pat
     assert hashes(first)["texts.bin"] != hashes(other)["texts.bin"]
 
 
-def test_scores_from_the_postings_are_those_counted_in_the_texts(corpus: ModuleType, tmp_path: Path) -> None:
-    made = corpus.open_corpus(tmp_path, SIZE)
-    truth = corpus.Truth(made)
-    texts = [Counter(re.findall(r"\w+", text.lower())) for text in made.texts(0, SIZE)]
-    mean = sum(text.total() for text in texts) / SIZE
-    for query in made.queries()[:10]:
-        expected = np.zeros(SIZE)
-        for term in query.text.split():
-            count = sum(1 for text in texts if term in text)
-            idf = math.log(1 + (SIZE - count + 0.5) / (count + 0.5))
-            for row, text in enumerate(texts):
-                norm = 1.2 * (0.25 + 0.75 * text.total() / mean)
-                expected[row] += idf * text[term] / (text[term] + norm)
-        assert np.allclose(truth.sparse(query), expected)
-
-
-def test_planted_passages_are_the_best_of_their_query_on_both_legs(
+def test_planted_passages_have_the_words_and_are_the_nearest_of_their_query(
     corpus: ModuleType, tmp_path: Path
 ) -> None:
     made = corpus.open_corpus(tmp_path, SIZE)
-    truth, queries = corpus.Truth(made), made.queries()
+    queries = made.queries()
     planted = np.load(made.folder / "planted.npy")
     at = int(planted[0, 0])
     rows = set(planted[planted[:, 0] == at, 1].tolist())
     assert queries[at].kind == "planted"
-    assert set(np.argsort(-truth.sparse(queries[at]))[: len(rows)].tolist()) == rows
-    assert set(truth.nearest(len(rows))[at].tolist()) == rows
+    words = [set(re.findall(r"\w+", text.lower())) for text in made.texts(0, SIZE)]
+    assert all(set(queries[at].text.split()) <= words[row] for row in rows)
+    assert set(corpus.nearest(made, len(rows))[at].tolist()) == rows

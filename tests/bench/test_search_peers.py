@@ -22,5 +22,3 @@ def test_ours_is_built_and_asked_as_the_bench_does_it(tmp_path: Path) -> None:
     for leg in ours.ALPHAS:
         found = ours.search(leg, query, 20)
         assert 0 < len(found) <= 20 and made.texts(found[0][0], found[0][0] + 1) == [found[0][1]]
-        each = ours.per_source(leg, query, 3, None)
-        assert ours.ranking(leg, query, 3, None) == len(each) > 0
