@@ -9,8 +9,6 @@ The rank of a document is that of its best passage. Prints Markdown.
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
 import statistics
 import sys
@@ -22,13 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from bench.lib.options import parser_of
+from disputatio.eval.data.corpora import corpus
+from disputatio.eval.data.datasets import load
 from disputatio.parts import open_embedder
 from disputatio.protocols import Embedder
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document
 
-Judged = Mapping[str, Mapping[str, int]]
-Found = Mapping[str, Sequence[str]]
+Judged = tuple[str, Mapping[str, int]]
 Metric = Callable[[Sequence[str], Mapping[str, int]], float]
 ALPHA = 0.35
 # BM25 is asked of the index without its embedder: with it, alpha = 1 still lists what only the dense leg
@@ -75,42 +74,21 @@ def reciprocal_rank(ranking: Sequence[str], relevant: Mapping[str, int], depth: 
 # --- what is searched ----------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """Documents (id, title, text), questions by id, and the judgements of each division of them."""
+    """The rows of a corpus, and questions, each with the grades of its relevant documents by id."""
 
-    documents: Sequence[tuple[str, str, str]]
-    questions: Mapping[str, str]
-    judged: Mapping[str, Judged]
+    documents: Sequence[Mapping[str, str]]
+    judged: Sequence[Judged]
 
 
-def read_nfcorpus(folder: Path) -> Collection:
-    """Return the BEIR form of NFCorpus (Boteva et al., 2016)."""
-
-    def lines(name: str) -> Iterator[Any]:
-        return map(json.loads, (folder / name).read_text("utf-8").splitlines())
-
-    judged: dict[str, dict[str, dict[str, int]]] = {}
-    for file in sorted((folder / "qrels").glob("*.tsv")):
-        grades = judged.setdefault(file.stem, {})
-        for line in file.read_text("utf-8").splitlines()[1:]:
-            query, document, grade = line.split("\t")
-            if int(grade) > 0:
-                grades.setdefault(query, {})[document] = int(grade)
+def read(name: str, folder: Path) -> Collection:
+    """Read the test questions of NFCorpus (Boteva et al., 2016), or the 500 that RAGentA was measured on."""
+    if name == "nfcorpus":
+        judged = [(row.question, row.metadata["relevant"]) for row in load(f"beir:{folder}#test")]
+        return Collection(documents=list(corpus(f"beir:{folder}")), judged=judged)
+    asked = load(f"datamorgana:{folder / 'questions_500.jsonl'}")
     return Collection(
-        documents=[(row["_id"], row["title"], row["text"]) for row in lines("corpus.jsonl")],
-        questions={row["_id"]: row["text"] for row in lines("queries.jsonl")},
-        judged=judged,
-    )
-
-
-def read_datamorgana(folder: Path) -> Collection:
-    """Return the 500 synthetic questions over FineWeb pages that RAGentA was measured on."""
-    with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as file:
-        pages = [json.loads(line) for line in file]
-    rows = [json.loads(line) for line in (folder / "questions_500.jsonl").read_text("utf-8").splitlines()]
-    return Collection(
-        documents=[(row["id"], "", row["text"]) for row in pages],
-        questions={f"q{at}": row["question"] for at, row in enumerate(rows)},
-        judged={"all": {f"q{at}": dict.fromkeys(row["document_ids"], 1) for at, row in enumerate(rows)}},
+        documents=list(corpus(f"datamorgana:{folder / 'corpus.jsonl.gz'}")),
+        judged=[(row.question, dict.fromkeys(row.metadata["pages"], 1)) for row in asked],
     )
 
 
@@ -120,33 +98,32 @@ def filled(folder: Path, embedder: Embedder, collection: Collection) -> tuple[Fo
     start = time.perf_counter()
 
     def documents() -> Iterator[Document]:
-        for at, (name, title, text) in enumerate(collection.documents):
+        for at, row in enumerate(collection.documents):
             if at % 200 == 0:
                 seconds = time.perf_counter() - start
                 print(f"{at} of {len(collection.documents)} documents, {seconds:.0f} s", file=sys.stderr)
-            if text.strip():
-                yield Document(path=name, text=text, title=title, source="corpus", metadata={"id": name})
+            yield Document(path=row["id"], text=row["text"], title=row.get("title", ""), source="corpus")
 
     index.add(documents())
     return index, time.perf_counter() - start
 
 
-def ranked(index: FolderIndex, collection: Collection, judged: Judged, k: int, **options: Any) -> Found:
-    """For each judged question the documents of the best `k` passages, each once.
+def ranked(index: FolderIndex, judged: Sequence[Judged], k: int, **options: Any) -> list[Sequence[str]]:
+    """Return for each judged question the documents of the best `k` passages, each once.
 
     Documents of one and the same text share their passages in an index: all of them are found there.
     """
     named = names_of(index)
-    return {
-        name: list(
+    return [
+        list(
             dict.fromkeys(
                 document
-                for hit in index.search(collection.questions[name], k=k, **options)
+                for hit in index.search(question, k=k, **options)
                 for document in named[hit.passage.document]
             )
         )
-        for name in judged
-    }
+        for question, _ in judged
+    ]
 
 
 @cache
@@ -158,15 +135,16 @@ def names_of(index: FolderIndex) -> Mapping[str, Sequence[str]]:
     return named
 
 
-def mean(rankings: Found, judged: Judged, metric: Metric) -> float:
+def mean(rankings: Sequence[Sequence[str]], judged: Sequence[Judged], metric: Metric) -> float:
     """Return a measure's mean over the judged questions."""
-    return statistics.fmean(metric(rankings[name], relevant) for name, relevant in judged.items())
+    pairs = zip(rankings, judged, strict=True)
+    return statistics.fmean(metric(ranking, relevant) for ranking, (_, relevant) in pairs)
 
 
 # --- reports -------------------------------------------------------------------------------------
 def nfcorpus(collection: Collection, index: FolderIndex, plain: FolderIndex) -> Iterator[str]:
     """Yield lines of Markdown."""
-    test = collection.judged["test"]
+    test = collection.judged
     yield f"{len(test)} test questions."
     yield ""
     yield "| what | nDCG@10 | Recall@100 |"
@@ -174,22 +152,22 @@ def nfcorpus(collection: Collection, index: FolderIndex, plain: FolderIndex) -> 
     for name, options in LEGS.items():
         # Figures at 10 come from a search as users make it, over the 100 best of each leg.
         searched = plain if name == KEYWORD else index
-        first = ranked(searched, collection, test, 100, **options)
-        deep = ranked(searched, collection, test, 500, **options)
+        first = ranked(searched, test, 100, **options)
+        deep = ranked(searched, test, 500, **options)
         yield f"| {name} | {mean(first, test, ndcg):.4f} | {mean(deep, test, recall):.4f} |"
 
 
 def datamorgana(collection: Collection, index: FolderIndex, plain: FolderIndex) -> Iterator[str]:
     """Yield lines of Markdown."""
-    judged = collection.judged["all"]
+    judged = collection.judged
     yield f"{len(judged)} questions."
     yield ""
     yield "| what | Recall@20 | MRR@20 | Recall in 20 passages | MRR in 20 passages |"
     yield "|---|---|---|---|---|"
     for name, options in LEGS.items():
         searched = plain if name == KEYWORD else index
-        pages = ranked(searched, collection, judged, 100, **options)
-        passages = ranked(searched, collection, judged, 20, **options)
+        pages = ranked(searched, judged, 100, **options)
+        passages = ranked(searched, judged, 20, **options)
         figures = [
             mean(rankings, judged, metric)
             for rankings in (pages, passages)
@@ -200,7 +178,7 @@ def datamorgana(collection: Collection, index: FolderIndex, plain: FolderIndex) 
     yield "| alpha | Recall@20 | MRR@20 |"
     yield "|---|---|---|"
     for alpha in (at / 10 for at in range(11)):
-        found = ranked(index, collection, judged, 100, alpha=alpha)
+        found = ranked(index, judged, 100, alpha=alpha)
         deep = mean(found, judged, lambda hits, relevant: recall(hits, relevant, 20))
         yield f"| {alpha:g} | {deep:.4f} | {mean(found, judged, reciprocal_rank):.4f} |"
 
@@ -216,8 +194,7 @@ def main() -> int:
     embedder = open_embedder(arguments.embedder)
     if embedder is None:
         parser.error("dense and hybrid search need an embedder")
-    reading = read_nfcorpus if arguments.collection == "nfcorpus" else read_datamorgana
-    collection = reading(arguments.folder)
+    collection = read(arguments.collection, arguments.folder)
     index, seconds = filled(arguments.keep / arguments.collection, embedder, collection)
     plain = FolderIndex.open(arguments.keep / arguments.collection, create=False)
     passages = index.info().passages
