@@ -1,12 +1,12 @@
 """Measure how well judges of entailment separate claims that experts found supported from others (ExpertQA).
 
     python -m bench.papers.claim_verification claim_judgements.jsonl --claims 250 --journal runs/claims.sqlite \
-        [--encoder] [--onnx FOLDER ...] > bench/results/papers/claim_verification.md
+        [--encoder] > bench/results/papers/claim_verification.md
 
 A claim counts as supported when an expert called its support by the evidence it cites Complete, as not when
 Partial or Incomplete. Claims that cite nothing, or an address without a text, are left out: there is nothing to
 check them against, and the audit calls them unsupported without asking. The model reads all evidence of a claim
-at once, a cross-encoder one text at a time (the best counts), as the pipeline does. Calls of the model are kept in the
+at once, the encoder one text at a time (the best counts), as the pipeline does. Calls of the model are kept in the
 journal, so an interrupted run goes on.
 """
 
@@ -24,7 +24,6 @@ from bench.lib.asking import say
 from bench.lib.options import parser_of
 from disputatio.attribution.entailment import PARTLY, SUPPORTED, ModelJudge
 from disputatio.config import read_settings
-from disputatio.encoder.cross_encoder import CrossEncoder
 from disputatio.encoder.model import SHIPPED, EncoderModel
 from disputatio.encoder.reader import EncoderJudge
 from disputatio.errors import DisputatioError
@@ -48,9 +47,8 @@ def main() -> None:
     parser.add_argument("file", type=Path, help="claim_judgements.jsonl")
     parser.add_argument("--claims", type=int, default=250, help="drawn at random")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--model", help="the judge: local:NAME or openai:NAME; none to try only --onnx")
+    parser.add_argument("--model", help="the judge: local:NAME or openai:NAME; none to try only the encoder")
     parser.add_argument("--encoder", action="store_true", help="try the trained encoder, too")
-    parser.add_argument("--onnx", type=Path, action="append", default=[], help="folder of a cross-encoder")
     parser.add_argument("--journal", default="runs/claims.sqlite")
     arguments = parser.parse_args()
     usable = [
@@ -64,7 +62,7 @@ def main() -> None:
     supports = Counter(claim.metadata["support"] for claim in claims)
     words = ", ".join(f"{label} {supports[label]}" for label in LABELS)
     print(f"{len(claims)} of {len(usable)} claims with evidence in words, seed {arguments.seed}: {words}.\n")
-    for name, score in judges(arguments.model, arguments.journal, arguments.onnx, encoder=arguments.encoder):
+    for name, score in judges(arguments.model, arguments.journal, encoder=arguments.encoder):
         start = time.perf_counter()
         scored = score_all(claims, score, name)
         if len({so for _, so, _ in scored}) < 2:
@@ -73,7 +71,7 @@ def main() -> None:
 
 
 def judges(
-    model: str | None, journal: str, folders: Sequence[Path], *, encoder: bool = False
+    model: str | None, journal: str, *, encoder: bool = False
 ) -> list[tuple[str, Callable[[Sequence[Example]], list[float]]]]:
     """Return the judges by name: each gives a probability of support for every claim."""
     scorers: list[tuple[str, Callable[[Sequence[Example]], list[float]]]] = []
@@ -91,8 +89,6 @@ def judges(
     if encoder:
         judge = EncoderJudge(EncoderModel(SHIPPED))
         scorers.append((judge.name, one_by_one(judge)))
-    for folder in folders:
-        scorers.append((f"onnx:{folder.name}", one_by_one(CrossEncoder(folder))))
     return scorers
 
 
