@@ -155,7 +155,7 @@ def real(arguments: argparse.Namespace, work: Path) -> None:
             figures = clock.figures(summary.passages)
             rounds.append({"way": "ray", "workers": workers, "threads": threads, **figures})
             print(json.dumps(rounds[-1]), flush=True)
-    keep("real", rounds)
+    keep("real", rounds, arguments.note)
 
 
 @contextlib.contextmanager
@@ -197,14 +197,14 @@ def nodes(arguments: argparse.Namespace, work: Path) -> None:
         figures = {"nodes": arguments.nodes, "wait_ms": arguments.wait, "cluster": round(up, 2)}
         figures |= clock.figures(summary.passages)
     print(json.dumps(figures), flush=True)
-    keep(f"nodes-{arguments.nodes}", figures)
+    keep(f"nodes-{arguments.nodes}", figures, arguments.note)
 
 
-def keep(name: str, figures: Any) -> None:
-    """Keep the figures, and write the page anew from all that are kept."""
-    results = read_json(FIGURES) if FIGURES.exists() else {}
+def keep(name: str, figures: Any, note: str) -> None:
+    """Keep the figures with their day, and write the page anew from all that are kept."""
+    results = read_json(FIGURES) if FIGURES.exists() else {"ran": {}}
     results[name] = figures
-    results["date"] = time.strftime("%Y-%m-%d")
+    results["ran"][name] = f"{time.strftime('%Y-%m-%d')}, {note}"
     write_json(FIGURES, results)
     FIGURES.with_name("ray_ingest.md").write_text(page(results), encoding="utf-8")
 
@@ -214,7 +214,7 @@ def page(results: dict[str, Any]) -> str:
     lines = [
         "# An ingest on Ray",
         "",
-        f"Machine: {machine()}, {results['date']}; nothing else ran. Ray's cluster was there before the clock started. `start`: seconds until",
+        f"Machine: {machine()}. Ray's cluster was there before the clock started. `start`: seconds until",
         "all workers were ready, their models loaded; `rate`: passages a second from then to the end, counting what was embedded since then;",
         "`whole`: seconds of the ingest, starting included.",
         "",
@@ -223,7 +223,7 @@ def page(results: dict[str, Any]) -> str:
         lines += [
             "    python -m bench.scale.ray_ingest real --model FOLDER --texts nfcorpus/corpus.jsonl --documents 1100",
             "",
-            "Abstracts of NFCorpus, all-MiniLM-L6-v2 in int8.",
+            f"Abstracts of NFCorpus, all-MiniLM-L6-v2 in int8; {results['ran']['real']}.",
             "",
             "| way | workers | threads each | passages | start | rate | whole |",
             "|---|--:|--:|--:|--:|--:|--:|",
@@ -245,11 +245,12 @@ def page(results: dict[str, Any]) -> str:
         (one for name, one in results.items() if name.startswith("nodes-")), key=lambda one: one["nodes"]
     )
     if simulated:
+        last = f"nodes-{simulated[-1]['nodes']}"
         lines += [
             "    python -m bench.scale.ray_ingest nodes --nodes N --wait 20 --each 1280",
             "",
             f"Nodes simulated on this machine by `ray.cluster_utils.Cluster`, each with a worker whose embedder waits {simulated[0]['wait_ms']:g} ms for each passage; one file of rows.",
-            "`cluster`: seconds until all nodes were there.",
+            f"`cluster`: seconds until all nodes were there; {results['ran'][last]}.",
             "",
             "| nodes | passages | cluster | start | rate | over one | whole |",
             "|--:|--:|--:|--:|--:|--:|--:|",
@@ -273,6 +274,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=8)
     parser.add_argument("--wait", type=float, default=20.0)
     parser.add_argument("--each", type=int, default=1536)
+    parser.add_argument("--note", default="nothing else ran", help="what else the machine did, for the page")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ray-ingest-") as work:
         {"real": real, "nodes": nodes}[arguments.what](arguments, Path(work))
