@@ -198,6 +198,12 @@ def test_a_judge_that_cannot_detect_contradictions_is_not_asked_for_them() -> No
             "Ada Hollis is the head of the archive.",
             "unsupported",
         ),
+        ("A berth costs 43 crowns a night, not 34 crowns.", "A berth costs 43 crowns a night.", "supported"),
+        (
+            "A berth costs 43 crowns a night, not 34 crowns.",
+            "A berth costs 34 crowns a night.",
+            "unsupported",
+        ),
         ("Not Croll but Ada Hollis drew the east mole.", "Ada Hollis drew the east mole.", "supported"),
         ("A berth costs no more than 40 crowns.", "A berth costs 40 crowns.", "supported"),
         ("No one but the warden may open the sluice.", "The warden may open the sluice.", "supported"),

@@ -48,6 +48,7 @@ def test_a_draft_beats_nothing_and_falls_to_what_is_in_force() -> None:
     draft = replace(NEW, version="3", relations=(Relation(kind="draft", quote="DRAFT"), REPLACES))
     assert found(draft, OLD) is None
     assert found(OLD, draft) == ("draft", True)
+    assert found(replace(OLD, source="stranger"), draft) is None  # who says nothing of it claims nothing
 
 
 def test_what_is_withdrawn_or_expired_falls_and_what_is_not_in_force_yet_does_not_win() -> None:

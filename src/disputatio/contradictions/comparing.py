@@ -23,6 +23,7 @@ from disputatio.contradictions.vocabulary import (
 )
 from disputatio.types import Severity
 from disputatio.values import same_answer
+from disputatio.versions.denials import without_denied
 
 GENERIC, LONG = 0.25, 0.8  # the weight of words that any policy has, and what a long compound counts more
 NEAR, AROUND = 0.9, 0.8  # what a word counts that the other has elsewhere in its sentence, in its heading
@@ -109,10 +110,12 @@ def denies(text: str, claim: str) -> bool:
     True
     >>> denies("It was not Croll but Vasmer who designed the quay.", "Vasmer designed the quay.")
     False
+    >>> denies("The quay's rent is 45 euros, not 42 euros.", "The quay's rent is 45 euros.")
+    False
     """
     return any(
         ours.group == theirs.group and compare(ours, theirs) is not None
-        for ours in _polarities(text)
+        for ours in _polarities(without_denied(text, claim))
         for theirs in _polarities(claim)
     )
 

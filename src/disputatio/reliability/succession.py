@@ -123,10 +123,10 @@ def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
             relation.target, older, related=related
         ):
             return made(cast("SuccessionKind", relation.kind), relation.quote)
-    if (reason := _why_not_in_force(older, day)) is not None and related:
-        return made(*reason)
     if not related or not believed:
-        return None  # a date or a number alone claims nothing of another publisher's document
+        return None  # a date, a number or what the other says of itself claims nothing for another publisher
+    if (reason := _why_not_in_force(older, day)) is not None:
+        return made(*reason)
     if is_higher(newer.version, older.version) and not earlier:
         return made("version", _words_of(newer))
     if later and not is_higher(older.version, newer.version):

@@ -16,6 +16,8 @@ _DAY = re.compile(
     r"(?: the)?[ ]$",
     re.IGNORECASE,
 )
+_BEFORE = re.compile(r"(?<![^\W_])(?:before|prior to|vor|avant)(?: the| der| la)?[ ]$", re.IGNORECASE)
+_PRESENT = {"was": "is", "were": "are", "war": "ist", "waren": "sind"}
 _PREVIOUS = re.compile(
     whole_words(
         *(
@@ -62,7 +64,10 @@ _ALSO = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A day in ISO form, a version or the one before the last that a question is about; empty without any."""
+    """A day in ISO form, a version or the one before the last that a question is about; empty without any.
+
+    `previous` with a version is the one before that.
+    """
 
     day: str = ""
     version: str = ""
@@ -79,17 +84,48 @@ def asked_of(question: str) -> Asked:
     (Asked(day='2021', version='', previous=False), True)
     >>> asked_of("What was the fee before 2021?").day, asked_of("What did version 1 say of the fee?").version
     ('2020', '1')
+    >>> asked_of("What was the fee before version 2?")
+    Asked(day='', version='2', previous=True)
     >>> bool(asked_of("Who wrote 1984?")), bool(asked_of("What is the fee currently?"))
     (False, False)
     """
-    text = question[:LONGEST]
-    version = version_in(text)[0]
+    return _asked_where(question[:LONGEST])[0]
+
+
+def _asked_where(text: str) -> tuple[Asked, int, int]:
+    """Return what a question asks about, and where its words for that stand."""
+    version, start, end = version_in(text)
     for day in days_in(text):
         lead = _DAY.search(text[max(day.start - 20, 0) : day.start])
         if lead is not None and not version:
             year = str(int(day.iso) - 1) if lead["before"] and len(day.iso) == 4 else day.iso
-            return Asked(day=year)
-    return Asked(version=version, previous=not version and _PREVIOUS.search(text) is not None)
+            return Asked(day=year), day.start - len(lead[0]), day.end
+    if version:
+        before = _BEFORE.search(text[max(start - 20, 0) : start])
+        return (
+            Asked(version=version, previous=before is not None),
+            start - len(before[0] if before else ""),
+            end,
+        )
+    previous = _PREVIOUS.search(text)
+    return Asked(previous=previous is not None), *(previous.span() if previous else (0, 0))
+
+
+def of_today(question: str) -> str:
+    """Return a question about another day or version as one about today, as far as its words allow.
+
+    >>> of_today("What was the fee in 2021?"), of_today("How high was the fee before version 2?")
+    ('What is the fee?', 'How high is the fee?')
+    >>> of_today("What does version 1 say of the fee?")
+    'What does version 1 say of the fee?'
+    """
+    asked, start, end = _asked_where(question[:LONGEST])
+    if not asked or (asked.version and not asked.previous):
+        return question
+    words = f"{question[:start].rstrip()} {question[end:].lstrip()}".split(" ")
+    at = next((n for n, word in enumerate(words) if word in _PRESENT), len(words))
+    words[at : at + 1] = [_PRESENT[word] for word in words[at : at + 1]]
+    return re.sub(r"[ ]+(?=[?.,]|$)", "", " ".join(words))
 
 
 def asks_for_changes(question: str) -> bool:

@@ -82,7 +82,7 @@ def is_higher(first: str, second: str) -> bool:
     >>> is_higher("2", "1.9"), is_higher("2.0", "2"), is_higher("10", "9"), is_higher("2", "")
     (True, False, True, False)
     """
-    return bool(first and second) and _parts(first) > _parts(second)
+    return bool(first and second) and version_parts(first) > version_parts(second)
 
 
 def day_of_name(stem: str) -> str:
@@ -166,7 +166,8 @@ def _file_family(passage: Passage) -> str:
     return passage.family if passage.family == family_of(passage.source) else ""
 
 
-def _parts(version: str) -> tuple[int, ...]:
+def version_parts(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, by which it is compared."""
     parts = [int(part) for part in version.split(".")]
     while len(parts) > 1 and not parts[-1]:
         parts.pop()

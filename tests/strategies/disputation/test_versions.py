@@ -179,6 +179,8 @@ def test_the_answer_of_a_day_has_what_holds_today_beside_it() -> None:
     assert answer.details["today"] == ["4 euros"]
     assert answer.claims[-1].text.startswith("Today: ")
     assert answer.claims[-1].citations[0].passage == "v2"
+    [_, today] = asked("What was the fare of the ferry in 2021?", [OLD, NEW]).claims
+    assert today.text.startswith("Today: The fare of the ferry is 4 euros")
     now = asked(FEE, [OLD, NEW], as_of="2024-06")
     assert (now.answers, "today" in now.details) == (("4 euros",), False)
 
@@ -189,12 +191,23 @@ def test_the_answer_of_a_day_has_what_holds_today_beside_it() -> None:
         ("How much did a ticket for the ferry cost in 2021?", "3 euros"),
         ("How much did a ticket for the ferry cost before the change?", "3 euros"),
         ("How much is a ticket for the ferry by version 1?", "3 euros"),
+        ("How much was a ticket for the ferry before version 2?", "3 euros"),
         ("How much does a ticket for the ferry cost currently?", "4 euros"),
         ("How much did a ticket for the ferry cost in 2025?", "4 euros"),
     ],
 )
 def test_words_of_a_question_choose_among_versions(question: str, expected: str) -> None:
     assert asked(question, [OLD, NEW]).answers == (expected,)
+
+
+@pytest.mark.parametrize("of_a_day", [{"as_of": "1990"}, {}])
+def test_no_version_answers_for_a_day_before_the_first_one(of_a_day: dict[str, str]) -> None:
+    draft = ferry(3, "A ticket for the ferry costs 6 euros.", "Draft.")
+    question = FEE if of_a_day else "How much did a ticket for the ferry cost in 1990?"
+    assert (asked(question, [OLD, NEW, draft], **of_a_day).answers) == ()
+    assert asked("How much did a ticket for the ferry cost in 1990?", [NEW]).answers == ()
+    told = replace(OLD, text=f"{OLD.text} In 1990 a ticket for the ferry cost 2 euros.")
+    assert asked("How much did a ticket for the ferry cost in 1990?", [told]).answers != ()
 
 
 def test_words_of_a_question_set_no_other_documents_aside() -> None:
@@ -248,6 +261,15 @@ def test_what_changed_is_quoted_from_both_versions(document: str) -> None:
     for citation in (citation for claim in answer.claims for citation in claim.citations):
         assert texts[citation.passage][citation.start : citation.end] == citation.quote
     assert answer.conflict.kind == "outdated"
+
+
+def test_small_words_of_a_german_question_choose_no_change() -> None:
+    ours = {"title": "Fährordnung", "family": "fährordnung"}
+    old, new = (
+        ferry(n, f"Die Fahrt kostet {n} Euro. Hunde zahlen {n + 5} Euro.", "", **ours) for n in (1, 2)
+    )
+    answer = asked("Was hat sich an der Fährordnung geändert und wie ist die neue Fassung?", [old, new])
+    assert "Hunde zahlen 7 Euro (before: 6)" in answer.answers
 
 
 def test_a_change_of_one_thing_is_told_without_the_others() -> None:

@@ -24,6 +24,7 @@ from disputatio.strategies.disputation.sides import Side, votes_by_owner
 from disputatio.text import nearest_sentence, one_line, without_headings
 from disputatio.types import Answer, Certificate, Claim
 from disputatio.values import is_yes_or_no, states
+from disputatio.versions.asked import of_today
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +159,7 @@ def _claim(question: str, side: Side, *, alone: bool) -> Claim:
 
 def _claim_of_today(question: str, side: Side) -> Claim:
     """Return what holds today, beside the answer of another day."""
-    claim = _claim(question, side, alone=True)
+    claim = _claim(of_today(question), side, alone=True)
     return replace(claim, text=f"Today: {claim.text}")
 
 

@@ -7,7 +7,7 @@ sentence.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -21,7 +21,7 @@ from disputatio.text import bare_words, is_heading, one_line, sentences, stem
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
 from disputatio.versions.asked import asked_of, asks_for_changes, versions_asked
 from disputatio.versions.dates import is_later, known_day
-from disputatio.versions.families import family_names, is_version, one_publisher
+from disputatio.versions.families import family_names, is_higher, is_version, one_publisher, version_parts
 from disputatio.versions.phrases import STEMS
 
 FOUND = 50  # passages of the two versions that are compared at most
@@ -34,7 +34,8 @@ LONGEST = 400  # characters of a sentence that is compared
 _PLAIN = content_stems(
     "changed change changes between version versions edition revision new old difference differences differ "
     "different policy rules terms previous current latest last two first since compared fassung fassungen "
-    "geändert änderungen unterschied unterschiede zwischen hat sich und alte neue version changé entre"
+    "geändert änderungen unterschied unterschiede zwischen hat haben sich und alte neue version wie ist der die das "
+    "den dem des seit von vom zur zum changé entre est ont les la le de du ce qui que quoi dans aux au quest quelles sont"
 )
 _LINE = re.compile(r"[^\n]+")
 
@@ -268,7 +269,9 @@ def divided(
 ) -> tuple[list[PassageReading], list[PassageReading]]:
     """Return the readings that count for what is asked, and those of documents that are later."""
     if as_of:
-        later = {reading.passage.id for reading in readings if _is_after(reading.passage, as_of)}
+        passages = [reading.passage for reading in readings]
+        later = {passage.id for passage in passages if _is_after(passage, as_of)}
+        later |= _higher_undated(passages, later)
     else:
         later = _later_versions(question, readings)
     kept = [reading for reading in readings if reading.passage.id not in later]
@@ -277,6 +280,18 @@ def divided(
 
 def _is_after(passage: Passage, day: str) -> bool:
     return is_later(known_day(passage), day)
+
+
+def _higher_undated(passages: Sequence[Passage], later: Collection[str]) -> set[str]:
+    """Return the ids of passages without a date whose version is higher than a later one of the same document."""
+    return {
+        passage.id
+        for passage in passages
+        if not known_day(passage)
+        for other in passages
+        if other.id in later and is_higher(passage.version, other.version)
+        if are_versions(passage, other) and one_publisher(passage, other)
+    }
 
 
 def _later_versions(question: str, readings: Sequence[PassageReading]) -> set[str]:
@@ -293,15 +308,23 @@ def _later_versions(question: str, readings: Sequence[PassageReading]) -> set[st
             if claim is not None and claim.believed:
                 older.setdefault(passage.id, []).append(other)
                 newer.add(other.id)
+    family = {passage.id for passage in answering if passage.id in older or passage.id in newer}
     if asked.day:
-        return {
+        after = {passage.id for passage in answering if _is_after(passage, asked.day)}
+        after |= _higher_undated(answering, after)
+        silent = {passage.id for passage in answering if asked.day not in passage.text}
+        # A report may tell of a day before it; rules that were in force only later tell nothing of it.
+        to_come = {passage.id for passage in answering if not in_force(passage, asked.day)} & after & silent
+        if family <= after & silent:
+            return family | to_come
+        return to_come | {
             passage.id
             for passage in answering
-            if _is_after(passage, asked.day)
-            and any(not _is_after(other, asked.day) for other in older.get(passage.id, ()))
+            if passage.id in after and any(other.id not in after for other in older.get(passage.id, ()))
         }
     if asked.version:
-        family = {passage.id for passage in answering if passage.id in older or passage.id in newer}
-        named = {passage.id for passage in answering if is_version(asked.version, passage.version)}
+        versions = [passage.version for passage in answering if is_higher(asked.version, passage.version)]
+        highest = max(versions, key=version_parts, default="") if asked.previous else asked.version
+        named = {passage.id for passage in answering if highest and is_version(highest, passage.version)}
         return family - named if named & family else set()
     return {passage.id for passage in answering if passage.id in older and passage.id not in newer}

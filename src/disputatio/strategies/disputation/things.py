@@ -17,6 +17,7 @@ from disputatio.text import sentences, stem
 from disputatio.types import Passage
 from disputatio.values import states
 from disputatio.values.units import UNIT
+from disputatio.versions.asked import asked_of, of_today
 from disputatio.versions.families import is_version
 
 # Letters and digits in one word or joined by a hyphen: X200, GT-40, 3b; and what may stand after it.
@@ -131,6 +132,8 @@ def speaks_of_asked(question: str, answer: str, passage: Passage) -> bool | None
     >>> speaks_of_asked("What does the X210 weigh?", "14 kg", row), speaks_of_asked("Who?", "14 kg", Passage(text="No."))
     (True, None)
     """
+    if asked_of(question).previous:  # "before version 2" asks about no thing of that number
+        question = of_today(question)
     verdicts = [
         *(_tells(thing, answer, passage) for thing in _asked(question)),
         _tells_year(question, answer, passage),
