@@ -21,6 +21,7 @@ FILES = {
     "fees-v2.txt": "Mooring fees\nVersion 2\nIn force from 1 May 2024. It replaces version 1.\n\nIt is 15.",
     "fees-v3.txt": "Mooring fees\nVersion 3\nDRAFT\n\nIt is 18.",
     "wall.txt": "The wall\nLast updated on 3 May 2015.\n\nThe wall has nine gates.",
+    "flag.txt": "The flag\nStatus: withdrawn\n\nThe flag is red.",
     "gate.txt": "The gate\nLast updated on 3 May 2026.\n\nThe gate is open.",
 }
 
@@ -58,11 +59,13 @@ def test_what_most_answers_cite_comes_first_and_says_why_it_is_stale(
         ("fees-v1.txt", "replaces", 3),
         ("wall.txt", "old", 2),
         ("fees-v3.txt", "draft", 0),
+        ("flag.txt", "withdrawn", 0),
     ]
+    assert Path(found[2].by).name == "fees-v2.txt"  # which is in force, not version 1
     assert Path(found[0].by).name == "fees-v2.txt"
     assert found[0].quote == "It replaces version 1."
     assert found[1].age == "11 years old"
-    assert len(find_stale(index, today=TODAY, years=20)) == 2
+    assert len(find_stale(index, today=TODAY, years=20)) == 3
 
 
 def test_a_file_that_holds_no_answers_is_named(index: FolderIndex, tmp_path: Path) -> None:

@@ -92,6 +92,37 @@ def test_versions_of_one_document_are_a_kind_of_their_own_and_the_newer_holds(tm
     assert Path(one.second.path).name == "rules-2025.md"
 
 
+def test_no_version_is_in_force_beside_a_draft_that_another_one_replaced(tmp_path: Path) -> None:
+    for name, about, fee in (
+        ("v1", "2021-03-01", 40),
+        ("v2", "2025-03-01", 55),
+        ("v3-draft", "2026-03-01", 70),
+    ):
+        head = "" if "draft" in name else f"---\ndate: {about}\n---\n"
+        (tmp_path / f"rules-{name}.md").write_text(f"{head}# Club rules\n\nThe fee is {fee} EUR a year.\n")
+    made = d.check(tmp_path).contradictions
+    by = {frozenset(Path(side.path).stem[6:8] for side in (each.first, each.second)): each for each in made}
+    assert by[frozenset(("v1", "v3"))].holds == ""
+    assert by[frozenset(("v1", "v3"))].settled_by.startswith("another version is in force")
+    for pair in (("v1", "v2"), ("v2", "v3")):
+        each = by[frozenset(pair)]
+        assert Path((each.first if each.holds == "first" else each.second).path).stem == "rules-v2"
+
+
+def test_what_amends_a_document_by_name_is_in_force_beside_it(tmp_path: Path) -> None:
+    club = tmp_path / "club"
+    club.mkdir()
+    fee = "The annual fee of the rowing club is"
+    (club / "rules.md").write_text(f"# Club rules\n\nIssued 3 March 2021.\n\n{fee} 40 EUR.\n")
+    text = f"# A note\n\nEffective 1 May 2025. Amends the Club rules.\n\n{fee} 55 EUR.\n"
+    (club / "amendment.md").write_text(text)
+    [one] = d.check(tmp_path).contradictions
+    assert Path((one.first if one.holds == "first" else one.second).path).stem == "amendment"
+    (club / "amendment.md").write_text(text.replace("2025", "2019"))
+    [one] = d.check(tmp_path).contradictions
+    assert one.holds == ""
+
+
 def test_a_date_says_nothing_of_another_publishers_document() -> None:
     texts = "The annual fee of the rowing club is 40 EUR.", "The annual fee of the rowing club is 90 EUR."
     old, planted = (

@@ -56,6 +56,8 @@ def test_what_is_withdrawn_or_expired_falls_and_what_is_not_in_force_yet_does_no
         "withdrawn",
         True,
     )
+    withdrawn = replace(NEW, relations=(Relation(kind="withdrawn", quote="Withdrawn."),))
+    assert found(OLD, withdrawn, day="2026-11-24") == ("withdrawn", True)
     coming = replace(NEW, relations=(Relation(kind="effective", target="2027-01-01", quote="From 2027"),))
     assert found(coming, OLD, day="2026-11-24") is None
     assert found(OLD, coming, day="2026-11-24") == ("not_in_force", True)
@@ -63,6 +65,13 @@ def test_what_is_withdrawn_or_expired_falls_and_what_is_not_in_force_yet_does_no
     ended = replace(NEW, relations=(Relation(kind="expires", target="2025-12", quote="Until 2025"),))
     assert found(OLD, ended, day="2026-11-24") == ("expired", True)
     assert found(ended, OLD, day="2025-06") == ("version", True)
+
+
+def test_nothing_is_amended_by_what_was_there_before_it() -> None:
+    amends = Relation(kind="amends", target="the mooring fees", quote="Amends the mooring fees.")
+    amendment = replace(NEW, family="amendment", version="", date="2021", relations=(amends,))
+    assert found(amendment, OLD) == ("amends", True)
+    assert found(replace(amendment, date="2018"), OLD) is None
 
 
 def test_a_correction_beats_what_its_publisher_said_before() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import UNREADABLE, InputError
-from disputatio.reliability.succession import Succession, best_claim
+from disputatio.reliability.succession import Succession, claims_over, why_not_in_force
 from disputatio.serialisation import Serialisable
 from disputatio.store.contract import Index
 from disputatio.store.ingesting.documents import Document
@@ -27,6 +27,7 @@ _LARGEST = 64 << 20  # bytes of a kept answer
 _MOST = 200  # documents of one family that are compared
 _COMPARED = 2_000_000  # pairs of a document and one that names others
 _ACTS = ("replaces", "amends")  # a correction need not name what it corrects
+_IN_PART = ("amends", "corrects")
 _PASSAGE = {field.name for field in fields(Passage)}
 
 
@@ -66,8 +67,9 @@ def find_stale(
     stale = []
     for document in documents:
         claim = claims.get(document.id)
+        alone = None if claim else why_not_in_force(_passage_of(document), today.isoformat())
         age = age_of(document.date, today)
-        if claim is None and not _is_old(document.date, today, years):
+        if claim is None and alone is None and not _is_old(document.date, today, years):
             continue
         stale.append(
             StaleDocument(
@@ -78,9 +80,9 @@ def find_stale(
                 date=document.date,
                 date_origin=document.date_origin,
                 age=age,
-                state="old" if claim is None else claim.kind,
-                by="" if claim is None else names.get(claim.newer.document, ""),
-                quote="" if claim is None else claim.quote,
+                state=claim.kind if claim else alone[0] if alone else "old",
+                by=names.get(claim.newer.document, "") if claim else "",
+                quote=claim.quote if claim else alone[1] if alone else "",
                 answers=cited[document.id],
             )
         )
@@ -96,15 +98,21 @@ def superseded(documents: Sequence[Document], day: str) -> dict[str, Succession]
     for passage in passages:
         for name in family_names(passage):
             families[name].append(passage)
-    found: dict[str, Succession] = {}
+    found: dict[str, list[Succession]] = {}
     for passage in passages:
         rivals = [other for name in family_names(passage) for other in families[name][-_MOST:]]
         rivals += [other for other in speaking if other.document != passage.document]
         rivals = [other for other in rivals if one_publisher(other, passage) or _is_by_person(other)]
-        claim = best_claim(passage, rivals, day)
-        if claim is not None and claim.believed:
-            found[passage.document] = claim
-    return found
+        if claims := [claim for claim in claims_over(passage, rivals, day) if claim.believed]:
+            found[passage.document] = claims
+    # What takes a document's place is best named by one whose own place nothing took.
+    gone = {
+        document for document, claims in found.items() if any(each.kind not in _IN_PART for each in claims)
+    }
+    return {
+        document: max(claims, key=lambda each: (each.newer.document not in gone, bool(each.quote)))
+        for document, claims in found.items()
+    }
 
 
 def _is_by_person(passage: Passage) -> bool:

@@ -109,7 +109,7 @@ def find(
     names = [families(text) for text in corpus.texts]
     found = _compared(corpus, (pairs, others), names, common, progress)
     contradictions = [_contradiction(corpus, each, sources, tiers, accepted) for each in found]
-    contradictions = _merged(contradictions)
+    contradictions = _merged(_of_third_versions(contradictions))
     hidden = sum(SEVERITIES.index(each.severity) < SEVERITIES.index(severity) for each in contradictions)
     kept = [each for each in contradictions if SEVERITIES.index(each.severity) >= SEVERITIES.index(severity)]
     kept.sort(key=lambda each: (-SEVERITIES.index(each.severity), not each.new, -each.likeness, each.id))
@@ -403,6 +403,25 @@ def _contradiction(
         likeness=finding.likeness,
         new=name not in accepted,
     )
+
+
+def _of_third_versions(found: Sequence[Contradiction]) -> list[Contradiction]:
+    """Return contradictions without a version as in force that gives way to another one elsewhere."""
+    sides = [(each, {"first": each.first, "second": each.second}) for each in found if each.holds]
+    gone = {
+        _document(statement)
+        for each, both in sides
+        if each.kind == "version"
+        for side, statement in both.items()
+        if side != each.holds
+    }
+    both_gone = {id(each) for each, both in sides if _document(both[each.holds]) in gone}
+    third = "another version is in force: withdraw or correct both"
+    return [replace(each, holds="", settled_by=third) if id(each) in both_gone else each for each in found]
+
+
+def _document(side: Statement) -> tuple[str, ...]:
+    return side.path, side.document, side.title, side.source, side.url, side.date
 
 
 def _kind(fact: Fact) -> ContradictionKind:

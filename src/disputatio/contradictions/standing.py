@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from disputatio.types import Passage, Side, Source
 from disputatio.versions.dates import is_later, known_day
-from disputatio.versions.families import is_higher, one_publisher
+from disputatio.versions.families import is_higher, is_named, one_publisher
 
 _SIDES: tuple[Side, Side] = ("first", "second")
 _FIRST_LINE = 120  # characters of a first line that may be a title
@@ -140,19 +140,30 @@ def is_meeting(text: Text) -> bool:
 
 
 def side_in_force(first: Passage, second: Passage, newer: Side, *, family: bool) -> Side:
-    """Return the side that is in force: no draft and not withdrawn; of two versions the one that replaces
-    the other, else the higher, else the newer.
+    """Return the side that is in force: no draft and not withdrawn; the one that replaces, amends or corrects
+    the other by name; of two versions also the one that replaces some other, else the higher, else the newer.
     """
     if not belong_together(first, second):
         return ""
     void = [_states(passage, "draft", "withdrawn") for passage in (first, second)]
     if void[0] != void[1]:
         return side_of(not void[0], not void[1])
+    if named := side_of(_names(first, second), _names(second, first)):
+        return named
     if not family:
         return ""
     replaces = side_of(_states(first, "replaces", "corrects"), _states(second, "replaces", "corrects"))
     by_version = side_of(is_higher(first.version, second.version), is_higher(second.version, first.version))
     return replaces or by_version or newer
+
+
+def _names(newer: Passage, older: Passage) -> bool:
+    """Return whether a document, not the older one, says that it takes the place of another or of a part."""
+    if is_later(known_day(older), known_day(newer)):
+        return False
+    return any(
+        is_named(r.target, older) for r in newer.relations if r.kind in ("replaces", "amends", "corrects")
+    )
 
 
 def _states(passage: Passage, *kinds: str) -> bool:

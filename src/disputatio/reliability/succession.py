@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Literal, cast
 
 from disputatio.authority import is_outranked
@@ -18,10 +17,8 @@ from disputatio.reliability.similarity import content_similarity, content_stems,
 from disputatio.text import bare_words, stem
 from disputatio.types import Passage, Relation
 from disputatio.versions.dates import is_later, known_day
-from disputatio.versions.days import days_in
 from disputatio.versions.denials import sentence_denying
-from disputatio.versions.families import FILE, family_names, family_of, is_higher, one_publisher, version_in
-from disputatio.versions.phrases import EARLIER
+from disputatio.versions.families import family_names, is_higher, is_named, one_publisher, version_in
 
 SuccessionKind = Literal[
     "replaces", "amends", "corrects", "withdrawn", "draft", "version", "date", "expired", "not_in_force"
@@ -73,15 +70,15 @@ def are_versions(first: Passage, second: Passage) -> bool:
 
 def in_force(passage: Passage, day: str = "") -> bool:
     """Return whether a passage's document is in force on a day, by what it says of itself."""
-    return not _why_not_in_force(passage, day)
+    return not why_not_in_force(passage, day)
 
 
-def _why_not_in_force(passage: Passage, day: str) -> tuple[SuccessionKind, str] | None:
+def why_not_in_force(passage: Passage, day: str) -> tuple[SuccessionKind, str] | None:
     """Return why a document is not in force on a day, and the words that say so; None if it is."""
     for relation in passage.relations:
         if relation.kind == "draft":
             return "draft", relation.quote
-        if relation.kind == "withdrawn" and not day:
+        if relation.kind == "withdrawn":
             return "withdrawn", relation.quote
         if relation.kind == "effective" and day and is_later(relation.target, day):
             return "not_in_force", relation.quote
@@ -118,6 +115,8 @@ def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
     for relation in newer.relations:
         if relation.kind not in _ACTS:
             continue
+        if relation.kind == "amends" and earlier:
+            continue  # what is amended was there first
         corrects = relation.kind == "corrects" and believed and not earlier
         if (corrects and _bears_on(relation, newer, older)) or is_named(
             relation.target, older, related=related
@@ -125,7 +124,7 @@ def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
             return made(cast("SuccessionKind", relation.kind), relation.quote)
     if not related or not believed:
         return None  # a date, a number or what the other says of itself claims nothing for another publisher
-    if (reason := _why_not_in_force(older, day)) is not None:
+    if (reason := why_not_in_force(older, day)) is not None:
         return made(*reason)
     if is_higher(newer.version, older.version) and not earlier:
         return made("version", _words_of(newer))
@@ -141,38 +140,6 @@ def _bears_on(correction: Relation, newer: Passage, older: Passage) -> bool:
     if target and len(target & told) > len(target) / 2:
         return True
     return content_similarity(newer.text, older.text) >= TOLD_AGAIN
-
-
-def is_named(target: str, passage: Passage, *, related: bool = False) -> bool:
-    """Return whether words such as "version 1", "the travel policy of 2019" stand for a passage's document.
-
-    Numbers, dates and "the previous version" stand for documents that are `related` only.
-
-    >>> policy = Passage(text="x", title="Travel policy", version="1", date="2019-03", date_origin="stated")
-    >>> is_named("the travel policy of 2019", policy), is_named("version 1", policy, related=True)
-    (True, True)
-    >>> is_named("version 3", policy, related=True), is_named("the leave policy", policy, related=True)
-    (False, False)
-    """
-    if target and target in (passage.id, passage.document, passage.title, passage.url):
-        return True
-    if FILE.fullmatch(target):
-        target = PurePath(target).stem
-    number, _, _ = version_in(target)
-    day = next((day.iso for day in days_in(target) if day.iso != number), "")
-    if number and passage.version and number != passage.version:
-        return False
-    own_day = known_day(passage)
-    if day and own_day and not (own_day.startswith(day) or day.startswith(own_day)):
-        return False
-    named = set(bare_words(target))
-    names = [set(name.split()) for name in family_names(passage)]
-    if any(len(name) > 1 and name <= named for name in names) or family_of(target) in family_names(passage):
-        return True
-    if not related:
-        return False
-    matches = bool((number and passage.version) or (day and own_day))
-    return matches or not target or EARLIER.search(target) is not None
 
 
 def _words_of(passage: Passage) -> str:
@@ -205,5 +172,11 @@ def denial(newer: Passage, older: Passage, said: str, denied: str, day: str = ""
 
 def best_claim(passage: Passage, rivals: Sequence[Passage], day: str = "") -> Succession | None:
     """Return the best succession of a rival over a passage, a believed one first; None without any."""
-    claims = [claim for rival in rivals if (claim := succession(rival, passage, day)) is not None]
-    return max(claims, key=lambda claim: (claim.believed, bool(claim.quote)), default=None)
+    return max(
+        claims_over(passage, rivals, day), key=lambda claim: (claim.believed, bool(claim.quote)), default=None
+    )
+
+
+def claims_over(passage: Passage, rivals: Sequence[Passage], day: str = "") -> list[Succession]:
+    """Return how rivals take the place of a passage, in their order."""
+    return [claim for rival in rivals if (claim := succession(rival, passage, day)) is not None]

@@ -167,16 +167,21 @@ def quoted_from(citation: Citation, passages: Iterable[Passage]) -> tuple[str, s
 
 
 def dated_line(passage: Passage) -> str:
-    """Return the date of a passage and how old that is today; empty where none is known.
+    """Return the date of a passage, how old that is today, and whether it is a draft or withdrawn; or empty.
 
     >>> dated_line(Passage(text="x", date="2013-12-23", date_origin="file"))[:24]
     'its file is of 2013-12-2'
+    >>> from disputatio.types import Relation
+    >>> dated_line(Passage(text="x", relations=(Relation(kind="withdrawn"),)))
+    'withdrawn'
     """
-    if not passage.date:
-        return ""
-    label = "its file is of" if passage.date_origin == "file" else "of"
-    age = age_of(passage.date, today())
-    return f"{label} {passage.date}" + (f" ({age})" if age else "")
+    kinds = {relation.kind for relation in passage.relations}
+    parts = [word for kind, word in (("draft", "a draft"), ("withdrawn", "withdrawn")) if kind in kinds]
+    if passage.date:
+        label = "its file is of" if passage.date_origin == "file" else "of"
+        age = age_of(passage.date, today())
+        parts.insert(0, f"{label} {passage.date}" + (f" ({age})" if age else ""))
+    return ", ".join(parts)
 
 
 def claimed_line(answer: Answer) -> str:

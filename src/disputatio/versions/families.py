@@ -6,8 +6,11 @@ import re
 import unicodedata
 from pathlib import PurePath
 
+from disputatio.text import bare_words
 from disputatio.types import PASSAGE, Passage
+from disputatio.versions.dates import known_day
 from disputatio.versions.days import days_in
+from disputatio.versions.phrases import EARLIER
 
 UNVERIFIED = "uploads"  # the owner of what strangers uploaded
 LONGEST = 200  # characters of a name that are looked at
@@ -123,6 +126,38 @@ def family_names(passage: Passage) -> frozenset[str]:
     number = passage.version.partition(".")[0]
     without = {" ".join(word for word in name.split() if word != number) for name in names}
     return frozenset(names | {name for name in without if name not in _GENERIC} - {""}) - {""}
+
+
+def is_named(target: str, passage: Passage, *, related: bool = False) -> bool:
+    """Return whether words such as "version 1", "the travel policy of 2019" stand for a passage's document.
+
+    Numbers, dates and "the previous version" stand for documents that are `related` only.
+
+    >>> policy = Passage(text="x", title="Travel policy", version="1", date="2019-03", date_origin="stated")
+    >>> is_named("the travel policy of 2019", policy), is_named("version 1", policy, related=True)
+    (True, True)
+    >>> is_named("version 3", policy, related=True), is_named("the leave policy", policy, related=True)
+    (False, False)
+    """
+    if target and target in (passage.id, passage.document, passage.title, passage.url):
+        return True
+    if FILE.fullmatch(target):
+        target = PurePath(target).stem
+    number, _, _ = version_in(target)
+    day = next((day.iso for day in days_in(target) if day.iso != number), "")
+    if number and passage.version and number != passage.version:
+        return False
+    own_day = known_day(passage)
+    if day and own_day and not (own_day.startswith(day) or day.startswith(own_day)):
+        return False
+    named = set(bare_words(target))
+    names = [set(name.split()) for name in family_names(passage)]
+    if any(len(name) > 1 and name <= named for name in names) or family_of(target) in family_names(passage):
+        return True
+    if not related:
+        return False
+    matches = bool((number and passage.version) or (day and own_day))
+    return matches or not target or EARLIER.search(target) is not None
 
 
 def is_version(asked: str, version: str) -> bool:

@@ -19,7 +19,7 @@ from disputatio.strategies.disputation.changes import find_changes
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.resolve import ResolvedSide, conflict_of, resolve
 from disputatio.strategies.disputation.sides import weigh
-from disputatio.types import Answer, Extraction, Passage, Position, Reply
+from disputatio.types import Answer, Extraction, Passage, Position, Relation, Reply
 from disputatio.versions.families import family_names
 
 QUESTION = "What is the mooring fee at Corle?"
@@ -222,6 +222,14 @@ def test_what_is_not_in_force_today_waits_and_an_answer_is_decided_again_by_the_
     assert early.basis.details["today"] == "2024-04-30"
     assert early.without().answers == ("3 euros",)
     assert asked(FEE, [OLD, NEW], today="2024-05-01").answers == ("4 euros",)
+
+
+def test_what_is_withdrawn_falls_today_and_may_have_held_on_another_day() -> None:
+    withdrawn = replace(NEW, relations=(Relation(kind="withdrawn", quote="Status: withdrawn"),))
+    assert asked(FEE, [OLD, withdrawn], today="2026-11-26").answers == ("3 euros",)
+    assert asked(FEE, [OLD, withdrawn], today="2026-11-26", as_of="2025").answers == ("4 euros",)
+    then = asked("How much did a ticket for the ferry cost in 2025?", [OLD, withdrawn], today="2026-11-26")
+    assert then.answers == ("4 euros",)
 
 
 def test_as_of_refuses_what_is_no_date() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from disputatio.causes import Cause
@@ -267,7 +267,12 @@ def _position(change: Change) -> Position:
 def divided(
     question: str, readings: Sequence[PassageReading], as_of: str
 ) -> tuple[list[PassageReading], list[PassageReading]]:
-    """Return the readings that count for what is asked, and those of documents that are later."""
+    """Return the readings that count for what is asked, and those of documents that are later.
+
+    What says today that it is withdrawn may have been in force on another day.
+    """
+    if as_of or asked_of(question):
+        readings = [replace(each, passage=_before_withdrawal(each.passage)) for each in readings]
     if as_of:
         passages = [reading.passage for reading in readings]
         later = {passage.id for passage in passages if _is_after(passage, as_of)}
@@ -280,6 +285,11 @@ def divided(
 
 def _is_after(passage: Passage, day: str) -> bool:
     return is_later(known_day(passage), day)
+
+
+def _before_withdrawal(passage: Passage) -> Passage:
+    kept = tuple(each for each in passage.relations if each.kind != "withdrawn" or each.by_person)
+    return passage if kept == passage.relations else replace(passage, relations=kept)
 
 
 def _higher_undated(passages: Sequence[Passage], later: Collection[str]) -> set[str]:
