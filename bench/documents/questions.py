@@ -1,7 +1,7 @@
 """The questions about the folder: what is accepted, what is wrong, why; written before any of them was asked.
 
 A third of each kind, drawn once by a seed, is set aside and asked last. The part `aside2` is of other organisations in a
-folder of its own, written after the answers were improved on the first, and asked once, as are `aside3` to `aside8`.
+folder of its own, written after the answers were improved on the first, and asked once, as are `aside3` to `aside9`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Literal
 
 HERE = Path(__file__).parent
-Part = Literal["development", "aside", "aside2", "aside3", "aside4", "aside5", "aside6", "aside7", "aside8"]
+Part = Literal[
+    "development", "aside", "aside2", "aside3", "aside4", "aside5", "aside6", "aside7", "aside8", "aside9"
+]
 SHA256 = {
     "development": "b904458717c9bca3084dda6f562c2227d1514d2f524095c8c6a8fcc8e4c99fb8",
     "aside": "d20d87e8cfb586ca58634ab3149381686400b21d1519c85805fc445a42964745",
@@ -25,6 +27,7 @@ SHA256 = {
     "aside6": "e54691d46fb677f2a913b1c447f8b45b2df066c1354c5533b169129492835faf",
     "aside7": "3e3f2ef27f3f50aef051b8c4b4e7f825489392521785add134ca2046d52efab5",
     "aside8": "c25d1d197c7aaaf985897eeb28eb9b3b6980f92bf2169e62e8258f363120d4d7",
+    "aside9": "9d86f216236f93f1cd06e4fc7bae8f54101111f0a9839ff5bd77ed8f599883d5",
 }
 """The digests of the parts as they were before the first run."""
 
