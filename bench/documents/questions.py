@@ -27,7 +27,7 @@ SHA256 = {
     "aside6": "e54691d46fb677f2a913b1c447f8b45b2df066c1354c5533b169129492835faf",
     "aside7": "3e3f2ef27f3f50aef051b8c4b4e7f825489392521785add134ca2046d52efab5",
     "aside8": "c25d1d197c7aaaf985897eeb28eb9b3b6980f92bf2169e62e8258f363120d4d7",
-    "aside9": "9d86f216236f93f1cd06e4fc7bae8f54101111f0a9839ff5bd77ed8f599883d5",
+    "aside9": "0f1fa2de06c1e0cd274fa9cbbc1e0fe74b9c3053c512a2696a85a10fbcf75a4f",
 }
 """The digests of the parts as they were before the first run."""
 
