@@ -1,7 +1,7 @@
 """Ask the questions about the folder of bench/documents, and grade the answers: right, half, wrong or abstained.
 
     python -m bench.documents.ask --part development --strategy disputation,concat --out DIR [--model NAME]
-        [--reader NAME] [--no-look] [--metadata found|stated] [--sample N] [--minutes N] [--journal FILE]
+        [--reader NAME] [--no-look] [--min-confidence P] [--metadata found|stated] [--sample N] [--minutes N] [--journal FILE]
     python -m bench.documents.ask --part development --out DIR --show
 
 The documents are written and ingested below `--out` as a user would ingest them, and each question is asked through
@@ -167,6 +167,7 @@ def run(asked: argparse.Namespace) -> None:
         "model": asked.model or "default",
         "reader": asked.reader or "default",
         **({"look": False} if asked.no_look else {}),
+        **({} if asked.min_confidence is None else {"min_confidence": asked.min_confidence}),
         "commit": version(),
         "cores": os.cpu_count(),
     }
@@ -188,6 +189,7 @@ def run(asked: argparse.Namespace) -> None:
                     return
                 own = {"reader": asked.reader} if asked.reader else {}
                 own |= {"look": False} if asked.no_look else {}
+                own |= {} if asked.min_confidence is None else {"min_confidence": asked.min_confidence}
                 own = own if strategy == "disputation" else {}
                 given = ask_one(question, strategy, index=index, model=asked.model, **own)
                 file.write(json.dumps(asdict(given), ensure_ascii=False) + "\n")
@@ -297,6 +299,9 @@ def main() -> None:
     parser.add_argument("--model", help="as for `disputatio ask`; by default its default")
     parser.add_argument("--reader", help="of `disputation`; by default its default")
     parser.add_argument("--no-look", action="store_true", help="`disputation` without its joint look")
+    parser.add_argument(
+        "--min-confidence", type=float, metavar="P", help="of `disputation`; 0 withholds nothing"
+    )
     parser.add_argument("--metadata", choices=get_args(Metadata), default="found")
     parser.add_argument("--sample", type=int, metavar="N", help="only so many questions")
     parser.add_argument(

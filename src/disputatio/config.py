@@ -52,8 +52,12 @@ class Settings(BaseSettings):
     expect: Literal["auto", "one", "several"] = Field(
         "auto", description="how many answers of a question are right, for strategies that ask"
     )
-    min_confidence: float = Field(
-        0.0, ge=0, le=1, description="abstain where an answer is less likely than this to be right"
+    min_confidence: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="abstain where an answer is less likely than this to be right; "
+        "if not set, 0.3 for `disputation` and 0 for others",
     )
     index: Path = Field(
         Path("disputatio.index"),

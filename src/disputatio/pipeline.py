@@ -41,21 +41,22 @@ def ask(
     options: Mapping[str, Any] | None = None,
     verify: bool = True,
     strict: bool = False,
-    min_confidence: float = 0.0,
+    min_confidence: float | None = None,
     trace: Trace | None = None,
 ) -> Answer:
     """Answer one question with a strategy, and audit the answer.
 
     `strategy` is a name that `load_strategy` knows, or a function. `options` are its keyword parameters, as
     values or as text. `verify` puts every claim with its quotes to the entailment judge; `strict` drops the
-    claims that fail, and abstains when nothing is left; an answer less likely than `min_confidence`
-    to be right becomes an abstention of kind `conflict`. Raises `InputError` for an empty or endless
-    question, `strict` without `verify` or a confidence outside 0 to 1, `UnknownName` for an unknown strategy
-    or option, `LLMError` and `ReplyError` for faults.
+    claims that fail, and abstains when nothing is left; an answer less likely than `min_confidence` to be
+    right becomes an abstention. That is the strategy's `LEAST_CONFIDENCE` where none is given and the answer
+    has a confidence. Raises `InputError` for an empty or endless question, `strict` without `verify` or a
+    confidence outside 0 to 1, `UnknownName` for an unknown strategy or option, `LLMError` and `ReplyError`
+    for faults.
     """
     check_question(question)
-    check_terms(verify=verify, strict=strict, min_confidence=min_confidence)
     run = load_strategy(strategy) if isinstance(strategy, str) else strategy
+    check_terms(verify=verify, strict=strict, min_confidence=min_confidence or 0.0)
     name = strategy if isinstance(strategy, str) else strategy_name(strategy)
     chosen = read_options(run, options or {})
     kit = kit.with_trace(trace or Trace())
@@ -68,6 +69,8 @@ def ask(
     if verify and kit.is_late:
         kit.emit(Unchecked(reason="the deadline has passed"))
         verify = False
+    if min_confidence is None:  # whoever states one wants it shown, which an unknown confidence does not
+        min_confidence = 0.0 if answer.confidence is None else least_confidence(run)
     terms = Basis(options=shown, verify=verify, strict=strict, min_confidence=min_confidence)
 
     def record(answer: Answer) -> Basis:
@@ -195,6 +198,16 @@ def strategy_name(strategy: Strategy) -> str:
     if module == f"{STRATEGIES}.{name}" and name in strategy_names():
         return name
     return f"{module}:{name}"
+
+
+def least_confidence(strategy: Strategy) -> float:
+    """Return how likely to be right an answer of a strategy is at least, where nobody states it.
+
+    >>> from disputatio.strategies.disputation import disputation
+    >>> least_confidence(disputation), least_confidence(load_strategy("concat"))
+    (0.3, 0.0)
+    """
+    return float(getattr(inspect.getmodule(strategy), "LEAST_CONFIDENCE", 0.0))
 
 
 def strategy_options(strategy: Strategy) -> dict[str, inspect.Parameter]:

@@ -1,4 +1,4 @@
-"""An answer that is less likely right than was asked for: an abstention of kind `conflict`, nothing lost."""
+"""An answer that is not likely enough to be right: an abstention, nothing lost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from disputatio.api import ask
 from disputatio.attribution.audit import confidently
 from disputatio.causes import Cause
 from disputatio.errors import InputError
-from disputatio.types import Answer, Claim, Conflict, Position
+from disputatio.kit import Kit
+from disputatio.types import Answer, Claim, Conflict, Passage, Position
 from tests.strategies.disputation_agents import Agents, passage, word
 
 
@@ -57,9 +58,9 @@ TOLD = [
 ]
 
 
-def asked(**options: Any) -> Answer:
+def asked(told: list[Passage] = TOLD, **options: Any) -> Answer:
     model = Agents(reads=lambda _, told: word("Ada Lund" if "Ada" in told else "Bo Falk", "Quillhaven"))
-    return ask("Who designed the tower?", passages=TOLD, model=model, verify=False, **options)
+    return ask("Who designed the tower?", passages=told, model=model, verify=False, **options)
 
 
 @pytest.mark.long
@@ -72,9 +73,37 @@ def test_a_question_is_answered_or_not_by_the_confidence_asked_for() -> None:
 
 
 def test_what_if_asks_for_the_same_confidence() -> None:
-    plain, strictest = asked(), asked(min_confidence=0.999)
+    plain, strictest = asked(min_confidence=0.1), asked(min_confidence=0.999)
     assert plain.without(passages=["c"]).answers == ("Ada Lund",)
-    assert strictest.without(passages=["c"]).abstained == "conflict"
+    assert strictest.without(passages=["c"]).abstained == "no_evidence"
+
+
+def test_a_strategy_withholds_what_it_holds_unlikely_unless_another_bound_is_stated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = asked(min_confidence=0)
+    assert plain.confidence is not None and plain.answers
+    monkeypatch.setattr("disputatio.strategies.disputation.LEAST_CONFIDENCE", plain.confidence + 0.001)
+    assert asked().answers == ()
+    assert asked(min_confidence=0).answers == plain.answers
+    assert asked(settings={"min_confidence": 0.0}).answers == plain.answers
+
+
+@pytest.mark.parametrize(("told", "kind"), [(TOLD, "conflict"), (TOLD[:1], "no_evidence")])
+def test_an_answer_that_nothing_contradicts_is_withheld_for_want_of_evidence(
+    told: list[Passage], kind: str
+) -> None:
+    withheld = asked(min_confidence=1.0, told=told)
+    assert (withheld.answers, withheld.abstained) == ((), kind)
+    assert withheld.conflict.positions[0].cause.kind == "unsure"
+
+
+def test_an_answer_of_unknown_confidence_is_withheld_only_where_one_is_asked_for() -> None:
+    def unknowing(question: str, kit: Kit) -> Answer:
+        return Answer(question=question, answers=("Ada Lund",))
+
+    assert ask("Who?", passages=TOLD, model=Agents(), strategy=unknowing).answers == ("Ada Lund",)
+    assert ask("Who?", passages=TOLD, model=Agents(), strategy=unknowing, min_confidence=0.1).answers == ()
 
 
 @pytest.mark.parametrize("least", [-0.1, 1.1, float("nan")])

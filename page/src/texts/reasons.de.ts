@@ -132,7 +132,7 @@ export const sentences: Record<string, (facts: Facts) => string> = {
   not_kept: ({ supported, against, cause }) => `${supported}${against}; nicht unter den Antworten, die ${cause.strategy || "das Verfahren"} behielt`,
   unresolved: ({ supported, rivals }) => `${supported}, ebenso gut gestützt wie ${rivals}: Nichts, was gelesen wurde, entscheidet es`,
   unsupported: ({ supported }) => `${supported}; was dafür zitiert wurde, stützt es nicht`,
-  unsure: ({ supported }) => `${supported}; weniger wahrscheinlich richtig, als verlangt wurde`,
+  unsure: ({ supported }) => `${supported}; nicht wahrscheinlich genug richtig`,
 };
 
 /** Why a file was refused, by its code; the server's own message has the particulars. */

@@ -71,7 +71,8 @@ def ask(
     `sources`, and the ISO dates `after` and `before`, limit what is read; documents in `mute` (by id, file or
     title) are not read. `as_of` asks for the answer of a day, with what holds today beside it. `verify` has
     every citation judged; `strict` drops claims that their quotes do not support; below `min_confidence`, a
-    probability, an answer becomes an abstention of kind `conflict`. `each_source` reads the best passages of
+    probability, an answer becomes an abstention (`disputation` has .3 where none is given; 0 withholds
+    nothing). `each_source` reads the best passages of
     every source, and says in `Answer.each_source` what each answers. After `within` seconds (or "2m") the
     answer is made of what was read by then, and `Answer.read.late` names the rest. `elsewhere` is a search of
     your own, (query, how many) -> passages, for strategies that search a second time (`crag`). `trace` logs

@@ -96,7 +96,7 @@ class Prepared:
     options: Mapping[str, Any]
     verify: bool
     strict: bool
-    min_confidence: float = 0.0
+    min_confidence: float | None = None
     each_source: bool = False
     otel: bool = False
     deadline: Deadline | None = None

@@ -230,10 +230,11 @@ def _confidence(conflict: Conflict) -> float | None:
 
 
 def confidently(answer: Answer, least: float) -> Answer:
-    """Return the answer where it is as likely as `least` to be right, else an abstention of kind `conflict`.
+    """Return the answer where it is as likely as `least` to be right, else an abstention.
 
-    `confidence` stays, so that one sees what it fell short of; accepted positions become unresolved.
-    An answer of unknown confidence is taken for unsure: nothing shows that it is as likely.
+    It is of kind `no_evidence` where nothing contradicts the answer, else of kind `conflict`. `confidence`
+    stays, so that one sees what it fell short of; accepted positions become unresolved. An answer of
+    unknown confidence is taken for unsure: nothing shows that it is as likely.
     """
     if answer.abstained or (answer.confidence is not None and answer.confidence >= least):
         return answer
@@ -246,7 +247,7 @@ def confidently(answer: Answer, least: float) -> Answer:
     return replace(
         answer,
         answers=(),
-        abstained="conflict",
+        abstained="no_evidence" if answer.conflict.kind == "none" else "conflict",
         claims=(),
         text="",
         conflict=Conflict(kind="unresolved" if positions else answer.conflict.kind, positions=positions),

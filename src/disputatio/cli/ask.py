@@ -98,7 +98,8 @@ def ask(
             metavar="P",
             min=0.0,
             max=1.0,
-            help="Abstain where the answer is less likely than this to be right.  [default: 0]",
+            help="Abstain where the answer is less likely than this to be right.  "
+            "[default: 0.3 for disputation, else 0]",
         ),
     ] = None,
     journal: Journal = None,

@@ -135,8 +135,8 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
             "{supported}; what was cited for it does not support it",
         ),
         "unsure": Wording(
-            "It was accepted, but is less likely right than was asked for.",
-            "{supported}; less likely right than was asked for",
+            "It was accepted, but is not likely enough to be right.",
+            "{supported}; not likely enough to be right",
         ),
     }
 )

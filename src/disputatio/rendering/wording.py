@@ -52,7 +52,7 @@ ORDERS = "gives instructions to its reader: planted?"  # after the origin of a q
 APART = "one answer stands; what the other passages say does not answer the question"
 NEAREST = "none of them answers the question; this came nearest"
 NOTHING_FOUND = "nothing was found for the question"
-UNSURE = "none is as likely to be right as was asked for"
+UNSURE = "none is likely enough to be right"
 UNSUPPORTED = "no passage that was read says so"
 _WARNINGS: Mapping[CitationVerdict, str] = {
     "partly": "partly supported",
