@@ -22,7 +22,15 @@ from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import NO_MODEL, Kit
 from disputatio.llm import catalogue
 from disputatio.llm.model_names import ENGINES
-from disputatio.protocols import LLM, Embedder, Entailment, ModelObject, Reranker, Retriever
+from disputatio.protocols import (
+    LLM,
+    Embedder,
+    Entailment,
+    EstimatingRetriever,
+    ModelObject,
+    Reranker,
+    Retriever,
+)
 from disputatio.text import content_id
 from disputatio.trace import Speeds
 
@@ -92,8 +100,8 @@ def own_model(model: ModelObject, settings: Settings, journal: Any) -> LLM:
 
 def with_retriever(kit: Kit, retriever: Retriever | None) -> Kit:
     """Return the kit with something to search, and with what that knows of how reliable its sources are."""
-    estimates = getattr(retriever, "estimates", None)
-    return replace(kit, retriever=retriever, sources=estimates() if callable(estimates) else {})
+    estimates = retriever.estimates() if isinstance(retriever, EstimatingRetriever) else {}
+    return replace(kit, retriever=retriever, sources=estimates)
 
 
 def open_embedder(

@@ -23,6 +23,7 @@ from disputatio.types import (
     Passage,
     Prompt,
     Sampling,
+    Source,
     Unsearched,
     Usage,
 )
@@ -194,6 +195,14 @@ class PartialRetriever(Retriever, Protocol):
 
     def unsearched(self) -> tuple[Unsearched, ...]:
         """Return the indexes that the newest search left out, each with the reason."""
+
+
+@runtime_checkable
+class EstimatingRetriever(Retriever, Protocol):
+    """A retriever that knows how reliable its sources are."""
+
+    def estimates(self) -> Mapping[str, Source]:
+        """Return the sources by name, with their estimated reliabilities."""
 
 
 @runtime_checkable

@@ -73,7 +73,7 @@ class Statement(BaseModel):
     quotes: list[Quote]
 
 
-class Side(BaseModel):
+class JudgedAnswer(BaseModel):
     """An answer that some passages give, with its verdict and the reason of it."""
 
     model_config = ConfigDict(from_attributes=True)  # made from a position
@@ -112,7 +112,7 @@ class AskResult(BaseModel):
     confidence: float | None
     conflict: str = Field(description="how the passages disagree")
     claims: list[Statement]
-    positions: list[Side]
+    positions: list[JudgedAnswer]
     each_source: list[OneSource] = Field(description="every source, where each_source was asked for")
     strategy: str
     model: str
@@ -241,7 +241,7 @@ def ask_result(answer: Answer, name: str) -> AskResult:
             )
             for claim in answer.claims
         ],
-        positions=[Side.model_validate(position) for position in conflict.positions],
+        positions=[JudgedAnswer.model_validate(position) for position in conflict.positions],
         each_source=[OneSource.model_validate(each) for each in answer.each_source],
         strategy=answer.strategy,
         model=answer.model,
