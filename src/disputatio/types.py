@@ -565,7 +565,7 @@ class Statement(Serialisable):
 
     `document` is its id in an index, `path` and `row` the place that it was read from, `section` the headings
     above it. `also` names some other documents that state the same in the same words, `copies` has the ids
-    of up to a thousand.
+    of up to a thousand. `gives_orders` is true where the document tells its reader what to answer.
     """
 
     quote: str
@@ -587,6 +587,7 @@ class Statement(Serialisable):
     section: str = ""
     also: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
+    gives_orders: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

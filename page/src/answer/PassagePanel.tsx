@@ -12,6 +12,7 @@ import { directionOf, spanOf, type Span } from "../model/text";
 import { CiteMenu } from "../source/CiteMenu";
 import { t } from "../texts";
 import { Doc, Marked, Original } from "../ui/Doc";
+import { Standing } from "../ui/marks";
 import { useNarrow } from "../ui/media";
 import type { Opened } from "./steering";
 
@@ -79,7 +80,7 @@ function Shown({ answer, passage, open, onClose }: {
       <p className="panel-facts">
         {passage.title && passage.source && <span><Doc text={passage.source} most={120} /></span>}
         {passage.owner && passage.owner !== passage.source && <span><Doc text={passage.owner} most={80} /></span>}
-        {passage.date && <span><Doc text={passage.date} most={40} /> <span className="quiet">{t.answer.dateOrigin[passage.date_origin]}</span></span>}
+        <Standing passage={passage} />
         {passage.page && <span><Doc text={t.passage.page(passage.page)} most={40} /></span>}
         {passage.url && <Original url={passage.url} />}
         {passage.document && stored.isSuccess && <a href={placeOf(passage, span)}>{t.source.open}</a>}

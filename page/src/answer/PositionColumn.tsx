@@ -7,7 +7,7 @@ import { brackets, ownerOf, supportingPassages, type SupportingPassage } from ".
 import { directionOf, named } from "../model/text";
 import { t } from "../texts";
 import { Doc, Marked } from "../ui/Doc";
-import { Interval, Share, VerdictMark } from "../ui/marks";
+import { Interval, Share, Standing, VerdictMark } from "../ui/marks";
 import { usePhone } from "../ui/media";
 import type { Steering } from "./steering";
 
@@ -135,8 +135,7 @@ function PassageCard({ support, steering }: { support: SupportingPassage; steeri
       <div className="passage-facts">
         {source && source.reliability !== null && <Interval source={source} />}
         {owner && owner !== passage.source && <span><Doc text={ownerOf({ ...passage, owner })} most={60} /></span>}
-        <span>{passage.date ? <Doc text={passage.date} most={40} /> : t.answer.undated}
-          {passage.date && passage.date_origin && <span className="quiet"> {t.answer.dateOrigin[passage.date_origin]}</span>}</span>
+        <Standing passage={passage} />
         {passage.page && <span><Doc text={t.passage.page(passage.page)} most={40} /></span>}
       </div>
       <button

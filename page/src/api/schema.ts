@@ -1840,6 +1840,12 @@ export interface components {
             end: number;
             /** Family */
             family: string;
+            /**
+             * Gives Orders
+             * @description it tells its reader what to answer
+             * @default false
+             */
+            gives_orders: boolean;
             /** Id */
             id: string;
             /** Metadata */
@@ -2478,7 +2484,7 @@ export interface components {
          *
          *     `document` is its id in an index, `path` and `row` the place that it was read from, `section` the headings
          *     above it. `also` names some other documents that state the same in the same words, `copies` has the ids
-         *     of up to a thousand.
+         *     of up to a thousand. `gives_orders` is true where the document tells its reader what to answer.
          */
         Statement: {
             /**
@@ -2514,6 +2520,11 @@ export interface components {
             document: string;
             /** End */
             end: number;
+            /**
+             * Gives Orders
+             * @default false
+             */
+            gives_orders: boolean;
             /**
              * Line
              * @default 0

@@ -165,7 +165,7 @@ function SideOf({ each, side, holds }: { each: Conflict; side: Side; holds: bool
   const own = each[side];
   const marks = [
     each.holds === side && t.conflictView.inForce, each.newer === side && t.conflictView.newer, each.higher === side && t.conflictView.higher,
-    each.more_reliable === side && t.conflictView.moreReliable,
+    each.more_reliable === side && t.conflictView.moreReliable, own.gives_orders && t.answer.orders,
   ].filter(Boolean) as string[];
   return (
     <div className={holds ? "conflict-side holds" : "conflict-side"}>

@@ -84,3 +84,12 @@ export function webAddress(url: string): string | null {
     return null;
   }
 }
+
+/** How old what is of an ISO date is, in whole years, or months below one; null for less, and for what is to come. */
+export function ageOf(date: string, today = new Date()): { number: number; unit: "years" | "months" } | null {
+  const known = /^(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?/.exec(date);
+  if (!known) return null;
+  const [year, month, day] = known.slice(1).map((part) => Number(part ?? 1)) as [number, number, number];
+  const months = (today.getFullYear() - year) * 12 + today.getMonth() + 1 - month - (today.getDate() < day ? 1 : 0);
+  return months < 1 ? null : months < 12 ? { number: months, unit: "months" } : { number: Math.floor(months / 12), unit: "years" };
+}

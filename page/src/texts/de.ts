@@ -199,6 +199,8 @@ export const de: Texts = {
     showMore: (k) => `Noch ${passages(k)} zeigen`,
     moved: { belief: "was das Modell meint", debate: "die Debatte", dates: "Daten" },
     undated: "ohne Datum",
+    age: (number, unit) => unit === "years" ? count(number, "Jahr alt", "Jahre alt") : count(number, "Monat alt", "Monate alt"),
+    draft: "ein Entwurf", withdrawn: "zurückgezogen", orders: "gibt dem Leser Anweisungen: untergeschoben?",
     dateOrigin: { stated: "angegeben", text: "im Text gelesen", name: "im Dateinamen gelesen", file: "Datum der Datei", "": "" },
     citation: {
       supported: "belegt die Aussage", partly: "belegt sie teilweise", unsupported: "belegt sie nicht",

@@ -195,6 +195,8 @@ export const en = {
     showMore: (k: number) => `Show ${count(k, "more passage")}`,
     moved: { belief: "the model's belief", debate: "the debate", dates: "dates" } as Record<string, string>,
     undated: "no date",
+    age: (number: number, unit: "years" | "months") => `${count(number, unit.slice(0, -1))} old`,
+    draft: "a draft", withdrawn: "withdrawn", orders: "gives instructions to its reader: planted?",
     dateOrigin: { stated: "stated", text: "read in its text", name: "read in its file's name", file: "date of the file", "": "" },
     citation: {
       supported: "supports the claim", partly: "supports it in part", unsupported: "does not support it",

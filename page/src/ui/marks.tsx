@@ -1,6 +1,23 @@
 /** Marks that mean something: a verdict by shape and colour, an interval, a share. */
-import type { Source, Verdict } from "../api/types";
+import type { Passage, Source, Verdict } from "../api/types";
+import { ageOf } from "../model/text";
 import { t } from "../texts";
+import { Doc } from "./Doc";
+
+/** When a passage is of and how old that is; whether its document is a draft, withdrawn, or gives orders to its reader. */
+export function Standing({ passage }: { passage: Passage }) {
+  const age = ageOf(passage.date);
+  const states = (["draft", "withdrawn"] as const).filter((kind) => passage.relations.some((each) => each.kind === kind));
+  return (
+    <>
+      <span>{passage.date ? <Doc text={passage.date} most={40} /> : t.answer.undated}
+        {passage.date && passage.date_origin && <span className="quiet"> {t.answer.dateOrigin[passage.date_origin]}</span>}
+        {age && <span className="quiet"> ({t.answer.age(age.number, age.unit)})</span>}</span>
+      {states.map((kind) => <span className="tag" key={kind}>{t.answer[kind]}</span>)}
+      {passage.gives_orders && <span className="tag only">{t.answer.orders}</span>}
+    </>
+  );
+}
 
 /** A circle for accepted, a square for rejected, a diamond for open: told apart without colour. */
 export function VerdictMark({ verdict, size = 18 }: { verdict: Verdict; size?: number }) {

@@ -9,6 +9,7 @@ import typer
 from disputatio.cli.opening import open_for_search
 from disputatio.cli.options import After, Before, Indexes, Json, Sources, read_pairs
 from disputatio.cli.screen import Waiting, hanging, plain, printing, say, write_json
+from disputatio.rendering.wording import ORDERS
 from disputatio.text import bare_words, one_line, sentences, stem
 
 if TYPE_CHECKING:
@@ -113,7 +114,8 @@ def _show_hit(out: Console, rank: int, hit: Hit, query: str, *, verbose: bool) -
     about = " · ".join(filter(None, (passage.source or passage.id, passage.title, passage.date, page)))
     twin = "  (nearly the same as a better hit)" if hit.duplicate_of else ""
     label = plain(f"{rank:>2}  {hit.score:.3f}  ", "bold")
-    out.print(hanging(label, plain(one_line(about) + twin, "bold")))
+    orders = f"  ({ORDERS})" if passage.gives_orders else ""
+    out.print(hanging(label, plain(one_line(about) + twin + orders, "bold")))
     indent = " " * label.cell_len
     out.print(hanging(indent, one_line(passage.text) if verbose else excerpt(passage.text, query)))
     if passage.url:

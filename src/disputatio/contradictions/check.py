@@ -455,6 +455,7 @@ def _statement(text: Text, fact: Fact, copies: Sequence[Text]) -> Statement:
             :_NAMED
         ],
         copies=_others(passage.document, (each.passage.document for each in copies))[:_COPIES],
+        gives_orders=passage.gives_orders,
     )
 
 

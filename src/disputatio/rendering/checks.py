@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from disputatio.rendering.markup import escaped
-from disputatio.rendering.wording import count
+from disputatio.rendering.wording import ORDERS, count
 from disputatio.text import one_line
 from disputatio.types import Check, Contradiction, Severity, Statement
 
@@ -107,6 +107,7 @@ def _marks(each: Contradiction, name: str) -> str:
         )
         if side == name
     ]
+    marks += [ORDERS] if (each.first if name == "first" else each.second).gives_orders else []
     return f"  [{', '.join(marks)}]" if marks else ""
 
 

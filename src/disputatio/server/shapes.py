@@ -30,6 +30,7 @@ def shape(noun: type) -> type[BaseModel]:
     parts: dict[str, Any] = {field.name: (_shaped(hints[field.name]), ...) for field in fields(noun)}
     if noun is Passage:
         parts["page"] = (str, Field(default="", description="where the metadata names one"))
+        parts["gives_orders"] = (bool, Field(default=False, description="it tells its reader what to answer"))
     if noun is Position:
         del parts["cause"]
         parts |= {"cause": (str, ...), "reason": (str, ...), "details": (dict[str, Any], ...)}

@@ -240,6 +240,17 @@ def test_a_pdf_keeps_its_pages(tmp_path: Path) -> None:
     assert passage_metadata(document, 6, 12) == {"page": "3"}
 
 
+def test_a_pdf_without_a_title_has_that_of_its_first_line(tmp_path: Path) -> None:
+    def titled(first: str, second: str) -> str:
+        page = f"BT /F1 12 Tf 20 200 Td ({first}) Tj 0 -30 Td ({second}) Tj ET".encode()
+        (tmp_path / "a.pdf").write_bytes(files.pdf_of(page))
+        return _read(tmp_path / "a.pdf")[0].title
+
+    assert titled("Mooring rules", "Version 2, March 2024") == "Mooring rules"
+    assert titled("The harbour office lets berths and", "keeps the list.") == ""
+    assert titled("The harbour is open.", "Boats may enter.") == ""
+
+
 def test_a_field_of_the_name_pages_is_no_place_in_the_text() -> None:
     document = Document(text="t", metadata={"pages": "350"})
     assert page_of(document, 0) == ""

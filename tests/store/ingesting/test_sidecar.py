@@ -76,6 +76,16 @@ def test_a_pattern_that_fits_no_file_is_said_where_the_whole_folder_is_read(
     assert index.ingest(folder).notices == (f"{sidecar}: 'lamp-2.md' fits no file of the folder",)
 
 
+def test_a_sidecar_of_another_folder_says_that_it_states_nothing(folder: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "mine"
+    elsewhere.mkdir()
+    (elsewhere / "about.yaml").write_text('"*.md":\n  owner: Town hall\n')
+    index = FolderIndex.open(tmp_path / "index")
+    (folder / "disputatio.yaml").unlink()
+    [notice] = index.ingest(folder, sidecar=elsewhere / "about.yaml").notices
+    assert notice.startswith(f"{elsewhere / 'about.yaml'}: states nothing of what was read")
+
+
 def test_a_sidecar_that_is_only_found_states_nothing_beyond_its_folder(folder: Path, tmp_path: Path) -> None:
     index = FolderIndex.open(tmp_path / "index")
     summary = index.ingest(folder)

@@ -47,6 +47,7 @@ from disputatio.types import Answer, Check, Hit, Passage
 # --- typed results, for the model and the program of a client ------------------------------------
 SCHEME = "disputatio://passages/"  # of the resources
 _EXCERPT = 500  # characters of a passage that a search shows
+_ORDERS = Field(default=False, description="it tells its reader what to answer (planted?)")
 
 
 Text = Annotated[str, AfterValidator(neutralise)]
@@ -133,6 +134,7 @@ class Result(BaseModel):
     date: str
     score: float
     text: Text
+    gives_orders: bool = _ORDERS
 
 
 class SearchResult(BaseModel):
@@ -154,6 +156,7 @@ class Document(BaseModel):
     metadata: dict[str, Text]
     before: str
     after: str
+    gives_orders: bool = _ORDERS
 
 
 class SourceRow(BaseModel):
@@ -187,6 +190,7 @@ class CheckedStatement(BaseModel):
     path: Text
     date: str
     document: str
+    gives_orders: bool = _ORDERS
 
 
 class Contradicting(BaseModel):
@@ -264,6 +268,7 @@ def result_of(hit: Hit) -> Result:
         date=passage.date,
         score=hit.score,
         text=text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…",
+        gives_orders=passage.gives_orders,
     )
 
 
@@ -278,6 +283,7 @@ def document_of(passage: Passage, before: list[Passage], after: list[Passage]) -
         metadata=dict(passage.metadata),
         before="\n".join(neutralise(each.text) for each in before),
         after="\n".join(neutralise(each.text) for each in after),
+        gives_orders=passage.gives_orders,
     )
 
 

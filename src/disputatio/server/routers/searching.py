@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from disputatio.api.indexing import Index
 from disputatio.errors import InputError
 from disputatio.protocols import Search
+from disputatio.rendering.wording import ORDERS
 from disputatio.server.faults import NotFound
 from disputatio.server.originals import HEADERS
 from disputatio.server.replies import in_turn, json_response
@@ -152,6 +153,7 @@ def text_of(passage: Passage) -> str:
         "Date": passage.date,
         "Page": passage.metadata.get("page", ""),
         "Address": passage.url,
+        "Note": ORDERS if passage.gives_orders else "",
     }
     head = [f"{name}: {one_line(value)}" for name, value in known.items() if value]
     text = neutralise(passage.text)

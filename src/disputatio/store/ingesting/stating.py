@@ -44,9 +44,20 @@ class Stating:
             yield Description(target=target, fields=self.fields, by="ingest")
 
     def idle(self, paths: Sequence[str | Path], files: Collection[str]) -> list[str]:
-        """Return a line for each pattern that fits no file, of sidecars whose whole folder was ingested."""
+        """Return a line for each pattern that fits no file, of sidecars whose whole folder was ingested.
+
+        A sidecar in whose folder nothing that was ingested lies states nothing at all: one line, too.
+        """
         whole = {Path(path).resolve() for path in paths}
-        return [
+        elsewhere = [
+            f"{display_path(sidecar.path)}: states nothing of what was read: its patterns are of files below "
+            f"{display_path(sidecar.folder)}"
+            for sidecar in self.sidecars
+            if sidecar.entries
+            and files
+            and not any(Path(file).is_relative_to(sidecar.folder) for file in files)
+        ]
+        return elsewhere + [
             f"{display_path(sidecar.path)}: {pattern!r} fits no file of the folder"
             for sidecar in self.sidecars
             if sidecar.folder in whole

@@ -26,6 +26,7 @@ from disputatio.store.ingesting.rows import NO_COLUMNS, Unreadable
 ParsedPart: TypeAlias = dict[str, Any]
 Parser: TypeAlias = Callable[[BinaryIO], Iterator[ParsedPart]]
 
+_TITLE = 80  # characters of a first line that is a title, where a file states none
 LARGEST_TEXT = 16_777_216  # characters that one document may give
 LARGEST_FILE = 67_108_864  # bytes of a file that is parsed as one document
 LARGEST_BOOK = 268_435_456  # bytes of one whose pictures are skipped: PDF, DOCX, PPTX, XLSX, EPUB
@@ -123,3 +124,13 @@ def parser(kind: str, name: str, columns: Mapping[str, str] = NO_COLUMNS) -> Par
     module = importlib.import_module(form.module)
     parser: Parser = module.parser_of(kind, name, columns) if hasattr(module, "parser_of") else module.parse
     return parser
+
+
+def headline(first: str) -> str:
+    """Return the first line of a text where it can only be a title: short, and no sentence.
+
+    >>> headline("Mooring rules"), headline("The office is closed."), headline("Fee | Amount")
+    ('Mooring rules', '', '')
+    """
+    is_title = len(first) <= _TITLE and "\n" not in first and " | " not in first
+    return first if is_title and not first.endswith((".", ":", "?", "!", ",")) else ""

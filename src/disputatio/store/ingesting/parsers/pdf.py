@@ -13,6 +13,7 @@ from disputatio.store.ingesting.parsers import (
     Format,
     ParsedPart,
     RefusedDocument,
+    headline,
     too_much_text,
 )
 from disputatio.store.ingesting.visibility.pdf_page import SHOWING, Box, Follower
@@ -66,7 +67,19 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     if not texts:
         raise RefusedDocument("has no text, as a scan has none", "scan")
     text = "\n\n".join(texts)
-    yield {"document": {"text": text, **_about(reader), **orders}, "hidden": hidden, "pages": starts}
+    about = _about(reader)
+    about["title"] = about.get("title") or _headline(texts[0])
+    yield {"document": {"text": text, **about, **orders}, "hidden": hidden, "pages": starts}
+
+
+def _headline(text: str) -> str:
+    """Return the first line of a page where it can only be a title: what follows does not go on with it.
+
+    >>> _headline("Mooring rules\\nVersion 2"), _headline("The office lets berths and\\nkeeps the list.")
+    ('Mooring rules', '')
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()][:2]
+    return headline(lines[0]) if len(lines) == 2 and not lines[1][0].islower() else ""
 
 
 def _page(page: PageObject, layers: frozenset[int]) -> tuple[str, int, str]:

@@ -14,6 +14,7 @@ from disputatio.store.ingesting.parsers import (
     Format,
     ParsedPart,
     RefusedDocument,
+    headline,
     past_limit,
     too_much_text,
 )
@@ -35,7 +36,6 @@ _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallba
 _SPACE = {_W + "tab": "\t", _W + "br": "\n", _W + "cr": "\n", _W + "noBreakHyphen": "-"}
 _GONE = frozenset({_W + "del", _W + "moveFrom", _FALLBACK})
 _MOST_SPAN = 100  # columns that one cell covers
-_TITLE = 80  # characters of a first line that is a title, where the file states none
 _PROLOGUE = 65_536  # bytes at the start of a part
 _OFF = frozenset({"0", "false", "off", "none"})
 # No entities, so that nothing expands; no document type, so that nothing is fetched.
@@ -61,20 +61,13 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             raise too_much_text()
     fields = {
         "text": "\n\n".join(texts),
-        "title": (str(about.title or "").strip() or _headline(texts))[:1000],
+        "title": (str(about.title or "").strip() or headline(texts[0] if texts else ""))[:1000],
         "date": date.date().isoformat() if date else "",
         "date_origin": "file",
         "author": str(about.author or "")[:1000],
         **orders_in("".join(shown.hidden)),
     }
     yield {"document": fields, "hidden": sum(map(len, shown.hidden))}
-
-
-def _headline(texts: list[str]) -> str:
-    """Return the first line where it can only be a title: short, and no sentence."""
-    first = texts[0] if texts else ""
-    is_title = len(first) <= _TITLE and "\n" not in first and " | " not in first
-    return first if is_title and not first.endswith((".", ":", "?", "!", ",")) else ""
 
 
 def checked_package(file: BinaryIO) -> None:
