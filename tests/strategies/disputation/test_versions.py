@@ -16,7 +16,7 @@ from disputatio.rendering.reasons import reason
 from disputatio.store.in_memory import InMemory
 from disputatio.store.ingesting.statements import with_statements
 from disputatio.strategies.disputation.changes import find_changes
-from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.strategies.disputation.reading import PassageReading, extract
 from disputatio.strategies.disputation.resolve import ResolvedSide, conflict_of, resolve
 from disputatio.strategies.disputation.sides import weigh
 from disputatio.types import Answer, Extraction, Passage, Position, Relation, Reply
@@ -319,3 +319,24 @@ def test_a_heading_is_no_change_and_a_broken_line_is_one_sentence() -> None:
         "The crane of the quay is let by the hour at "
     ]
     assert texts[1:] == [("Dogs are not allowed on the quay.", "Dogs are allowed on the quay.")]
+
+
+# --- rows and sentences within a text ---------------------------------------------------------------
+def test_a_row_within_a_text_gives_the_column_that_is_asked_for() -> None:
+    rows = "\n".join(
+        f"Model: {name}; Fare: {fare} euros; Fee: 9 euros." for name, fare in (("A1", 2), ("A2", 3))
+    )
+    table = Passage(id="t", text=f"Fares of the ferry\n\n{rows}", source="port")
+    [reading] = extract(
+        "How much is the fare of the model A2?",
+        [table],
+        Kit(model=NoModel(), retriever=InMemory([]), reader=Reader()),
+    )
+    assert reading.answer == "3 euros"
+
+
+def test_the_quote_is_the_sentence_that_is_nearest_to_the_question() -> None:
+    text = "Fines are 4 euros. A ticket for the ferry costs 4 euros."
+    passage = Passage(id="t", text=text, source="port")
+    [reading] = extract(FEE, [passage], Kit(model=NoModel(), retriever=InMemory([]), reader=Reader()))
+    assert reading.reply.quote == "A ticket for the ferry costs 4 euros."

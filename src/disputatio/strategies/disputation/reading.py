@@ -17,12 +17,13 @@ from disputatio.agents.trained_reader import read_prompt
 from disputatio.attribution.citations import quote_span
 from disputatio.errors import MissingPart, ReplyError
 from disputatio.kit import TRAINED_READER, Kit, chat
+from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.form import asked_form
-from disputatio.strategies.disputation.rows import cell_of, is_row
+from disputatio.strategies.disputation.rows import cell_in
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no, yes_or_no
-from disputatio.text import bare_words, is_unknown, one_line
+from disputatio.text import bare_words, is_unknown, one_line, sentences, stem
 from disputatio.types import Completion, Extraction, Passage, Prompt, Reply, Sampling
-from disputatio.values import is_yes_or_no
+from disputatio.values import is_yes_or_no, states
 from disputatio.versions.asked import asked_of
 from disputatio.versions.denials import instead_of
 
@@ -192,11 +193,11 @@ def _answering(question: str, passage: Passage, reply: Reply, answer: str) -> Pa
     """Return a reply as a reading with this answer, or without one where it is not in the passage."""
     if not asked_of(question).previous:
         answer = instead_of(passage.text, answer)
-    if cell := _cell(question, passage):
+    if cell := cell_in(question, passage.text):
         answer = cell
     if not is_unknown(answer) and stands_in(passage, answer) and not echoes(question, answer):
         answer = cell or asked_form(question, answer, passage.text)
-        reply = replace(reply, answer=answer, quote=_quote(passage, answer))
+        reply = replace(reply, answer=answer, quote=_quote(question, passage, answer))
     return _said(question, PassageReading(passage=passage, reply=reply))
 
 
@@ -360,30 +361,27 @@ def extract_or_read(
 
 def _probability(question: str, extraction: Extraction, passage: Passage) -> float:
     """Return how likely a passage answers: a row does of which code reads the cell, whatever its columns are called."""
-    return max(extraction.probability, SURE) if _cell(question, passage) else extraction.probability
+    return max(extraction.probability, SURE) if cell_in(question, passage.text) else extraction.probability
 
 
 def _from_extraction(question: str, passage: Passage, extraction: Extraction, *, turn: int) -> PassageReading:
     """Return an extraction as a reading; an unlikely one has no answer."""
-    reply, cell = Reply(passages=(passage.id,), round=turn), _cell(question, passage)
+    reply, cell = Reply(passages=(passage.id,), round=turn), cell_in(question, passage.text)
     answer = cell or _whole(passage.text, extraction).strip()
     probability = _probability(question, extraction, passage)
     if _repeats(question, passage.text):
         probability = 0.0
     if probability >= ANSWERS and answer and not echoes(question, answer):
         answer = cell or asked_form(question, answer, passage.text)
-        reply = replace(reply, answer=answer, quote=_quote(passage, answer), certainty=extraction.certainty)
+        reply = replace(
+            reply, answer=answer, quote=_quote(question, passage, answer), certainty=extraction.certainty
+        )
     return _said(question, PassageReading(passage=passage, reply=reply, answered=probability, by_model=False))
 
 
 def _repeats(question: str, text: str) -> bool:
     """Return whether a text repeats a question, as one that is written to be found and read does."""
     return " ".join(bare_words(text)).count(" ".join(bare_words(question))) > MOST_REPEATED
-
-
-def _cell(question: str, passage: Passage) -> str:
-    """Return the cell that a question asks for, of a passage that is a row of a table; empty elsewhere."""
-    return cell_of(question, passage.text) if is_row(passage.text) else ""
 
 
 def _whole(text: str, extraction: Extraction) -> str:
@@ -399,7 +397,16 @@ def _whole(text: str, extraction: Extraction) -> str:
     return text[start:end]
 
 
-def _quote(passage: Passage, answer: str) -> str:
-    """Return the sentence of a passage that supports an answer, empty if there is none."""
+def _quote(question: str, passage: Passage, answer: str) -> str:
+    """Return the sentence of a passage that supports an answer, of several the nearest to the question; or nothing.
+
+    >>> about = Passage(text="Present: Ann Roe. Ann Roe was elected chair.")
+    >>> _quote("Who is the chair?", about, "Ann Roe")
+    'Ann Roe was elected chair.'
+    """
+    text, wanted = passage.text, content_stems(question)
+    stating = [text[slice(*span)] for span in sentences(text) if states(text[slice(*span)], answer)]
+    if len(stating) > 1:
+        return max(stating, key=lambda each: len(wanted & set(map(stem, bare_words(each)))))
     span = quote_span(passage, answer)
-    return passage.text[slice(*span)] if span else ""
+    return text[slice(*span)] if span else ""

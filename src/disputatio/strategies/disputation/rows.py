@@ -20,6 +20,7 @@ _PROPERTIES = frozenset(
 _CELL = re.compile(
     r"[^\W\d_a-zß-ÿ][^:;.!?]{0,80}: \S|[^\W_][^:;.!?a-z]{0,20}: \S"
 )  # the name of a column, and a value
+_ROWS = 200  # rows of one text that are read
 _LONGEST = 200  # characters of a cell that is an answer
 
 
@@ -34,8 +35,28 @@ def is_row(text: str) -> bool:
     return "\n" not in line and len(cells) > 1 and all(map(_CELL.match, cells[1:]))
 
 
-def cell_of(question: str, text: str) -> str:
+def cell_in(question: str, text: str) -> str:
+    """Return the cell that a question asks for of a row, or of rows that stand within a text; empty if not told.
+
+    Where there is other text, only a column that the question names, or the value of a property, is told.
+
+    >>> text = "Pumps of 2025\\nPump: X200; Oil: 9 l; Fat: 2 l.\\nPump: X210; Oil: 8 l; Fat: 3 l."
+    >>> cell_in("How much oil is in the X210?", text), cell_in("How much water is in the X210?", text)
+    ('8 l', '')
+    >>> cell_in("What is the noise of the X200?", "Pump X200\\nProperty: Noise; Value: 58 dB.")
+    '58 dB'
+    """
+    if is_row(text):
+        return cell_of(question, text)
+    rows = [line for line in text.splitlines() if is_row(line)][:_ROWS]
+    cells = {cell for row in rows if (cell := cell_of(question, row, alone=False))}
+    return cells.pop() if len(cells) == 1 else ""
+
+
+def cell_of(question: str, text: str, *, alone: bool = True) -> str:
     """Return the cell of a row that a question asks for; empty if that cannot be told.
+
+    Of a row that is not `alone`, only that of a column which the question names.
 
     >>> cell_of("How heavy is the pump X210?", "Pump: X210; Weight: 14 kg; Price: 90 EUR.")
     '14 kg'
@@ -52,9 +73,13 @@ def cell_of(question: str, text: str) -> str:
     others = [
         (name, value) for at, (name, value) in enumerate(cells) if at not in keys and len(value) <= _LONGEST
     ]
+    if len(others) == 1 and all(_is_property(cells[at][0]) for at in keys):
+        return others[0][1]
     named = [len(wanted & set(map(stem, bare_words(name)))) for name, _ in others]
     if any(named):
         best = [cell for cell, hits in zip(others, named, strict=True) if hits == max(named)]
+    elif not alone:
+        return ""
     elif kinds & {"person"}:
         best = [(name, value) for name, value in others if _PERSONS & set(map(stem, bare_words(name)))][:1]
     else:
@@ -79,9 +104,13 @@ def is_about_another(question: str, text: str) -> bool:
     if not is_row(text):
         return False
     cells = _cells(text)
-    is_list = any(set(map(stem, bare_words(name))) & _PROPERTIES for name, _ in cells)
+    is_list = any(_is_property(name) for name, _ in cells)
     wanted = content_stems(question)
     return not is_list and not wanted <= set(map(stem, bare_words(text))) and not _keys(cells, question)
+
+
+def _is_property(name: str) -> bool:
+    return bool(set(map(stem, bare_words(name))) & _PROPERTIES)
 
 
 def _cells(text: str) -> list[tuple[str, str]]:
