@@ -16,7 +16,6 @@ from disputatio.versions.dates import today
 if TYPE_CHECKING:
     from disputatio.api.staleness import StaleDocument
 
-_ALONE = {"draft": "a draft", "expired": "no longer in force", "not_in_force": "not in force yet"}
 _STATES = {
     "replaces": "replaced by {by}",
     "amends": "amended by {by}",
@@ -68,8 +67,8 @@ def _row(document: StaleDocument) -> tuple[str, str]:
     if document.state == "old":
         why = document.age
     else:
-        states = _STATES if document.by else _STATES | _ALONE
-        why = states.get(document.state, "superseded by {by}").format(by=Path(document.by).name)
+        why = _STATES.get(document.state, "superseded by {by}").format(by=Path(document.by).name)
+        why = why if document.by else why.partition(";")[0]
         why += f": “{document.quote}”" if document.quote else ""
     dated = f" ({document.date})" if document.date else ""
     name = Path(document.path).name or document.title or document.document

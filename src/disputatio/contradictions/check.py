@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -407,21 +408,18 @@ def _contradiction(
 
 def _of_third_versions(found: Sequence[Contradiction]) -> list[Contradiction]:
     """Return contradictions without a version as in force that gives way to another one elsewhere."""
-    sides = [(each, {"first": each.first, "second": each.second}) for each in found if each.holds]
+    document = attrgetter("path", "document", "title", "source", "url", "date")
+    other = {"first": "second", "second": "first"}
     gone = {
-        _document(statement)
-        for each, both in sides
-        if each.kind == "version"
-        for side, statement in both.items()
-        if side != each.holds
+        document(getattr(each, other[each.holds])) for each in found if each.holds and each.kind == "version"
     }
-    both_gone = {id(each) for each, both in sides if _document(both[each.holds]) in gone}
     third = "another version is in force: withdraw or correct both"
-    return [replace(each, holds="", settled_by=third) if id(each) in both_gone else each for each in found]
-
-
-def _document(side: Statement) -> tuple[str, ...]:
-    return side.path, side.document, side.title, side.source, side.url, side.date
+    return [
+        replace(each, holds="", settled_by=third)
+        if each.holds and document(getattr(each, each.holds)) in gone
+        else each
+        for each in found
+    ]
 
 
 def _kind(fact: Fact) -> ContradictionKind:

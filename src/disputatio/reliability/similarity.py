@@ -12,29 +12,11 @@ SHORT, NEARLY_EQUAL = 25, 0.9  # texts of fewer words must share this much to be
 RETOLD = 0.7  # cosine of embeddings from which two accounts of one answer may be one story repeated
 LONG_WORD = 3  # words up to this length do not show what a text is about; figures do
 # Words of a question that do not show its subject.
-_PLAIN = frozenset(
-    {
-        *(
-            "what",
-            "which",
-            "who",
-            "whom",
-            "whose",
-            "when",
-            "where",
-            "why",
-            "how",
-            "is",
-            "are",
-            "was",
-            "were",
-            "be",
-        ),
-        *("been", "do", "does", "did", "has", "have", "had", "can", "could", "of", "in", "on"),
-        *("at", "to", "for", "from", "by", "with", "and", "or", "as", "it", "its", "this"),
-        *("that", "there", "many", "much", "year", "kind", "type", "name"),
-    }
-)
+_PLAIN_WORDS = """
+what which who whom whose when where why how is are was were be been do does did has have had can could of in
+on at to for from by with and or as it its this that there many much year kind type name
+"""
+_PLAIN = frozenset(_PLAIN_WORDS.split())
 
 
 def content_stems(question: str) -> frozenset[str]:

@@ -11,7 +11,7 @@ from disputatio.rendering.reasons import reason
 from disputatio.strategies.disputation.kinds import is_of_the_kind
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.resolve import ResolvedSide, conflict_of, is_newer, resolve
-from disputatio.strategies.disputation.rows import cell_of
+from disputatio.strategies.disputation.rows import cell_in
 from disputatio.strategies.disputation.sides import unfit, weigh
 from disputatio.strategies.disputation.things import speaks_of_asked
 from disputatio.types import Passage, Relation, Reply
@@ -276,5 +276,5 @@ def test_a_numbered_thing_is_told_from_its_other_versions() -> None:
 
 def test_a_row_is_found_by_its_day_in_any_form() -> None:
     row = "Night: 2026-03-14; Seeing (arcsec): 1.3; Frames: 341."
-    assert cell_of("How good was the seeing in the night of 14 March 2026?", row) == "1.3"
-    assert cell_of("How good was the seeing in the night of 15 March 2026?", row) == ""
+    assert cell_in("How good was the seeing in the night of 14 March 2026?", row) == "1.3"
+    assert cell_in("How good was the seeing in the night of 15 March 2026?", row) == ""

@@ -528,8 +528,8 @@ def conflict_of(resolved: Sequence[ResolvedSide]) -> Conflict:
         )  # of equals, what reads better first
     ]
     # How likely a position is right holds among those about the same thing; one that does not answer is not likelier
-    # than what was accepted.
-    least = min((each.probability or 0.0 for each in positions if each.verdict == "accepted"), default=1.0)
+    # than what stands, nor likely where nothing does.
+    least = min((each.probability or 0.0 for each in positions if each.verdict != "rejected"), default=0.5)
     positions = [
         replace(each, probability=min(each.probability or 0.0, least))
         if each.verdict == "rejected" and each.cause.kind in _NO_ANSWER

@@ -38,33 +38,25 @@ def is_row(text: str) -> bool:
 def cell_in(question: str, text: str) -> str:
     """Return the cell that a question asks for of a row, or of rows that stand within a text; empty if not told.
 
-    Where there is other text, only a column that the question names, or the value of a property, is told.
+    Within other text only a column that the question names, or the value of a property, is told.
 
+    >>> cell_in("How heavy is the pump X210?", "Pump: X210; Weight: 14 kg; Price: 90 EUR.")
+    '14 kg'
+    >>> cell_in("Which pump weighs 14 kg?", "Pump: X210; Weight: 14 kg; Price: 90 EUR.")
+    'X210'
     >>> text = "Pumps of 2025\\nPump: X200; Oil: 9 l; Fat: 2 l.\\nPump: X210; Oil: 8 l; Fat: 3 l."
     >>> cell_in("How much oil is in the X210?", text), cell_in("How much water is in the X210?", text)
     ('8 l', '')
     >>> cell_in("What is the noise of the X200?", "Pump X200\\nProperty: Noise; Value: 58 dB.")
     '58 dB'
     """
-    if is_row(text):
-        return cell_of(question, text)
-    rows = [line for line in text.splitlines() if is_row(line)][:_ROWS]
-    cells = {cell for row in rows if (cell := cell_of(question, row, alone=False))}
+    alone = is_row(text)
+    rows = [text] if alone else [line for line in text.splitlines() if is_row(line)][:_ROWS]
+    cells = {cell for row in rows if (cell := _cell_of(question, row, alone=alone))}
     return cells.pop() if len(cells) == 1 else ""
 
 
-def cell_of(question: str, text: str, *, alone: bool = True) -> str:
-    """Return the cell of a row that a question asks for; empty if that cannot be told.
-
-    Of a row that is not `alone`, only that of a column which the question names.
-
-    >>> cell_of("How heavy is the pump X210?", "Pump: X210; Weight: 14 kg; Price: 90 EUR.")
-    '14 kg'
-    >>> cell_of("Which pump weighs 14 kg?", "Pump: X210; Weight: 14 kg; Price: 90 EUR.")
-    'X210'
-    >>> cell_of("How heavy is the pump X200?", "Pump: X210; Weight: 14 kg; Price: 90 EUR.")
-    ''
-    """
+def _cell_of(question: str, text: str, *, alone: bool) -> str:
     wanted, kinds = content_stems(question), asked_kinds(question)
     cells = _cells(text)
     keys = _keys(cells, question)
