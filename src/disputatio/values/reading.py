@@ -290,6 +290,8 @@ _TIMES = (
     ),
     re.compile(rf"(?P<hour>[0-9]{{1,2}}):(?P<minute>[0-9]{{2}})(?::(?P<second>[0-9]{{2}}))?{_END}"),
     re.compile(rf"(?P<hour>[0-9]{{1,2}})\s?o'\s?clock(?!{LETTER})", re.IGNORECASE),
+    re.compile(rf"(?P<hour>[0-9]{{1,2}})\s?[hH]\s?(?P<minute>[0-9]{{2}}){_END}"),
+    re.compile(rf"(?P<hour>[0-9]{{1,2}})(?:[.:](?P<minute>[0-9]{{2}}))?\s?Uhr(?!{LETTER})"),
 )
 
 

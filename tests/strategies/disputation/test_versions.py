@@ -280,6 +280,14 @@ def test_small_words_of_a_german_question_choose_no_change() -> None:
     assert "Hunde zahlen 7 Euro (before: 6)" in answer.answers
 
 
+def test_of_a_sentence_that_changed_in_two_places_the_old_one_is_told_whole() -> None:
+    old, new = (
+        ferry(n, f"Dogs travel in {place} for {n} euros.") for n, place in ((1, "a box"), (2, "the bow"))
+    )
+    [told] = asked("What changed between version 1 and 2 of the ferry rules?", [old, new]).answers
+    assert told == "Dogs travel in the bow for 2 euros (before: Dogs travel in a box for 1 euros)"
+
+
 def test_a_change_of_one_thing_is_told_without_the_others() -> None:
     answer = asked("What changed for cats between version 1 and 2 of the ferry rules?", [OLD, NEW])
     assert answer.answers == ("New: Cats pay half.",)

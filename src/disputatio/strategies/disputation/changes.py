@@ -229,9 +229,9 @@ def _worded(change: Change) -> str:
     old, new = change.old.text.split(), change.new.text.split()
     steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     parts = [" ".join(old[a:b]) for tag, a, b, _, _ in steps if tag == "replace"]
-    if any(tag in ("delete", "insert") for tag, *_ in steps):  # a word alone, such as "not", says nothing
-        parts = [change.old.text]
-    return f"{one_line(change.new.text).rstrip('.。')} (before: {one_line(' … '.join(parts)).rstrip('.。')})"
+    alone = len(parts) == 1 and not any(tag in ("delete", "insert") for tag, *_ in steps)
+    before = parts[0] if alone else change.old.text  # a word alone, such as "not", says nothing
+    return f"{one_line(change.new.text).rstrip('.。')} (before: {one_line(before).rstrip('.。')})"
 
 
 def _claim(change: Change) -> Claim:
