@@ -210,6 +210,7 @@ def describe(
     anything to state, the history of the documents is shown, or of all.
     """
     from disputatio.store.description_table import describe_from
+    from disputatio.store.ingesting.stating import unnamed
 
     stated = check_fields({
         "date": date, "owner": owner, "source": source, "authority": authority, "replaces": replaces,
@@ -237,6 +238,8 @@ def describe(
         changed = opened.take_back(undo)
     else:
         changed = opened.describe_all([(name, stated) for name in documents or []], by="command line")
+        for line in unnamed(replaces, opened.documents(text=False)) if replaces else ():
+            say(line)
     if as_json:
         write_json({"described": changed, **rows})
         return

@@ -56,25 +56,8 @@ _TOKEN = re.compile(
 _VISIBLE = re.compile(r"\S")
 _PLAIN_WORD = re.compile(r"[^\W\d_]{1,60}(?![^\W_])")
 _WITHIN = re.compile(r"[-'’./&$][\w]")  # a word that goes on: its form is looked at closely
-_SPECIAL = frozenset(
-    {
-        *MONTH_NAMES,
-        "eur",
-        "usd",
-        "gbp",
-        "chf",
-        "sek",
-        "nok",
-        "dkk",
-        "pln",
-        "czk",
-        "cad",
-        "aud",
-        "jpy",
-        "cny",
-        "inr",
-    }
-)
+_COINS = "eur usd gbp chf sek nok dkk pln czk cad aud jpy cny inr"
+_SPECIAL = frozenset({*MONTH_NAMES, *_COINS.split()})
 _MAGNITUDE = re.compile(
     r"\s?(?:(?P<word>thousand|million|billion|trillion|hundred|mn|mln|bn|tsd\.?|mio\.?|mrd\.?|millionen|"
     r"milliarden|"
@@ -95,40 +78,11 @@ _MONEY = {"€": "EUR", "£": "GBP", "$": "USD", "us$": "USD", "euro": "EUR", "e
           "a$": "AUD"}  # fmt: skip
 _RANGE = {"-", "–", "—", "to", "bis", "à", "a", "through", "until", "and", "und", "et", "y"}
 _LISTED = {",", "or", "and", "oder", "und", "ou", "et", "o", "y", "/", ", or", ", and", ",or"}
-_YEAR_BEFORE = {
-    *(
-        "in",
-        "since",
-        "from",
-        "by",
-        "until",
-        "of",
-        "during",
-        "before",
-        "after",
-        "till",
-        "to",
-        "year",
-        "fiscal",
-    ),
-    *(
-        "fy",
-        "early",
-        "late",
-        "mid",
-        "im",
-        "seit",
-        "ab",
-        "bis",
-        "jahr",
-        "jahre",
-        "en",
-        "depuis",
-        "desde",
-        "hasta",
-        "de",
-    ),
-}
+_YEAR_WORDS = """
+in since from by until of during before after till to year fiscal fy early late mid im seit ab bis jahr jahre
+en depuis desde hasta de
+"""
+_YEAR_BEFORE = frozenset(_YEAR_WORDS.split())
 _DAYS = Fraction(86_400)
 _MONTH_DAYS = Fraction(36525, 1200)
 _PER = re.compile(

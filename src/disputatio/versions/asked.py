@@ -125,7 +125,7 @@ def of_today(question: str) -> str:
     words = f"{question[:start].rstrip()} {question[end:].lstrip()}".split(" ")
     at = next((n for n, word in enumerate(words) if word in _PRESENT), len(words))
     words[at : at + 1] = [_PRESENT[word] for word in words[at : at + 1]]
-    return re.sub(r"[ ]+(?=[?.,]|$)", "", " ".join(words))
+    return re.sub(r"[ ]([?.,])", r"\1", " ".join(words)).strip()
 
 
 def asks_for_changes(question: str) -> bool:

@@ -198,3 +198,11 @@ def test_flags_state_of_all_that_is_ingested_and_stay(folder: Path, tmp_path: Pa
     }  # fmt: skip
     with pytest.raises(InputError, match="no authority"):
         index.ingest(folder, unverified=True, stated={"authority": "binding"})
+
+
+def test_a_document_that_is_replaced_and_not_there_is_said(folder: Path, tmp_path: Path) -> None:
+    index = FolderIndex.open(tmp_path / "index")
+    [notice] = index.ingest(folder / "lamps-2.md", stated={"replaces": "lamps-9.md"}).notices
+    assert notice.startswith("replaces lamps-9.md: no document here has that name")
+    index.ingest(folder / "lamps-1.md")
+    assert index.ingest(folder / "lamps-2.md", stated={"replaces": "lamps-1.md"}).notices == ()

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from disputatio.errors import IngestError, InputError
 from disputatio.store.allowed import allow_sidecar, is_allowed_sidecar
 from disputatio.store.ingesting.description import SIDECAR, Description, check_fields, member_of, target_of
+from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.files import display_path, opened
 from disputatio.store.ingesting.ingest import Run
 from disputatio.store.ingesting.options import SIDECAR as SIDECAR_FILE
 from disputatio.store.ingesting.options import ReadOptions, is_excluded
+from disputatio.store.ingesting.prepare import passage_at
+from disputatio.text import one_line
+from disputatio.versions.families import is_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,13 @@ class Stating:
             for pattern, _ in sidecar.entries
             if not any(_may_fit(pattern, file, sidecar.folder) for file in files)
         ]
+
+
+def unnamed(target: str, documents: Iterable[Document]) -> list[str]:
+    """Return a line where no document has the name that another one is stated to replace."""
+    if any(is_named(target, passage_at(each, each.id, 0, 0)) for each in documents):
+        return []
+    return [f"replaces {one_line(target)[:200]}: no document here has that name; give its title or id"]
 
 
 def _may_fit(pattern: str, file: str, folder: Path) -> bool:
