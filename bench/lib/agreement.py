@@ -43,6 +43,19 @@ def roc_auc(scores: Sequence[float], so: Sequence[bool]) -> float | None:
     return float((below + tied / 2) / (len(good) * len(bad)))
 
 
+def kappa(pairs: Sequence[tuple[object, object]]) -> float | None:
+    """Return Cohen's kappa of what two judges say; None where chance alone would always agree.
+
+    >>> kappa([("a", "a"), ("b", "b")]), kappa([("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")])
+    (1.0, 0.0)
+    >>> kappa([("a", "a")]) is None
+    True
+    """
+    count, words = len(pairs), {word for pair in pairs for word in pair}
+    chance = sum(sum(a == w for a, _ in pairs) * sum(b == w for _, b in pairs) for w in words) / count**2
+    return None if chance == 1 else (sum(a == b for a, b in pairs) / count - chance) / (1 - chance)
+
+
 def calibration(scores: Sequence[float], so: Sequence[bool], bins: int = 10) -> list[Bin]:
     """Scores in [0, 1] in stretches of equal width, the empty ones left out.
 

@@ -51,11 +51,7 @@ def main() -> None:
     parser.add_argument("--encoder", action="store_true", help="try the trained encoder, too")
     parser.add_argument("--journal", default="runs/claims.sqlite")
     arguments = parser.parse_args()
-    usable = [
-        claim
-        for claim in load(f"expertqa:{arguments.file}")
-        if claim.passages and claim.metadata["support"] in LABELS and bare(claim.metadata["claim"])
-    ]
+    usable = [claim for claim in load(f"expertqa:{arguments.file}") if is_usable(claim)]
     claims = drawn(usable, arguments.claims, arguments.seed)
     print("# Claim verification on ExpertQA\n")
     print("`python -m bench.papers.claim_verification claim_judgements.jsonl`\n")
@@ -145,6 +141,11 @@ def print_result(name: str, scored: Sequence[Scored], seconds: float) -> None:
     for bar in calibration(values, so, BINS):
         print(f"| {bar.low:.1f} to {bar.high:.1f} | {bar.n} | {bar.score:.3f} | {bar.share:.3f} |")
     print()
+
+
+def is_usable(claim: Example) -> bool:
+    """Return whether a claim has evidence in words, and an expert's word on it."""
+    return bool(claim.passages and claim.metadata["support"] in LABELS and bare(claim.metadata["claim"]))
 
 
 def bare(claim: str) -> str:
