@@ -1,6 +1,6 @@
 """Measure the trained reader's heads *entail*, *same* and *support* in the engine, beside the untrained model on the same rows.
 
-    python -m bench.verdict.heads --data DATA --out heads.jsonl [--limit N] [--minutes N] [--show]
+    python -m bench.verdict.heads --data DATA --out heads.jsonl [--sets SET ...] [--limit N] [--minutes N] [--show]
 
 * `expertqa`: a claim and all its evidence, by *entail* and by the judge of citations as it is; so is what an expert calls Complete.
 * `answers`, `references`: an answer by its reference, and the other way round; so is what a 70B model grades 1 or more.
@@ -48,6 +48,7 @@ from train.scores import contains
 
 CLAIMS, ANSWERS, PAIRS, EVERY = 250, 200, 240, 2  # drawn of each set; one row of RAMDocs in so many is read
 SEED, AT_ONCE, ROWS = 0, 8, 2  # cases of a set in one turn, and rows that are read
+SETS = ("expertqa", "answers", "references", "ramdocs", "wikidata", "support")
 TRAINED, UNTRAINED, QUOTE = "trained", "untrained", "trained, quote alone"
 FREE = ("certainty", "encoder")  # what is known of a reading without asking
 GRADES = ("right", "wrong", "none")  # in the order of *entail*'s replies
@@ -132,8 +133,8 @@ def run(asked: argparse.Namespace, kit: Kit) -> None:
     kept = lines_of(asked.out)
     done = {(each["of"], each["id"], each["arm"]) for each in kept if not each["fault"]}
     read_ = {each["id"]: each for each in kept if each["of"] == "reading"}
-    rows = ramdocs(asked.data).to_report()[::EVERY][: asked.limit]
-    sets = [cases[: asked.limit] for cases in cases_of(asked.data)]
+    rows = ramdocs(asked.data).to_report()[::EVERY][: asked.limit] if "support" in asked.sets else []
+    sets = [cases[: asked.limit] for cases in cases_of(asked.data) if cases[0][0]["of"] in asked.sets]
 
     def keep(lines: Sequence[Line]) -> None:
         with asked.out.open("a", encoding="utf-8") as file:
@@ -283,6 +284,7 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     options = parser_of(__doc__)
     options.add_argument("--data", type=Path, default=Path("../shared/data"))
     options.add_argument("--out", type=Path, required=True)
+    options.add_argument("--sets", nargs="*", choices=SETS, default=SETS)
     options.add_argument("--limit", type=int, help="cases of each set at most")
     options.add_argument("--minutes", type=float, default=0.0, help="stop after so many, to go on later")
     options.add_argument("--show", action="store_true")

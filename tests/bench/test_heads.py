@@ -73,7 +73,9 @@ def test_what_was_stopped_goes_on_and_asks_again_what_failed(
         "Ann Roe led": '{"subject": "Elk", "answer": "Ann Roe"}',
         "Bob": '{"subject": "Elk", "answer": "Bob Poe"}',
     }
-    asked = argparse.Namespace(out=tmp_path / "heads.jsonl", data=tmp_path, limit=None, minutes=0.0)
+    asked = argparse.Namespace(
+        out=tmp_path / "heads.jsonl", data=tmp_path, sets=heads.SETS, limit=None, minutes=0.0
+    )
     late = Scripted({}, choices={"": LLMError("late")})
     untrained = Scripted(readings)
 
