@@ -284,13 +284,14 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     options = parser_of(__doc__)
     options.add_argument("--data", type=Path, default=Path("../shared/data"))
     options.add_argument("--out", type=Path, required=True)
+    options.add_argument("--journal", default="none", help="of calls that were made before, as those of readers")
     options.add_argument("--sets", nargs="*", choices=SETS, default=SETS)
     options.add_argument("--limit", type=int, help="cases of each set at most")
     options.add_argument("--minutes", type=float, default=0.0, help="stop after so many, to go on later")
     options.add_argument("--show", action="store_true")
     asked = options.parse_args(words)
     if not asked.show:
-        run(asked, kit or build_kit(read_settings(journal="none"), say=say))
+        run(asked, kit or build_kit(read_settings(journal=asked.journal), say=say))
     print("\n".join(shown_lines(lines_of(asked.out))))
 
 
