@@ -173,12 +173,12 @@ def judged(kit: Kit, arm: str, cases: Sequence[Case]) -> list[Line]:
 
 
 def readings(kit: Kit, row: Example) -> list[Line]:
-    """Return what the default's reader makes of each passage of a row; noise answers nothing."""
+    """Return what the default's reader makes of each passage of a row; of noise "unknown" is listed."""
     lines = []
     made = read(row.question, row.passages, kit.with_trace(Trace()), "llm", max_tokens=MAX_TOKENS)
     known = zip(made, row.metadata["types"], row.metadata["answers"], strict=True)
     for place, (reading, kind, listed) in enumerate(known):
-        so = kind != "noise" and contains(reading.answer, [listed])
+        so = contains(reading.answer, [listed])
         line = line_of("reading", f"{row.row}/{place}", str(row.row), kind, so)
         line |= {"arm": "default", "question": row.question, "text": reading.passage.text}
         line |= {"answer": reading.answer, "quote": reading.reply.quote, "fault": reading.reply.fault or ""}
@@ -284,7 +284,9 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
     options = parser_of(__doc__)
     options.add_argument("--data", type=Path, default=Path("../shared/data"))
     options.add_argument("--out", type=Path, required=True)
-    options.add_argument("--journal", default="none", help="of calls that were made before, as those of readers")
+    options.add_argument(
+        "--journal", default="none", help="of calls that were made before, as those of readers"
+    )
     options.add_argument("--sets", nargs="*", choices=SETS, default=SETS)
     options.add_argument("--limit", type=int, help="cases of each set at most")
     options.add_argument("--minutes", type=float, default=0.0, help="stop after so many, to go on later")
