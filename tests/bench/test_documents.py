@@ -45,6 +45,7 @@ def test_the_folder_has_the_same_bytes_each_time(tmp_path: Path) -> None:
     assert len([path for path in (tmp_path / "one").rglob("*") if path.is_file()]) >= 80
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", PARTS)
 def test_the_folder_of_each_part_is_built_and_its_sidecar_names_files_of_it(part: Part) -> None:
     names = list(dict(documents("stated", part)))
@@ -257,6 +258,7 @@ def test_a_run_goes_on_where_it_was_stopped_and_stops_after_faults_in_a_row(
         ask.main()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", ["aside3", "aside4", "aside5", "aside6", "aside8", "aside9"])
 def test_each_question_that_a_folder_answers_has_evidence_in_files_of_it(part: Part) -> None:
     rows = map(json.loads, (HERE / "evidence.jsonl").read_text(encoding="utf-8").splitlines())
@@ -267,6 +269,7 @@ def test_each_question_that_a_folder_answers_has_evidence_in_files_of_it(part: P
     assert all(any(f"{file}/".startswith(f"{name}/") for name in names) for file in files)
 
 
+@pytest.mark.long
 def test_the_rank_is_that_of_the_last_evidence_that_is_found(tmp_path: Path) -> None:
     build(tmp_path / "documents", part="aside3")
     index = FolderIndex.open(tmp_path / "index", embedder=HashEmbedder())

@@ -381,6 +381,7 @@ def test_a_reader_that_goes_away_is_no_fault() -> None:
     assert (done.code, done.err) == (0, "")
 
 
+@pytest.mark.long
 def test_a_command_without_stdout_and_stderr_does_its_work(workspace: Path) -> None:
     for words, code in [("strategies", 0), ("ask q", 2)]:
         shell = ["sh", "-c", f'exec "$0" -m disputatio {words} >&- 2>&-', sys.executable]

@@ -97,6 +97,7 @@ def test_a_conversion_that_is_killed_leaves_the_old_index(old: Path, monkeypatch
     assert len(opened(old).search("zebra", k=1)) == 1
 
 
+@pytest.mark.long
 @needs_lancedb
 def test_a_damaged_row_is_not_converted(old: Path) -> None:
     file = max(old.glob("documents.lance/data/*"), key=lambda path: path.stat().st_size)

@@ -288,6 +288,7 @@ def test_nothing_is_made_where_there_is_no_source(tmp_path: Path) -> None:
     assert not (tmp_path / "copy").exists()
 
 
+@pytest.mark.long
 def test_two_syncs_of_one_copy_do_not_meet(source: FolderIndex, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     sync(source.path, copy)
