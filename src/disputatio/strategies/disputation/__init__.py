@@ -68,7 +68,7 @@ from disputatio.versions.dates import iso_day
 from disputatio.versions.families import family_names
 
 NEEDS_MODEL = False  # without one the encoder reads
-# An answer that is less likely to be right is withheld. Chosen on 240 questions about three folders, where one in six
+# An answer that is less likely to be right is withheld. Chosen on 240 questions about three folders, where one in five
 # of those below it was right (`bench/results/documents/least_confidence.md`).
 LEAST_CONFIDENCE = 0.3
 PARTS_SYSTEM = """\
