@@ -36,6 +36,7 @@ def found(*texts: str, titles: tuple[str, ...] = (), severity: str = "medium") -
         ("Die Miete beträgt 640 Euro im Monat.", "Die Miete beträgt 690 Euro im Monat.", "value"),
         ("Le loyer du garage est de 45 EUR.", "Le loyer du garage est de 54 EUR.", "value"),
         ("The filter is changed every 6 months.", "The filter is changed every 12 months.", "value"),
+        ("La fermeture du guichet est à 18 h.", "La fermeture du guichet est à 19:30.", "value"),
     ],
 )
 def test_statements_that_exclude_each_other_are_found(first: str, second: str, kind: str) -> None:
@@ -67,10 +68,28 @@ def test_statements_that_exclude_each_other_are_found(first: str, second: str, k
         ("Nora Vahl joined in 2019.", "Jens Holt joined in 2021."),
         ("The lift carries at most 8 persons.", "The lift carries 6 persons."),
         ("The battery lasts 8 hours.", "Charging the battery takes 3 hours."),
+        ("La fermeture du guichet est à 14 h 00.", "La fermeture du guichet est à 14:00."),
+        ("La fermeture du guichet est à 18h.", "La fermeture du guichet est à 18 h 00."),
+        ("Le délai de retrait est porté à 24 h.", "Le délai de retrait est porté à 1 jour."),
     ],
 )
 def test_statements_that_both_hold_are_not_reported(first: str, second: str) -> None:
     assert found(first, second) == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("14 h 00", "15 h 00"),
+        ("8 h 30", "9h"),
+        ("18 heures 15", "18h30"),
+        ("18 h", "18:30"),
+        ("8 h à 18 h 30", "8:00 à 17:30"),
+    ],
+)
+def test_a_french_time_is_one_value(first: str, second: str) -> None:
+    [one] = found(f"La fermeture du guichet est à {first}.", f"La fermeture du guichet est à {second}.")
+    assert (one.first.value, one.second.value) == (first, second)
 
 
 def test_what_one_statement_alone_limits_has_low_severity_and_is_hidden() -> None:

@@ -45,7 +45,8 @@ _TOKEN = re.compile(
     rf"|\b(?:Q(?P<quarter>[1-4])|H(?P<half_year>[12]))(?:[\s/-]{{0,2}}(?P<quarter_year>(?:19|20)\d{{2}}))?\b"
     rf"|\b(?P<season>(?:19|20)\d{{2}})(?:/|-)(?P<season_end>(?:19|20)?\d{{2}})\b(?![-/.]\d)"
     rf"|\b(?P<hour>[01]?\d|2[0-4])(?:[:.](?P<minute>[0-5]\d))?\s?(?:(?P<half>[ap])\.?m\b\.?|(?P<uhr>Uhr\b|o['’]clock\b))"
-    rf"|\b(?P<clock>[01]?\d|2[0-4])(?::|h)(?P<clock_minute>[0-5]\d)\b"
+    rf"|\b(?P<clock>[01]?\d|2[0-4])(?::|\s?h(?:eures?)?\s?)(?P<clock_minute>[0-5]\d)\b(?!\s?(?:%|(?:min|m[gl]?|k?g|s)\b))"
+    rf"|(?<=à\s)(?<![\dé]\sà\s)(?P<at_hour>[01]?\d|2[0-4])\s?h(?:eures?)?\b(?!\s?(?:par\b|/))"
     rf"|\b[vV]?(?P<version>\d{{1,4}}(?:\.\d{{1,4}}){{2,3}})\b(?!,\d)"
     rf"|(?:(?P<before>{_CURRENCIES})\s?)?(?P<sign>(?<![\w)])[-−+])?(?<![\w.])(?P<number>{_NUMBER})"
     rf"(?P<ordinal>(?:st|nd|rd|th)\b)?"
@@ -220,8 +221,8 @@ def _moment(groups: dict[str, str | None], start: int, end: int, text: str) -> M
     if groups["version"]:
         low = Fraction(0)
         return Measure(start, end, "version", low, low, text=words, noun=groups["version"])
-    if groups["hour"] or groups["clock"]:
-        hour = int(groups["hour"] or groups["clock"] or 0)
+    if written := groups["hour"] or groups["clock"] or groups["at_hour"]:
+        hour = int(written)
         minute = int(groups["minute"] or groups["clock_minute"] or 0)
         half = (groups["half"] or "").casefold()
         if half and hour <= 12:
@@ -433,6 +434,7 @@ def _joined(first: Measure, second: Measure, gap: str, text: str) -> Measure | N
             return None
     if gap in ("a", "until") and first.of not in ("weekday", "clock"):
         return None
+    first, second = _as_clock(first, second), _as_clock(second, first)
     low, unit = first.low, first.of
     if first.of == "count" and second.of not in ("count", "listed") and not first.noun.strip(" -"):
         if second.of in ("date", "year", "clock", "weekday", "version", "period"):
@@ -446,6 +448,12 @@ def _joined(first: Measure, second: Measure, gap: str, text: str) -> Measure | N
             first, of="span", end=second.end, date=second.date, text=text[first.start : second.end]
         )
     return replace(second, start=first.start, low=low, text=text[first.start : second.end], rounded=False)
+
+
+def _as_clock(value: Measure, other: Measure) -> Measure:
+    """Return hours as a time of day where the other end of their range is one: "8 h à 18 h 30"."""
+    timed = value.of == "time" and other.of == "clock" and value.high <= 1
+    return replace(value, of="clock", low=value.low * 1440, high=value.high * 1440) if timed else value
 
 
 def _bounded(token: Token, text: str) -> Token:

@@ -82,6 +82,7 @@ _DEFINED = re.compile(
     r"a)(?: that)? (?P<meaning>\S.{2,400})",
     re.DOTALL,
 )
+_PARTING = {",", "and", "but", "while", "whereas", "und", "aber", "während", "et", "mais", "y", "pero"}
 _LATE = re.compile(r"\b(?:after|beyond|later than|past|nach|après|después|outside)\b", re.IGNORECASE)
 FactKind = Literal["value", "name", "definition", "polarity"]
 
@@ -308,20 +309,7 @@ def _segments(tokens: list[Token]) -> list[list[Token]]:
     for at, token in enumerate(tokens):
         if token.kind == "mark" and token.text != ",":
             cuts.append(at)
-        elif token.text in (
-            ",",
-            "and",
-            "but",
-            "while",
-            "whereas",
-            "und",
-            "aber",
-            "während",
-            "et",
-            "mais",
-            "y",
-            "pero",
-        ):
+        elif token.text in _PARTING:
             last = cuts[-1] + 1 if cuts else 0
             if (
                 any(other.value for other in tokens[last:at])
