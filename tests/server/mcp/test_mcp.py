@@ -199,6 +199,12 @@ def test_a_passage_is_a_resource(server: Served, mode: str) -> None:
         ("ask", {"question": QUESTION, "options": {"rouds": 1}}, "unknown option 'rouds'"),
         ("ask", {"question": "   "}, "the question is empty"),
         ("ask", {}, "question"),
+        (
+            "search",
+            {"query": "ferry", "as_off": "2020"},
+            "search has no argument 'as_off'; known are: query, k",
+        ),
+        ("sources", {"x\ny": 1}, "sources has no argument 'x\\ny'; known are: none"),
         ("fetch", {"id": "p99"}, "there is no passage 'p99'"),
         ("fetch", {"id": "../../etc/passwd"}, "there is no passage"),
         ("search", {"query": ""}, "query"),

@@ -446,7 +446,11 @@ class _Server(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool; raises `ToolError` that names each argument that is wrong."""
+        """Call a tool; raises `ToolError` that names each argument that is wrong or unknown."""
+        takes = {tool.name: tool.input_schema.get("properties", {}) for tool in await self.list_tools()}
+        if unknown := [each for each in arguments if each not in takes.get(name, arguments)]:
+            named = f"{name} has no argument {', '.join(map(repr, unknown))}"
+            raise ToolError(f"{named}; known are: {', '.join(takes[name]) or 'none'}")
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
