@@ -567,8 +567,7 @@ def judge(contradictions: Sequence[Contradiction], kit: Kit, *, calls: int) -> l
 def prompt_of(contradiction: Contradiction) -> Prompt:
     """Return the prompt that puts two statements to a model, each in a fence with its title and headings."""
     return chat(
-        SYSTEM,
-        TASK.format(first=_shown("A", contradiction.first), second=_shown("B", contradiction.second)),
+        SYSTEM, TASK.format(first=_shown("A", contradiction.first), second=_shown("B", contradiction.second))
     )
 
 

@@ -182,13 +182,7 @@ def _other_meaning(first: Fact, second: Fact) -> bool:
 
 
 # --- are they about one thing --------------------------------------------------------------------
-def _other_codes(
-    first: Fact,
-    second: Fact,
-    limits: set[str],
-    family: bool,
-    bodies: Bodies,
-) -> bool:
+def _other_codes(first: Fact, second: Fact, limits: set[str], family: bool, bodies: Bodies) -> bool:
     """Return whether two facts are of two models, rooms, articles; a code that one alone has may limit it.
 
     A code of a title that its own document never speaks of is the number of the document.
@@ -340,12 +334,7 @@ def _alike(first: Fact, second: Fact, weight: float, own: float, other: float, *
 
 
 def _other_subject(
-    first: Fact,
-    second: Fact,
-    weight: float,
-    limits: set[str],
-    common: Collection[str],
-    bodies: Bodies,
+    first: Fact, second: Fact, weight: float, limits: set[str], common: Collection[str], bodies: Bodies
 ) -> bool:
     """Return whether titles and headings name two subjects, where the facts themselves do not name one.
 

@@ -182,10 +182,7 @@ def one_publisher(first: Passage, second: Passage) -> bool:
     """
     if UNVERIFIED in (first.owner, second.owner):
         return False
-    for field, mine, other in (
-        ("owner", first.owner, second.owner),
-        ("source", first.source, second.source),
-    ):
+    for field, mine, other in (("owner", first.owner, second.owner), ("source", first.source, second.source)):
         if mine and mine == other and (field in first.by_people) == (field in second.by_people):
             return True
     file, other_file = _file_family(first), _file_family(second)

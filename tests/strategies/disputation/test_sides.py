@@ -253,6 +253,17 @@ def test_a_list_of_links_is_no_prose() -> None:
     assert sides["Barnaby Croll"].features["prose"] == 0
 
 
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [("4.300 Euro", "Die Rutsche wird ersetzt, 4.300 Euro."), ("£1.85", "A team has £1.85 for each donor.")],
+)
+def test_a_sentence_among_figures_is_prose(answer: str, sentence: str) -> None:
+    figures = "Plan A 12.5 14.1 | Plan B 11.9 13.2\n" * 6
+    sides = weighed(reading(answer, figures + sentence), reading("13.2", f"{figures}Plan B 13.2."))
+    assert "prose" not in sides[answer].features
+    assert sides["13.2"].features["prose"] < 0.1
+
+
 def test_a_side_is_as_certain_as_its_surest_reader_and_silent_where_no_model_tells() -> None:
     told = [
         reading("Ingrid Vasmer", VASMER, certainty=-2.0),

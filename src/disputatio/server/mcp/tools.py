@@ -352,8 +352,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
             bool, Field(description="read the best of every source, and say what each answers")
         ] = False,
         within: Annotated[
-            float | None,
-            Field(gt=0, le=86_400, description="seconds to answer in from what was read"),
+            float | None, Field(gt=0, le=86_400, description="seconds to answer in from what was read")
         ] = None,
     ) -> Annotated[CallToolResult, AskResult]:
         """Answer a question with quotes, and every position that some passage takes."""

@@ -37,11 +37,7 @@ from disputatio.strategies.disputation.grounding import (
     stating,
     stems_named,
 )
-from disputatio.strategies.disputation.kinds import (
-    is_foreign,
-    is_of_another_dimension,
-    is_of_the_kind,
-)
+from disputatio.strategies.disputation.kinds import is_foreign, is_of_another_dimension, is_of_the_kind
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.rows import is_row
 from disputatio.strategies.disputation.things import speaks_of_asked
@@ -69,6 +65,7 @@ Alike = Callable[[Sequence[tuple[Passage, Passage]]], Sequence[float | None]]
 """The similarity of the passages of each pair, in [-1, 1]; None if unknown."""
 LABEL = 5  # words of the name of a property before its value
 FEW, ENDS = 12, (".", "!", "?")  # a sentence of fewer words has no share of plain ones that tells anything
+SENTENCE = 0.25  # share of plain words from which a line that ends as a sentence does is one
 PICKED = 0.0  # log-odds that a side has at least which a joint look picked (set)
 SURELY_NOT = 0.02  # the probability from which one is as good as another
 BIAS = 0.55
@@ -595,13 +592,13 @@ def _prose_of(question: str, reading: PassageReading) -> float | None:
         return whole
     for line in stating(reading):
         label, mark, _ = line.partition(":")
-        if (
-            mark
-            and len(label.split()) <= LABEL
-            and content_stems(question) & set(map(stem, bare_words(label)))
-        ):
+        named = content_stems(question) & set(map(stem, bare_words(label)))
+        if mark and len(label.split()) <= LABEL and named:
             return None  # a property and its value, as in a data sheet
-        whole = max(whole, min(_prose(line) or 0.0, usually))
+        share = _prose(line)
+        if line.rstrip()[-1:] in ENDS and _plain(line) and (share is None or share >= SENTENCE):
+            return None  # a sentence, whatever figures stand around it
+        whole = max(whole, min(share or 0.0, usually))
     return whole
 
 
@@ -616,7 +613,11 @@ def _prose(text: str) -> float | None:
     cased = sum(letter.islower() or letter.isupper() for letter in text)
     if 2 * cased < sum(map(str.isalpha, text)):
         return None
-    return sum(word.isalpha() and word.islower() for word in words) / max(len(words), 1)
+    return _plain(text) / max(len(words), 1)
+
+
+def _plain(text: str) -> int:
+    return sum(word.isalpha() and word.islower() for word in text.split())
 
 
 def _most_similar(
