@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disputatio.reliability.source_weights import vote_weights
+from disputatio.reliability.succession import Succession
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.resolve import (
     LEAST,
@@ -485,6 +486,19 @@ def test_a_date_that_is_still_to_come_decides_nothing() -> None:
 def test_an_older_side_that_was_outvoted_is_misinformation_not_outdated() -> None:
     assert kind(side("7", date="2021"), side("9", date="1998")) == "outdated"
     assert kind(side("7", votes=2, date="2021"), side("9", date="1998")) == "misinformation"
+
+
+def superseding(*, of_thing: float = 1.0, log_odds: float = 1.0) -> tuple[Side, Side]:
+    """Return a side whose document replaces that of the other; `of_thing` is if that speaks of it."""
+    old, new = side("9", log_odds=log_odds), side("7", log_odds=log_odds)
+    claim = Succession(kind="replaces", newer=new.passages[0], older=old.passages[0])
+    return new, replace(old, superseded={claim.older.id: claim}, features={"thing": of_thing})
+
+
+def test_what_is_superseded_makes_a_conflict_only_about_what_is_asked() -> None:
+    assert kind(*superseding()) == "outdated"
+    assert kind(side("5"), *superseding(log_odds=LEAST)) == "none", "what replaces it does not answer"
+    assert kind(*superseding(of_thing=0.0)) == "none", "the older one speaks of another thing"
 
 
 def test_a_side_namesakes_fewer_counts_says_so() -> None:

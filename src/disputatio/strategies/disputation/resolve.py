@@ -545,15 +545,18 @@ def _by_verdict(position: Position) -> tuple[int, float]:
     return _ORDER.index(position.verdict), -(position.probability or 0.0)
 
 
-def _is_beaten(resolved: ResolvedSide) -> bool:
-    """Return whether a side was rejected for a better one, and not as off topic."""
-    return resolved.verdict == "rejected" and resolved.cause.kind not in ("off_topic", "retracted")
+def _is_beaten(each: ResolvedSide, off: set[str]) -> bool:
+    """Return whether a side was rejected for a better one, and neither is off topic (`off`, by their answers)."""
+    superseded = each.cause.kind == "superseded"
+    no_answer = superseded and (unfit(each.side.features) or off & {rival.answer for rival in each.rivals})
+    return each.verdict == "rejected" and each.side.answer not in off and not no_answer
 
 
 def _kind(resolved: Sequence[ResolvedSide]) -> ConflictKind:
     if any(each.verdict == "unresolved" for each in resolved):
         return "unresolved"
-    beaten = [each for each in resolved if _is_beaten(each)]
+    off = {each.side.answer for each in resolved if each.cause.kind in ("off_topic", "retracted")}
+    beaten = [each for each in resolved if _is_beaten(each, off)]
     if beaten:
         older = all(each.cause.kind in ("superseded", "older", "later") for each in beaten)
         return "outdated" if older else "misinformation"
