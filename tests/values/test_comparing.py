@@ -438,3 +438,88 @@ def test_dates_and_durations_of_other_languages_are_values(one: str, other: str)
 @pytest.mark.parametrize(("one", "other"), [("Mars 2020", "March 2020"), ("3 mars", "3 March")])
 def test_a_word_that_is_a_month_elsewhere_is_none_without_its_day_and_year(one: str, other: str) -> None:
     assert not same_answer(one, other)
+
+
+# --- German, French and Spanish -----------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("quinze jours", "15 jours"),
+        ("vierzehn Tage", "14 Tage"),
+        ("DREISSIG TAGE", "dreißig Tage"),
+        ("quatre-vingt-dix-neuf euros", "99 €"),
+        ("soixante et onze ans", "71 years"),
+        ("zwölf Wochen", "84 Tage"),
+        ("deux cents euros", "200 €"),
+        ("hundertzwanzig Euro", "120 €"),
+        ("zweitausendvierhundert Euro", "2400 €"),
+        ("mille deux cents francs", "1200 Franken"),
+        ("treinta y cinco días", "35 days"),
+        ("dieciséis semanas", "16 weeks"),
+        ("doscientas personas", "200 personas"),
+        ("once meses", "11 months"),
+        ("anderthalb Jahre", "18 Monate"),
+        ("zweieinhalb Stunden", "150 min"),
+        ("eine halbe Stunde", "30 minutes"),
+        ("une demi-heure", "30 minutes"),
+        ("ein Jahr", "12 Monate"),
+        ("un an", "one year"),
+        ("1 an de garantie", "12 mois de garantie"),
+        ("neuf personnes", "9 personnes"),
+        ("sept jours", "une semaine"),
+        ("elf Werktage", "11 Arbeitstage"),
+        ("dix pour cent", "10 %"),
+        ("cent pour cent", "100 Prozent"),
+        ("15 jours ouvrés", "quinze jours ouvrables"),
+        ("un million d'euros", "1000000 €"),
+        ("3,5 milliards d'euros", "3500000000 €"),
+        ("3 Mio. Euro", "3 Millionen Euro"),
+    ],
+)
+def test_numbers_and_units_in_other_languages_are_values(one: str, other: str) -> None:
+    assert same_answer(one, other)
+    assert same_answer(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("quinze jours", "vingt jours"),
+        ("dix euros", "dix jours"),
+        ("3 Werktage", "3 Tage"),
+        ("elf", "11"),
+        ("six cents", "600 cents"),
+        ("un vélo neuf", "un vélo 9"),
+        ("an elf", "an 11"),
+        ("Jahrtausend", "1000"),
+        ("once upon a time", "11 upon a time"),
+        ("a 50 cent coin", "a 50 100 coin"),
+        ("12 livres", "£12"),
+        ("police seize kilos", "police 16 kg"),
+        ("$5 an hour", "$5 year hour"),
+        ("einige Tage", "1 Tag"),
+        ("un café très fréquenté", "un café 3 fréquenté"),
+    ],
+)
+def test_what_is_another_word_in_some_language_is_no_number(one: str, other: str) -> None:
+    assert not same_answer(one, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("It rose by 10 per cent six months later.", "six months"),
+        ("Written on 12 Sept 2021.", "12 September 2021"),
+        ("at 5 per mille", "5‰"),
+        ("Il se termine sous quinze jours.", "15 jours"),
+        ("C'est le vélo neuf.", "vélo neuf"),
+    ],
+)
+def test_what_stands_beside_words_of_two_languages_is_read_whole(text: str, answer: str) -> None:
+    assert states(text, answer)
+
+
+def test_another_number_in_words_of_another_language_bears_no_answer() -> None:
+    assert not bears("c'est quinze jours", "vingt jours")
+    assert bears("c'est quinze jours", "15 jours")
+    assert not bears("Die Frist ist vierzehn Tage.", "zwölf Tage")

@@ -87,3 +87,28 @@ def test_lines_are_read_as_text2num_reads_them(line: str) -> None:
 
 def test_a_number_that_text2num_does_not_know_is_found() -> None:
     assert find_numbers(["sixtieth"]) == [(0, 1, "60th")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "neunundneunzig",
+        "fünf",
+        "zwölf",
+        "dreißig",
+        "anderthalb",
+        "tausendeins",
+        "veintidós",
+        "eine halbe stunde",
+        "quatre-vingt",
+    ],
+)
+def test_a_number_in_another_language_is_looked_for(words: str) -> None:
+    assert LIKELY.match(words)
+
+
+@pytest.mark.parametrize(
+    "words", ["often written", "none of those alone", "self", "recent", "under", "stress", "century"]
+)
+def test_parts_of_english_words_are_not_looked_at(words: str) -> None:
+    assert not LIKELY.search(words)

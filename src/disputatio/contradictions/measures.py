@@ -18,15 +18,14 @@ from disputatio.contradictions.vocabulary import (
     BOUND,
     EVERY,
     LABELS,
-    NUMBER_WORDS,
-    ONE_WORDS,
     STOP,
-    UNIT_NAMES,
     WEEKDAYS,
     WORKING,
 )
 from disputatio.values import canonical
+from disputatio.values.characters import LIKELY, number_in_words
 from disputatio.values.figures import MONTH_NAMES, Date, calendar
+from disputatio.values.numerals import MAGNITUDES, NAMED
 from disputatio.values.units import READINGS, UNIT, symbol_of
 
 Bound = Literal["", "min", "max", "about"]
@@ -59,19 +58,8 @@ _PLAIN_WORD = re.compile(r"[^\W\d_]{1,60}(?![^\W_])")
 _WITHIN = re.compile(r"[-'’./&$][\w]")  # a word that goes on: its form is looked at closely
 _COINS = "eur usd gbp chf sek nok dkk pln czk cad aud jpy cny inr"
 _SPECIAL = frozenset({*MONTH_NAMES, *_COINS.split()})
-_MAGNITUDE = re.compile(
-    r"\s?(?:(?P<word>thousand|million|billion|trillion|hundred|mn|mln|bn|tsd\.?|mio\.?|mrd\.?|millionen|"
-    r"milliarden|"
-    r"millions|milliards?|millones)\b\.?|(?P<letter>[kKmMbB])(?![\w²³/]))",
-    re.IGNORECASE,
-)
-_POWERS = {
-    "thousand": 3, "tsd": 3, "hundred": 2, "million": 6, "mn": 6, "mln": 6, "mio": 6, "millionen": 6,
-    "millions": 6, "millones": 6, "billion": 9, "bn": 9, "mrd": 9, "milliarden": 9, "milliard": 9,
-    "milliards": 9,
-    "trillion": 12,
-    "k": 3, "m": 6, "b": 9,
-}  # fmt: skip
+_MAGNITUDE = re.compile(rf"\s?(?:(?P<word>{NAMED})(?!\w)\.?|(?P<letter>[kmb])(?![\w²³/]))", re.IGNORECASE)
+_LETTERS = {"k": 3, "m": 6, "b": 9}
 _UNIT_WORD = re.compile(r"[\s\u00a0\u202f-]?(?P<name>[^\W\d_]+)")
 _AFTER_MONEY = re.compile(rf"\s?(?P<name>{_CURRENCIES}|euros?|dollars?|pounds?)(?!\w)", re.IGNORECASE)
 _MONEY = {"€": "EUR", "£": "GBP", "$": "USD", "us$": "USD", "euro": "EUR", "euros": "EUR", "dollar": "USD",
@@ -201,13 +189,14 @@ def _word(text: str, start: int, end: int, before: str) -> Token:
         return Token("value", start, end, word, Measure(start, end, "every", days, days, text=word))
     if len(word) == 1 and word.isupper() and before in LABELS:
         return Token("code", start, end, f"{before}\x1f{folded}")
-    number = NUMBER_WORDS.get(folded) or (1 if folded in ONE_WORDS else None)
-    if number is not None:
-        unit, unit_end, working = _unit(text, end)
+    spelled = number_in_words(text, start) if LIKELY.match(folded) else None
+    number, number_end = spelled if spelled and spelled[1] >= end else (Fraction(folded in ("a", "an")), end)
+    if number:
+        unit, unit_end, working = _unit(text, number_end)
         if unit and (number > 1 or _is_time(unit)):
-            return _measured(text, start, unit_end, Fraction(number), unit, working=working, before=before)
+            return _measured(text, start, unit_end, number, unit, working=working, before=before)
         if number > 1 and number != 100:
-            return _measured(text, start, end, Fraction(number), "", before=before)
+            return _measured(text, start, number_end, number, "", before=before)
     return Token("word", start, end, word)
 
 
@@ -276,7 +265,7 @@ def _number(
     exact = len(digits.replace(",", "").replace(".", "").strip("0")) or 1
     scaled = False
     if magnitude and (magnitude["word"] or money or _AFTER_MONEY.match(text, magnitude.end())):
-        power = _POWERS[(magnitude["word"] or magnitude["letter"]).casefold().rstrip(".")]
+        power = (MAGNITUDES | _LETTERS)[(magnitude["word"] or magnitude["letter"]).casefold()]
         number, end, scaled = number * 10**power, magnitude.end(), power > 2
         follows = text[end : end + 1]
     after = _AFTER_MONEY.match(text, end)
@@ -329,39 +318,21 @@ def _year_or_label(token: Token, digits: str, text: str, before: str, *, named: 
 
 def _unit(text: str, end: int) -> tuple[str, int, bool]:
     """Return the unit after a number, where it ends, and whether days are working days."""
-    working = False
     word = _UNIT_WORD.match(text, end)
     if word and word["name"].casefold() in WORKING:
-        after = _UNIT_WORD.match(text, word.end())
-        following = after["name"].casefold() if after else ""
-        if UNIT_NAMES.get(following, following) in ("days", "day"):
-            return "day", after.end() if after else end, True
-        if word["name"].casefold() not in UNIT_NAMES:
-            return "", end, False
-        working = True
-    if word:
-        folded = word["name"].casefold()
-        if folded in UNIT_NAMES:
-            after = _UNIT_WORD.match(text, word.end())
-            working |= bool(after and after["name"].casefold() in WORKING)
-            return (
-                symbol_of(UNIT_NAMES[folded]),
-                after.end()
-                if working and after and not folded.startswith(("werk", "arbeit"))
-                else word.end(),
-                working,
-            )
+        unit, unit_end, _ = _unit(text, word.end())
+        return (unit, unit_end, True) if unit == "day" else ("", end, False)
     at = end + (text[end : end + 1] in (" ", "-", "\u00a0", "\u202f"))
-    unit = UNIT.match(text, at)
+    named = UNIT.match(text, at)
     if (
-        unit is None
-        or (len(unit[0]) == 1 and unit[0].isalpha() and unit[0] not in "mgsLVWhAlJN")
-        or unit[0] == "AD"
+        named is None
+        or (len(named[0]) == 1 and named[0].isalpha() and named[0] not in "mgsLVWhAlJN")
+        or named[0] in ("AD", "in")
+        or text[named.end() : named.end() + 1].isalnum()
     ):
         return "", end, False
-    if unit[0] == "in" or text[unit.end() : unit.end() + 1].isalnum():
-        return "", end, False
-    return symbol_of(unit[0]), unit.end(), working
+    symbol = symbol_of(named[0])
+    return ("day", named.end(), True) if symbol == "Werktag" else (symbol, named.end(), False)
 
 
 def _measured(

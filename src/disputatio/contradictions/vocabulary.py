@@ -39,11 +39,7 @@ NEGATIONS, CONTRARY, POLAR = _words("negations"), _keyed("contrary"), _keyed("po
 YES, NO = _words("yes"), _words("no")
 LABELS, SCOPING, PRONOUNS = _words("labels"), _words("scoping"), _words("pronouns")
 WEEKDAYS = {name: number for line in _lines("weekdays") for number, name in enumerate(line)}
-NUMBER_WORDS = {word: int(number) for word, number in _keyed("numbers").items()}
-_ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-for _ten in ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"):
-    NUMBER_WORDS |= {f"{_ten}-{one}": NUMBER_WORDS[_ten] + digit for digit, one in enumerate(_ONES, start=1)}
-ONE_WORDS, WORKING, UNIT_NAMES = _words("one"), _words("working"), _keyed("units")
+WORKING = _words("working")
 EVERY = {word: int(days) for word, days in _keyed("every").items()}
 BOUND = re.compile(
     r"(?:^|(?<=[\s(:]))(?:"

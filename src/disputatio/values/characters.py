@@ -1,7 +1,7 @@
 """The characters of a text made plain, before anything is read: one dash, ASCII digits, numbers in digits.
 
 What is neither a letter, a digit nor a mark that can tell two values apart becomes a space; marks that end a
-phrase become `STOP`. English numbers in words are turned into digits.
+phrase become `STOP`. Numbers in English, German, French and Spanish words are turned into digits.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 from disputatio.text import CharacterTable
 from disputatio.values import units
+from disputatio.values.units import ABROAD
 
 # --- numbers in words ---------------------------------------------------------------------------------
 _UNITS_WORDS = "zero one two three four five six seven eight nine"
@@ -27,21 +29,64 @@ _IRREGULAR = {
     "first": "one", "second": "two", "third": "three", "fifth": "five", "eighth": "eight", "ninth": "nine",
     "twelfth": "twelve",
 }  # fmt: skip
-_ORDINALS = {
-    **{
-        f"{word}th": word
-        for word in _CARDINALS
-        if word not in {*_IRREGULAR.values(), "zero", "nought", *_TENS}
-    },
-    **{f"{word[:-1]}ieth": word for word in _TENS},
-    **_IRREGULAR,
-}
-_ENDINGS = {"first": "st", "second": "nd", "third": "rd"}
-#: Matches in a lower-case text in which there may be a number in words; much faster than all of them.
-LIKELY = re.compile(
-    "zero|nought|one|two|three|four|five|six|seven|eight|nin|ten|eleven|twel|thir|twent|fort|fift|hundred"
-    "|thousand|illion|first|second"
+_WITH_TH = {*_CARDINALS} - {*_IRREGULAR.values(), "zero", "nought", *_TENS}
+_ORDINALS = (
+    {f"{word}th": word for word in _WITH_TH} | {f"{word[:-1]}ieth": word for word in _TENS} | _IRREGULAR
 )
+_ENDINGS = {"first": "st", "second": "nd", "third": "rd"}
+_PLAIN_LETTERS = str.maketrans(dict(zip("éíóöúü", "eioouu", strict=True)) | {"ß": "ss"})  # not "è": très
+_WORDS_ABROAD = {name: frozenset(words.split()) for name, words in ABROAD.items() if isinstance(words, str)}
+
+
+def _abroad() -> dict[str, int]:
+    """Return the numbers below a thousand by their names in German, French and Spanish."""
+    found = {"cien": 100, "quatre vingts": 80, "huitante": 80}
+    for table in (ABROAD["german"], ABROAD["french"], ABROAD["spanish"]):
+        ones, tens, hundreds = (
+            {word.replace("_", " "): at * step for at, word in enumerate(table[row].split(), first)}
+            for row, first, step in (("ones", 1, 1), ("tens", 2, 10), ("hundreds", 1, 100))
+        )
+        below = ones | tens
+        for ten, much in tens.items():
+            below |= {table["joined"].format(one=one, ten=ten): much + few for one, few in ones.items()}
+            below |= {f"{ten} et {one}": much + few for one, few in (("un", 1), ("onze", 11))}
+        below |= {f"veinti{one}": 20 + few for one, few in ones.items() if few < 10}
+        below |= {f"{one}{end}": much for one, much in below.items() if one.endswith("un") for end in "aeo"}
+        hundreds |= {f"ein{word}": 100 for word, much in hundreds.items() if much == 100}
+        hundreds |= {word.replace("entos", "entas"): much for word, much in hundreds.items()}
+        found |= below | hundreds | {f"{word}s": much for word, much in hundreds.items() if much > 100}
+        found |= {
+            f"{word}{table['joint']}{rest}": much + less
+            for word, much in hundreds.items()
+            for rest, less in below.items()
+        }
+    return found
+
+
+_CARDINALS_ABROAD = _abroad()
+_HALVES = {f"{one}einhalb": f"{much}.5" for much, one in enumerate(ABROAD["german"]["ones"].split(), 1)}
+_HALVES["anderthalb"] = "1.5"
+_A_HALF = {f"{one} {half}".strip() for one in ("", *_WORDS_ABROAD["one"]) for half in _WORDS_ABROAD["half"]}
+_HALVES |= dict.fromkeys(_A_HALF, "0.5")
+_FIRST_ABROAD = {name.partition(" ")[0] for name in (*_CARDINALS_ABROAD, *_HALVES, "mille", "mil")}
+_MOST_WORDS = 6  # neuf cent quatre-vingt-dix-neuf
+_UNITS_ABROAD = {*", ".join(ABROAD["units"].values()).casefold().translate(_PLAIN_LETTERS).split(", ")}
+_UNITS_ABROAD |= _WORDS_ABROAD["also_units"]
+_COUNTED = _UNITS_ABROAD - {"an"} | {word.translate(_PLAIN_LETTERS) for word in _WORDS_ABROAD["nouns"]}
+_ALSO_WORDS = _WORDS_ABROAD["one"] | _A_HALF | {*ABROAD["also_words"]}
+
+
+def _likely() -> str:
+    """Return a pattern of words and stems, those of one letter together, as that is faster."""
+    stems, ends = tuple(_WORDS_ABROAD["stems"]), dict[str, list[str]]()
+    whole = {word for word in (*_CARDINALS, *_ORDINALS, *_FIRST_ABROAD) if not word.startswith(stems)}
+    for word in (*stems, *(rf"{word}\b" for word in whole)):
+        ends.setdefault(word[0], []).append(word[1:])
+    return r"\b(?:" + "|".join(f"{initial}(?:{'|'.join(rests)})" for initial, rests in ends.items()) + ")"
+
+
+#: Matches in a lower-case text in which there may be a number in words; much faster than all of them.
+LIKELY = re.compile(_likely())
 
 
 class Number(NamedTuple):
@@ -61,13 +106,52 @@ def find_numbers(words: Sequence[str]) -> list[Number]:
     found: list[Number] = []
     at = 0
     while at < len(words):
-        number = _number_at(words, at) if words[at] in _CARDINALS or words[at] in _ORDINALS else None
+        word = words[at]
+        number = _number_at(words, at) if word in _CARDINALS or word in _ORDINALS else None
+        abroad = _number_abroad_at(words, at) if word in _FIRST_ABROAD or "tausend" in word else None
+        if abroad and (number is None or abroad.end > number.end):
+            number = abroad
         if number is None:
             at += 1
         else:
             found.append(number)
             at = number.end
     return found
+
+
+def _number_abroad_at(words: Sequence[str], start: int) -> Number | None:
+    """Return the number in German, French or Spanish that begins at a word.
+
+    >>> _number_abroad_at(["zweitausendvierzehn"], 0), _number_abroad_at("deux mille vingt et un".split(), 0)
+    (Number(start=0, end=1, text='2014'), Number(start=0, end=5, text='2021'))
+    >>> _number_abroad_at(["sept", "jours"], 0), _number_abroad_at(["sept", "2021"], 0)
+    (Number(start=0, end=1, text='7'), None)
+    """
+    word, before = words[start], words[start - 1] if start else ""
+    thousands, found, below = word.partition("tausend")
+    if found:
+        much, rest = _CARDINALS_ABROAD.get(thousands or "ein"), _CARDINALS_ABROAD.get(below, 0)
+        return Number(start, start + 1, f"{1000 * much + rest}") if much and (rest or not below) else None
+    if word in ("cent", "mille") and before in ("per", "pour", "pro"):
+        return None
+    half = next((end for end in (start + 2, start + 1) if " ".join(words[start:end]) in _HALVES), 0)
+    value, end = (0, half) if half else _below_thousand(words, start)
+    if words[end : end + 1] in (["mille"], ["mil"]):
+        rest, end = _below_thousand(words, end + 1)
+        value = (value or 1) * 1000 + rest
+    name, after = " ".join(words[start:end]), words[end : end + 2]
+    counted = _UNITS_ABROAD if name in _WORDS_ABROAD["one"] else _COUNTED
+    if end == start or (name in _ALSO_WORDS and counted.isdisjoint((*after[:1], " ".join(after)))):
+        return None
+    return Number(start, end, _HALVES.get(name) or str(value))
+
+
+def _below_thousand(words: Sequence[str], start: int) -> tuple[int, int]:
+    """Return the number below 1000 in these languages that begins at a word, 0 for none, and its end."""
+    for end in range(min(len(words), start + _MOST_WORDS), start, -1):
+        if value := _CARDINALS_ABROAD.get(" ".join(words[start:end])):
+            return value, end
+    return 0, start
 
 
 class _Sum:
@@ -159,8 +243,8 @@ _RAISED = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _VULGAR = re.compile(r"[¼-¾⅐-⅞↉]")
 _HARD_SPACE = re.compile(r"(?<=[0-9])[\u00a0\u2007\u2009\u202f](?=[0-9]{3}(?![0-9]))")
 _SPACED_THOUSANDS = re.compile(r"(?<![0-9.,/:-])[0-9]{1,3}(?: [0-9]{3})+(?![0-9])")
-_PIECE = re.compile(rf"{LETTER}+|[0-9]+|[^\s-]")
-_WHOLE_WORD = re.compile(r"(?<![0-9])[A-Za-z]+(?![0-9'#+]|\.[A-Za-z])")
+#: A word that is no part of a name such as F16 or two's, another run of letters or digits, or a mark.
+_PIECE = re.compile(rf"(?P<word>(?<![0-9]){LETTER}++(?![0-9'#+]|\.{LETTER}))|{LETTER}+|[0-9]+|[^\s-]")
 _LARGE = {"hundred", "thousand", "million", "billion", "trillion"}
 
 
@@ -216,7 +300,7 @@ def _joined_thousands(spaced: re.Match[str]) -> str:
 
 
 def _with_digits(text: str) -> str:
-    """Return text with its English numbers in digits.
+    """Return text with its numbers in digits.
 
     A lone "one" stays, as it is mostly a pronoun, and so does "million" or "second" after a number, which are
     its magnitude and its unit.
@@ -224,7 +308,7 @@ def _with_digits(text: str) -> str:
     if not LIKELY.search(text.lower()):
         return text
     pieces = list(_PIECE.finditer(text))
-    spoken = [_spoken(text, piece) for piece in pieces]
+    spoken = _spoken(pieces)
     parts: list[str] = []
     copied = 0  # characters of the text that are in `parts`
     last_end, last_digits = -1, ""  # of the number before, in pieces
@@ -249,11 +333,23 @@ def _with_digits(text: str) -> str:
     return "".join([*parts, text[copied:]])
 
 
-def _spoken(text: str, piece: re.Match[str]) -> str:
-    """Return a piece of text for `find_numbers`: "o", "hundreds" and parts of names are no numbers."""
-    word = piece[0].lower()
-    whole = _WHOLE_WORD.match(text, piece.start())
-    return word if whole and whole[0] == piece[0] and word != "o" and not word.endswith("s") else "§"
+def _spoken(pieces: Sequence[re.Match[str]]) -> list[str]:
+    """Return pieces of a text for `find_numbers`: parts of names are no numbers."""
+    words = ((piece["word"] or "§").lower() for piece in pieces)
+    return [word if word.isascii() else word.translate(_PLAIN_LETTERS) for word in words]
+
+
+def number_in_words(text: str, start: int) -> tuple[Fraction, int] | None:
+    """Return the cardinal in words that begins at a word of a text, and where it ends.
+
+    >>> number_in_words("within twenty-one days", 7), number_in_words("en quatre-vingts jours", 3)
+    ((Fraction(21, 1), 17), (Fraction(80, 1), 16))
+    """
+    pieces = list(_PIECE.finditer(text, start, start + 90))
+    for number in find_numbers(_spoken(pieces))[:1]:
+        if number.start == 0 and number.text[-1].isdigit():
+            return Fraction(number.text), pieces[number.end - 1].end()
+    return None
 
 
 def _is_year(century: str, rest: str) -> bool:

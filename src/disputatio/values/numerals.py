@@ -28,15 +28,17 @@ _POINTS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?")
 _STROKES = re.compile(r"[0-9]{1,3}(?:'[0-9]{3})+(?:\.[0-9]+)?")
 _COMMA_DECIMALS = re.compile(r"([0-9]+),([0-9]+)")
 _FIRST = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-_MAGNITUDES = {
+MAGNITUDES = {
     **{"hundred": 2, "thousand": 3, "lakh": 5, "lakhs": 5, "million": 6, "crore": 7, "crores": 7},
     **{"billion": 9, "trillion": 12, "quadrillion": 15, "mn": 6, "mln": 6, "bn": 9, "tn": 12},
+    **{"tsd.": 3, "tausend": 3, "mio": 6, "mio.": 6, "mrd": 9, "mrd.": 9, "millions": 6, "millionen": 6},
+    **{"milliard": 9, "milliards": 9, "milliarde": 9, "milliarden": 9, "millón": 6, "millones": 6},
     **{"百": 2, "千": 3, "万": 4, "萬": 4, "만": 4, "億": 8, "亿": 8, "억": 8, "兆": 12, "조": 12},
 }
-_NAMED = "|".join(sorted(filter(str.isascii, _MAGNITUDES), key=len, reverse=True))
-_SIGNS = "".join(name for name in _MAGNITUDES if not name.isascii())
+NAMED = "|".join(re.escape(name) for name in sorted(MAGNITUDES, key=len, reverse=True) if len(name) > 1)
+_SIGNS = "".join(name for name in MAGNITUDES if len(name) == 1)
 _MAGNITUDE = re.compile(
-    rf"[\s-]?(?:(?P<name>{_NAMED})(?!{LETTER})|(?P<sign>[{_SIGNS}]))",
+    rf"[\s-]?(?:(?P<name>{NAMED})(?!{LETTER})(?:\sde(?=\s)|\sd')?|(?P<sign>[{_SIGNS}]))",
     re.IGNORECASE,
 )
 _OF_MONEY = {"k": 3, "m": 6, "b": 9, "t": 12}
@@ -171,7 +173,7 @@ def _magnitude(text: str, end: int, *, of_money: bool) -> tuple[Fraction, int]:
         named = _MAGNITUDE.match(text, end)
         if named is None:
             break
-        factor *= 10 ** _MAGNITUDES[(named["name"] or named["sign"]).casefold()]
+        factor *= 10 ** MAGNITUDES[(named["name"] or named["sign"]).casefold()]
         end = named.end()
     short = _MONEY.match(text, end) if of_money and factor == 1 else None
     return (Fraction(10 ** _OF_MONEY[short["name"].casefold()]), short.end()) if short else (factor, end)

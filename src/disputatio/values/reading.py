@@ -19,11 +19,8 @@ from disputatio.values.figures import MONTH_NAMES, MONTHS, Date, Figure, Item, T
 from disputatio.values.numerals import FIGURE_STARTS, figure_at, version_at
 from disputatio.values.units import ORDINAL, VERSION
 
-APART, LINKED, GLUED = (
-    0,
-    1,
-    2,
-)  # how a token stands to the next: a space, a hyphen or slash, or nothing between
+# How a token stands to the next: a space, a hyphen or slash, or nothing between.
+APART, LINKED, GLUED = 0, 1, 2
 RANGE = "to"  # the word that stands for the dash of a range
 
 _START = re.compile(
@@ -41,39 +38,11 @@ _PADDED = re.compile(r"[0-9]+\.[0-9]*0")
 _ARTICLES = {"a", "an", "the"}
 _ONE = Figure(Fraction(1), "1", spelled=True)  # of nothing else is it sure that it is no pronoun
 _NEGATIVE = {"minus", "negative"}
-_BEFORE_AMOUNTS = {
-    *(
-        "about",
-        "around",
-        "approximately",
-        "nearly",
-        "almost",
-        "over",
-        "under",
-        "exactly",
-        "some",
-        "only",
-        "from",
-    ),
-    *(
-        "to",
-        "at",
-        "by",
-        "for",
-        "in",
-        "is",
-        "was",
-        "of",
-        "between",
-        "and",
-        "or",
-        "than",
-        "it",
-        "its",
-        "a",
-        "the",
-    ),
-}
+_BEFORE_AMOUNTS_WORDS = """
+about around approximately nearly almost over under exactly some only from to at by for in is was of between
+and or than it its a the
+"""
+_BEFORE_AMOUNTS = frozenset(_BEFORE_AMOUNTS_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)

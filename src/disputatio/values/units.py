@@ -7,9 +7,15 @@ together when they share a reading; within a dimension, figures are compared by 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+#: Numbers and units in German, French and Spanish.
+ABROAD: dict[str, Any] = tomllib.loads(Path(__file__).with_name("abroad.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +43,8 @@ _MEASURES = (
     ("inch", "length", "0.0254", "inches"),
     ("ly", "length", "9460730472580800", "light year, light years, light-year, light-years"),
     ("m^2", "area", "1", "square metre, square metres, square meter, square meters, sq m, m2"),
-    (
-        "km^2",
-        "area",
-        "1000000",
-        "square kilometre, square kilometres, square kilometer, square kilometers, sq km, km2",
-    ),
+    ("km^2", "area", "1000000", "square kilometre, square kilometres, square kilometer, square kilometers, "
+     "sq km, km2"),
     ("ha", "area", "10000", "hectare, hectares"),
     ("acre", "area", "4046.8564224", "acres"),
     ("mi^2", "area", "2589988.110336", "square mile, square miles, sq mi"),
@@ -53,12 +55,8 @@ _MEASURES = (
     ("L", "volume", "0.001", "litre, litres, liter, liters"),
     ("ml", "volume", "0.000001", "millilitre, millilitres, milliliter, milliliters"),
     ("g", "mass", "0.001", "gram, grams, gramme, grammes"),
-    (
-        "kg",
-        "mass",
-        "1",
-        "Kg, KG, kgs, kilo, kilos, kilogram, kilograms, kilogramme, kilogrammes, 公 斤, 千 克",
-    ),
+    ("kg", "mass", "1", "Kg, KG, kgs, kilo, kilos, kilogram, kilograms, kilogramme, kilogrammes, 公 斤, "
+     "千 克"),
     ("mg", "mass", "0.000001", "milligram, milligrams"),
     ("µg", "mass", "0.000000001", "microgram, micrograms, mcg"),
     ("lb", "mass", "0.45359237", "lbs"),
@@ -66,40 +64,15 @@ _MEASURES = (
     ("t", "mass", "1000", "tonne, tonnes, metric ton, metric tons"),
     ("short ton", "mass", "907.18474", "short tons"),
     ("long ton", "mass", "1016.0469088", "long tons"),
-    ("s", "duration", "1", "sec, secs, second, seconds, Sekunde, Sekunden, segundo, segundos, secondi"),
+    ("s", "duration", "1", "sec, secs, second, seconds, secondi"),
     ("ms", "duration", "0.001", "millisecond, milliseconds"),
-    ("min", "duration", "60", "mins, minute, minutes, Minuten, minuto, minutos, minuti, دقيقة, دقائق, 分 钟"),
-    (
-        "h",
-        "duration",
-        "3600",
-        "hr, hrs, hour, hours, Stunde, Stunden, heure, heures, hora, horas, ora, ore, ساعة, ساعات, 小 时",
-    ),
-    (
-        "day",
-        "duration",
-        "86400",
-        "days, Tag, Tage, Tagen, jour, jours, día, días, dia, dias, giorno, giorni, يوم, يوما, أيام, 天",
-    ),
-    (
-        "week",
-        "duration",
-        "604800",
-        "weeks, Woche, Wochen, semaine, semaines, semana, semanas, settimana, settimane, أسبوع, أسابيع, 周",
-    ),
-    (
-        "month",
-        "months",
-        "1",
-        "months, Monat, Monate, Monaten, mois, mes, meses, mês, mese, mesi, شهر, أشهر, 个 月",
-    ),
-    (
-        "year",
-        "months",
-        "12",
-        "years, yr, yrs, Jahr, Jahre, Jahren, année, années, ans, "
-        "año, años, ano, anos, anno, anni, سنة, سنوات",
-    ),
+    ("min", "duration", "60", "mins, minute, minutes, minuti, دقيقة, دقائق, 分 钟"),
+    ("h", "duration", "3600", "hr, hrs, hour, hours, ora, ore, ساعة, ساعات, 小 时"),
+    ("day", "duration", "86400", "days, dia, dias, giorno, giorni, يوم, يوما, أيام, 天"),
+    ("Werktag", "working days", "1", ""),
+    ("week", "duration", "604800", "weeks, settimana, settimane, أسبوع, أسابيع, 周"),
+    ("month", "months", "1", "months, mês, mese, mesi, شهر, أشهر, 个 月"),
+    ("year", "months", "12", "years, yr, yrs, ano, anos, anno, anni, سنة, سنوات"),
     ("decade", "months", "120", "decades"),
     ("century", "months", "1200", "centuries"),
     ("km/h", "speed", "1000/3600", "kph, kmh, kilometres per hour, kilometers per hour"),
@@ -135,12 +108,12 @@ _MEASURES = (
     ("GB", "information", "1000000000", "gigabyte, gigabytes"),
     ("TB", "information", "1000000000000", "terabyte, terabytes"),
     ("dB", "loudness", "1", "decibel, decibels"),
-    ("%", "percent", "1", "percent, per cent, pct, Prozent"),
+    ("%", "percent", "1", "percent, per cent, pct"),
     ("‰", "percent", "0.1", "per mille, permille"),
     ("percentage points", "percentage points", "1", "percentage point"),
     ("BC", "years before the common era", "1", "BCE, B.C., B.C.E."),
     ("AD", "years of the common era", "1", "CE, A.D., C.E."),
-)
+)  # fmt: skip
 # Code, signs and names that mean this currency alone; a name of several currencies is in `_SHARED`.
 _CURRENCIES = (
     ("USD", "US$, 美 元, US dollar, US dollars, U.S. dollar, U.S. dollars, American dollars"),
@@ -181,6 +154,7 @@ _CURRENCIES = (
 _SHARED = (
     ("$", "USD CAD AUD NZD HKD SGD", "1", "dollar, dollars"),
     ("cent", "USD CAD AUD NZD HKD SGD EUR", "1/100", "cents, ¢"),
+    ("centime", "EUR CHF FRF", "1/100", ""),
     ("pence", "GBP", "1/100", "penny"),
     ("pound", "GBP lb", "1", "pounds"),
     ("¥", "JPY CNY", "1", ""),
@@ -216,6 +190,8 @@ def _tables() -> tuple[dict[str, tuple[UnitMeaning, ...]], dict[str, str]]:
             for reading in readings[name]
         )
         names |= dict.fromkeys([symbol, *_split(aliases)], symbol)
+    for symbol, aliases in ABROAD["units"].items():
+        names |= dict.fromkeys(_split(aliases), symbol)
     return readings, names
 
 
@@ -234,6 +210,8 @@ _IN_ANY_CASE = {name.casefold(): symbol for name, symbol in _NAMES.items() if le
 
 
 def _pattern(name: str) -> str:
+    if name == "an":  # a year, unlike "$5 an hour"
+        return r"an(?= (?:(?:de|et|au|à|ou|par|pour|après|avant)\b|maxi|mini|d')|(?! ?[^\W_]))"
     spaced = re.escape(name).replace(r"\ ", r"[\s-]\s?").replace(r"\^", r"\s?\^\s?").replace("°", r"°\s?")
     return f"(?i:{spaced})" if len(name) > _SPELLED else spaced
 
