@@ -1,6 +1,6 @@
 """Kinds of values: what a question asks for, and whether an answer is of that kind.
 
-Told from words and units alone, in English, German and Chinese, some French; what is not told refuses no answer.
+Told from words and units alone, in English, German, French and Chinese, some Spanish; what is not told refuses no answer.
 """
 
 from __future__ import annotations
@@ -22,15 +22,9 @@ Kind: TypeAlias = Literal[
 ]  # fmt: skip
 
 _DIMENSIONS: dict[str, Kind] = {
-    "mass": "mass",
-    "length": "length",
-    "area": "area",
-    "volume": "volume",
-    "duration": "duration",
-    "months": "duration",
-    "speed": "speed",
-    "percent": "percent",
-}
+    "mass": "mass", "length": "length", "area": "area", "volume": "volume", "speed": "speed", "percent": "percent",
+    "duration": "duration", "months": "duration", "working days": "duration",
+}  # fmt: skip
 _MEASURES: frozenset[Kind] = frozenset(
     ("money", "mass", "length", "area", "volume", "duration", "speed", "temperature", "percent")
 )
@@ -46,21 +40,24 @@ _THE = (
 _OF = r"\b(?!\s+(?:unit|group|list|date|year|day|number|code|class|band|type|model|policy)\b)"
 # The first that fits counts.
 _QUESTIONS = (
-    _asks("percent", r"\b(?:what|which)\s+(?:percentage|per\s?cent)\b|\bhow\s+many\s+per\s?cent|wie\s?viele?\s+prozent|百分之几|百分比"),
-    _asks("mass", r"\bhow\s+(?:heavy\b|much\s+(?:[\w'’-]+\s+){1,8}weighs?\b)|\bwie\s+schwer\b|多重|重量|重多少"),
+    _asks("percent", r"\b(?:what|which)\s+(?:percentage|per\s?cent)\b|\bhow\s+many\s+per\s?cent|wie\s?viele?\s+prozent|\bquelle\s+(?:part|proportion)\b|\bwelcher\s+(?:prozents|ant)|百分之几|百分比"),
+    _asks("mass", r"\bhow\s+(?:heavy\b|much\s+(?:[\w'’-]+\s+){1,8}weighs?\b)|\bwie\s+schwer\b|\bcombien\s+pès|\bquel\s+poids\b|多重|重量|重多少"),
     _asks("money percent", r"\bhow\s+much\s+(?:[\w'’-]+\s+){1,8}(?:costs?|paid|pay|pays|charged?|earns?|owed?)\b"),
-    _asks("money percent", r"\bwhat\s+(?:do|does|did|will|would)\s+(?:[\w'’-]+\s+){1,8}costs?\b|\bwas\s+kostet|\bcombien\s+co[uû]t|\bquel\s+(?:est\s+)?(?:le\s+)?(?:prix|tarif|co[uû]t)\b"),
+    _asks("money percent", r"\bwhat\s+(?:do|does|did|will|would)\s+(?:[\w'’-]+\s+){1,8}costs?\b|\bwas\s+kostet|\bcombien\s+co[uû]t|\bquel(?:le)?\s+(?:est\s+)?(?:le\s+|la\s+|l['’])?(?:prix|tarif|co[uû]t|montant|loyer|salaire|amende|cotisation|caution)\b|\bcombien\s+d['’]argent\b|\bcuánto\s+cuesta"),
     _asks("money percent", r"\bhow\s+(?:much\s+money|expensive)\b|\bwie\s?viel\s+kostet|\bwie\s+teuer\b|多少钱|多少元|combien\s+co[uû]te|\bcombien\s(?!d[e'’]).{0,80}\b(?:payer|paie|paye|vaut)\b"),
     _asks("duration", r"\bhow\s+long\s+(?:does|did|will|would)\s+it\s+take\b"),
-    _asks("duration date", r"\bhow\s+long\s+(?:does|do|did|must|can|may|should|will|has|have|had)\b|\bwie\s+lange?\b|多久|多长时间|几天|多少天"),
+    _asks("duration date", r"\bhow\s+long\s+(?:does|do|did|must|can|may|should|will|has|have|had)\b|\bwie\s+lange?\b|\bcombien\s+de\s+temps\b|\bcuánto\s+tiempo\b|多久|多长时间|几天|多少天"),
     _asks("duration date", r"\bhow\s+long\s+(?:is|are|was|were)\b.{0,80}\b(?:valid|open|closed|available|in\s+force|kept)\b"),
     _asks("length duration", r"\bhow\s+long\b|多长"),
-    _asks("length", r"\bhow\s+(?:tall|wide|deep|thick)\b(?!.{0,60}\b(?:angles?|beams?|views?)\b)|\bwie\s+(?:breit|tief|dick)\b|多高|多宽"),
+    _asks("length", r"\bhow\s+(?:tall|wide|deep|thick)\b(?!.{0,60}\b(?:angles?|beams?|views?)\b)|\bwie\s+(?:breit|tief|dick)\b|\bquelle\s+(?:est\s+)?(?:la\s+|l['’])?(?:largeur|profondeur|distance|épaisseur|altitude)\b|多高|多宽"),
+    _asks("length money percent", r"\bquelle\s+(?:est\s+la\s+)?hauteur\b"),
+    _asks("length duration", r"\bquelle\s+(?:est\s+la\s+)?longueur\b"),
+    _asks("duration date", r"\bquel(?:le)?\s+(?:est\s+)?(?:la\s+|le\s+)?(?:durée|délai|préavis)\b|\bwelche\s+(?:dauer|frist)\b"),
     _asks("date duration", r"\bhow\s+far\s+back\b"),
     _asks("length duration", r"\bhow\s+far\b|\bwie\s+weit\b|多远"),
     _asks("speed duration", r"\bhow\s+fast\b|\bwie\s+schnell\b"),
-    _asks("duration date count", r"\bhow\s+old\b|\bwie\s+alt\b"),
-    _asks("date", r"\b(?:what|which)\s+(?:date|year|day|month|century)\b|\bwann\b|什么时候|何时|哪一?年|哪一?天|几月"),
+    _asks("duration date count", r"\bhow\s+old\b|\bwie\s+alt\b|\bquel\s+âge\b|\bwelchem\s+alter\b"),
+    _asks("date", r"\b(?:what|which)\s+(?:date|year|day|month|century)\b|\bwann\b|\bwelche[rsmn]?\s+(?:tag|tage|datum|jahr|monat|jahrhundert)\b|\bquel(?:le)?s?\s+(?:jours?|date|année|mois|siècle)\b|^\W*(?:(?:jusqu['’]à|à\s+partir\s+de|depuis|dès|pour)\s+)?quand\b|\bcuándo\b|\bqué\s+(?:día|fecha|año)\b|什么时候|何时|哪一?年|哪一?天|几月"),
     _asks("date", r"^\W*(?:since\s+|until\s+)?when\b(?!\s+(?:is|are)\s+it\s+(?:ok|allowed))"),
     _asks("money percent", _THE + r"(?:price|salary|wage|fee|fare|rent|budget|revenue|turnover|sales|profit|income|earnings|spending\s+limit)" + _OF),
     _asks("money percent", r"\b(?:wie\s+hoch|was|welche[rs]?)\b.{0,40}?\b\w{0,20}(?:preis|gehalt|gebühr|kosten|miete)\b|价格|费用|工资|薪水"),
@@ -70,13 +67,13 @@ _QUESTIONS = (
     _asks("temperature", _THE + r"temperature" + _OF),
     _asks("speed", _THE + r"speed" + _OF),
     _asks("duration date", _THE + r"(?:duration|notice\s+period|warranty\s+period|retention\s+period|battery\s+life)" + _OF),
-    _asks("count", _THE + r"(?:population|number\s+of)\b"),
+    _asks("count", _THE + r"(?:population|number\s+of)\b|\bquel\s+(?:est\s+le\s+)?nombre\b"),
     _asks("number", r"\bhow\s+much\b|\bwie\s?viel\b|多少"),
     _asks("person", r"^\W*(?:who|whom|whose|wer|wen|wem)\b|谁"),
     _asks("place", r"^\W*(?:where|wo|wohin)\b|哪里|在哪"),
 )  # fmt: skip
 _HOW_MANY = re.compile(
-    r"\b(?:how\s+many\s+|wie\s?viele\s+|combien\s+d(?:e\s+|['’]))(?P<first>[^\W\d_]+)(?:\s+(?P<second>[^\W\d_]+))?",
+    r"\b(?:how\s+many\s+|wie\s?viel(?:en?)?\s+|combien\s+d(?:e\s+|['’])|cuánt[oa]s?\s+)(?P<first>[^\W\d_]+)(?:\s+(?P<second>[^\W\d_]+))?",
     re.IGNORECASE,
 )
 _DEGREES = re.compile(r"degrees?|degrés?|grade?", re.IGNORECASE)  # of heat, of a slope, of a wine
@@ -91,14 +88,14 @@ _CALLED = re.compile(
 _SEVERAL = re.compile(
     r"\b(?:and|or|und|oder)\s+(?:who|when|where|what|how|why|wer|wann|wo|wie)\b", re.IGNORECASE
 )
-_COUNTED = re.compile(r"\bhow\s+many\b|\bwie\s?viele\b|\bcombien\s+d(?:e\b|['’])", re.IGNORECASE)
+_COUNTED = re.compile(r"\bhow\s+many\b|\bwie\s?viel(?:en?\b|\s+(?:personen|menschen|leute|kinder|mitarbeiter|mitglieder|teilnehmer|gäste)\b)|\bcombien\s+d(?:e\s+(?!temps\b)|['’](?!argent\b))|\bcuánt[oa]s\b", re.IGNORECASE)  # fmt: skip
 _FOREIGN = re.compile(
     r"^\W*(?:wer|wie|wann|wo|welche[rsmn]?|was\s+(?:ist|sind|kostet)|(?:an|in|ab|bis|auf|mit|für)\s+(?:welche[rsmn]?|wann|wie\s?viele?n?)"
     r"|combien|quand|qui\s+(?:est|dirige)|que?l(?:le)?s?\s|où|comment|qu[ée]\b|quién|cuándo|cuánt[oa]s?|dónde|cuál)\b",
     re.IGNORECASE,
 )
 _LEADS = re.compile(r"\bwho\s+(?:leads?|heads?|chairs?|manages?|directs?|runs)\b", re.IGNORECASE)
-_WHICH_DAY = re.compile(r"\b(?:which|what)\s+day\b", re.IGNORECASE)
+_WHICH_DAY = re.compile(r"\b(?:(?:which|what)\s+day|quel\s+jour|welche[rsmn]?\s+tag)\b", re.IGNORECASE)
 _DIMENSIONS_NAMED = {
     "long": "long|length|far|distance",
     "high": "high|height|tall|altitude",
@@ -108,34 +105,33 @@ _DIMENSIONS_NAMED = {
 }
 _MEASURED = re.compile(r"\b(?:range|depth|height|width|length|distance|reach|diameter)\b", re.IGNORECASE)
 _STANDING = re.compile(r"(?<![\w.,])[-+~<>≈$€£¥]{0,3}\s?\d")
+_IN_GERMAN = re.compile(r"(?:tag|abend|nacht|woche|ende|jahr)s?\b", re.IGNORECASE)  # Karfreitag
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _CJK_FIGURE = re.compile(r"[0-9〇零一二两三四五六七八九十百千万亿半]")
-_NUMBERS_WORDS = """
-no none zero nil one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety dozen dozens
-hundred hundreds thousand thousands million millions billion billions half third quarter double twice triple
-both all several many few unlimited nothing keine kein null ein eine zwei drei vier fünf sechs sieben acht
-neun zehn
-"""
-_NUMBERS = frozenset(_NUMBERS_WORDS.split())
-_FREE_WORDS = """
-free nothing none no nil waived included unpaid gratis complimentary kostenlos kostenfrei nichts
-"""
-_FREE = frozenset(_FREE_WORDS.split())
-_TIMES_WORDS = """
-january february march april may june july august september october november december spring summer autumn
-fall winter century monday tuesday wednesday thursday friday saturday sunday today yesterday tomorrow
-tonight now never noon midnight christmas easter annually monthly weekly daily yearly quarterly immediately
-always januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag
-samstag sonntag heute morgen gestern nie immer sofort
-"""
-_TIMES = frozenset(_TIMES_WORDS.split())
-_MOMENTS_WORDS = """
-before after during within when upon until till at every once end start day days week weeks month months
-year years following as soon by since from date dates time hour hours night season quarter birth death age
-war vor nach während bei bis seit ab ende anfang tag tage woche monat jahr
-"""
-_MOMENTS = frozenset(_MOMENTS_WORDS.split())
+_NUMBERS, _FREE, _TIMES, _MOMENTS = (frozenset(words.split()) for words in (
+    """no none nil one dozen dozens hundreds thousands millions billions half third quarter double twice triple both
+    all several many few unlimited nothing keine kein null ein eine elf dutzend hälfte drittel viertel alle mehrere
+    einige viele aucun aucune zéro un une sept neuf cent mille dizaine douzaine centaine moitié tiers quart tous
+    toutes plusieurs ninguno mitad""",
+    """free nothing none no nil waived included unpaid gratis complimentary kostenlos kostenfrei nichts gratuit
+    gratuite gratuitement offert rien gratuito""",
+    """january february march april may june july august september october november december spring summer autumn fall
+    winter century monday tuesday wednesday thursday friday saturday sunday today yesterday tomorrow tonight now
+    never noon midnight christmas easter annually monthly weekly daily yearly quarterly immediately always januar
+    februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag heute
+    morgen gestern nie immer sofort mittag mitternacht weihnachten ostern frühling sommer herbst montags dienstags
+    mittwochs donnerstags freitags samstags sonntags täglich wöchentlich monatlich jährlich janvier février avril
+    mai juin juillet août septembre octobre novembre décembre lundi mardi mercredi jeudi vendredi samedi dimanche
+    aujourdhui demain midi minuit jamais toujours noël pâques printemps automne hiver enero febrero marzo abril
+    junio agosto septiembre octubre noviembre diciembre lunes martes miércoles jueves viernes sábado hoy mañana ayer
+    nunca siempre""",
+    """before after during within when upon until till at every once end start day days week weeks month months year
+    years following as soon by since from date dates time hour hours night season quarter birth death age war vor
+    nach während bei bis seit ab ende anfang tag tage tagen woche wochen monat monate monaten jahr jahre jahren
+    stunde stunden frühestens spätestens avant après pendant dès depuis fin début jusquà jour jours semaine semaines
+    mois an ans année années heure heures nuit saison antes después desde hasta durante fin día días semana semanas
+    mes meses años mars été hier mayo julio domingo weekend feiertage feiertagen ferien vacances rentrée toussaint""",
+))  # fmt: skip
 
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'-]{1,30}"
 # Words by which a question tells the kind of value that it wants; what gives the value need not repeat them.
@@ -268,7 +264,7 @@ def _is_moment(answer: str, words: set[str]) -> bool | None:
         return True
     if kinds or (values and not words & _MOMENTS):
         return False
-    if not answer.isascii() or words & _MOMENTS:
+    if not answer.isascii() or words & _MOMENTS or _IN_GERMAN.search(answer):
         return None
     return False
 
@@ -285,7 +281,8 @@ def _is_quantity(answer: str, words: set[str], wanted: frozenset[Kind]) -> bool 
         return True if values and _STANDING.search(answer) else None
     if any(kind & wanted for kind in measured):
         return True
-    if len(measured) < len(kinds) and (_STANDING.search(answer) or words & _NUMBERS):
+    spelled = any(isinstance(value, Figure) and value.spelled for value in values)
+    if len(measured) < len(kinds) and (spelled or _STANDING.search(answer) or words & _NUMBERS):
         return True  # a number without a unit
     if measured:
         return False
@@ -314,7 +311,7 @@ def kinds_of_value(value: Figure | Date | Time) -> frozenset[Kind]:
 
 def _kinds_of(name: str) -> frozenset[Kind]:
     """Return the kinds that a unit of this name measures; none if it is no unit."""
-    if len(name) < 2:
+    if len(name) < 2 or name == "an":  # "how many trains an hour"
         return frozenset()
     try:
         return _kinds_of_symbol(symbol_of(name)) & _MEASURES
