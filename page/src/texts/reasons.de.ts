@@ -122,7 +122,7 @@ export const sentences: Record<string, (facts: Facts) => string> = {
   retracted: ({ supported }) => `${supported}; zurückgezogen`,
   in_force: ({ supported, rivals }) => `${supported}; in Kraft, anders als ${rivals}`,
   superseded: ({ supported, rival, rivalSupport, cause }) => `${supported}; ${succeeded(cause, rival, rivalSupport)}`,
-  compared: () => "aus beiden Fassungen zitiert",
+  compared: () => "zitiert, wo die Änderung steht",
   later: ({ supported, cause }) => `${supported}${cause.support.date && `, datiert ${cause.support.date}`}; später als das, wonach gefragt wurde`,
   older: ({ supported, rival, rivalSupport, cause }) =>
     `${supported}, zuletzt datiert ${cause.support.date}, älter als ${rival} (${rivalSupport.date || "neuer"})`,

@@ -22,13 +22,11 @@ MaxTokens = Annotated[int, "maximum tokens per reply"]
 PerSource = Annotated[int, "passages of each source to answer from, best first"]
 Tau = Annotated[float, 'f_align below which an answer counts as "I don\'t know"; 0: not checked']
 FAlign = Annotated[
-    str,
-    "checks of an answer: paper, ours, none, or of gate, lexical, echo, judge joined by +",
+    str, "checks of an answer: paper, ours, none, or of gate, lexical, echo, judge joined by +"
 ]
 Votes = Annotated[int, "sampled votes in place of log-probabilities; 0: none"]
 PossibleAnswers = Annotated[
-    int | None,
-    "L, the number of possible answers, in the weight L w - 1; none: as in the estimate",
+    int | None, "L, the number of possible answers, in the weight L w - 1; none: as in the estimate"
 ]
 SourceReader = Annotated[
     Literal["ours", "paper"],

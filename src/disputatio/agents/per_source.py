@@ -19,11 +19,7 @@ from disputatio.events import AnswersAligned, Unchecked
 from disputatio.kit import Kit
 from disputatio.reliability.similarity import content_stems
 from disputatio.text import bare_words, find_quote, stem
-from disputatio.types import (
-    Hit,
-    Passage,
-    Reply,
-)
+from disputatio.types import Hit, Passage, Reply
 from disputatio.values import bears
 
 PER_SOURCE = 3
@@ -184,12 +180,7 @@ def stated(question: str, reply: Reply) -> Reply:
 
 
 def drop_unsupported(
-    question: str,
-    replies: Sequence[SourceReply],
-    kit: Kit,
-    *,
-    tau: float = TAU,
-    checks: Checks = OURS,
+    question: str, replies: Sequence[SourceReply], kit: Kit, *, tau: float = TAU, checks: Checks = OURS
 ) -> list[SourceReply]:
     """Return the replies with their consistency (f_align); an answer below `tau` becomes "I don't know".
 

@@ -19,12 +19,7 @@ TEXT: Mapping[str, Any] = {"type": "string"}
 
 def object_of(**fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the JSON schema of an object with these fields, all of them required, and no others."""
-    return {
-        "type": "object",
-        "properties": fields,
-        "required": list(fields),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
 def list_of(items: Mapping[str, Any], *, most: int | None = None) -> Mapping[str, Any]:

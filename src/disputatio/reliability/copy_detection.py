@@ -284,12 +284,7 @@ _CHUNK = 4_000_000  # pairs, or votes of pairs, handled at once
 
 
 def copying_pairs(
-    flat: FlatVotes,
-    stands: NDArray[np.int8],
-    right: Floats,
-    *,
-    false_values: int,
-    prior: float,
+    flat: FlatVotes, stands: NDArray[np.int8], right: Floats, *, false_values: int, prior: float
 ) -> tuple[Ints, Floats]:
     """Return the pairs of sources (n, 2) that copy with at least `SURE`, and their probabilities.
 
@@ -323,12 +318,7 @@ def _largest_listed(values: SharedValues) -> int:
 
 
 def _listed_candidates(
-    flat: FlatVotes,
-    values: SharedValues,
-    right: Floats,
-    largest: int,
-    needed: float,
-    least: int,
+    flat: FlatVotes, values: SharedValues, right: Floats, largest: int, needed: float, least: int
 ) -> Ints:
     """Return pairs, as first * sources + other, whose listed values give the evidence that is needed."""
     is_listed = (values.voters > 1) & (values.voters <= largest)
@@ -381,12 +371,7 @@ def _hashed_candidates(flat: FlatVotes, values: SharedValues) -> Ints:
 
 
 def _judged(
-    flat: FlatVotes,
-    stands: NDArray[np.int8],
-    values: SharedValues,
-    right: Floats,
-    first: Ints,
-    other: Ints,
+    flat: FlatVotes, stands: NDArray[np.int8], values: SharedValues, right: Floats, first: Ints, other: Ints
 ) -> tuple[Ints, Floats]:
     """Return, for each pair, how many false values it shares, and its evidence, from all votes of both."""
     compared = np.zeros(flat.sources, dtype=np.bool_)

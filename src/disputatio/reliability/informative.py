@@ -102,12 +102,7 @@ def estimate_informed(
     best = far if far.likelihood > near.likelihood + MARGIN else near
     mean, low, high = posterior(best.agreed, best.answered, mean=prior)
     return Informed(
-        reliability=mean,
-        low=low,
-        high=high,
-        answered=best.answered,
-        agreed=best.agreed,
-        copied=best.copied,
+        reliability=mean, low=low, high=high, answered=best.answered, agreed=best.agreed, copied=best.copied
     )
 
 

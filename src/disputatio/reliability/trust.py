@@ -73,10 +73,7 @@ def tally(
             slack,
         )
     return Tally(
-        known_answered=counts[0],
-        known_agreed=counts[1],
-        crossed_answered=counts[2],
-        crossed_agreed=counts[3],
+        known_answered=counts[0], known_agreed=counts[1], crossed_answered=counts[2], crossed_agreed=counts[3]
     )
 
 

@@ -100,8 +100,8 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
             "{supported}; {succession}",
         ),
         "compared": Wording(
-            "The two versions of a document that the question compares differ in it.",
-            "quoted from both versions",
+            "Versions of the document that is asked about differ in it, or an amendment states it.",
+            "quoted from what states the change",
         ),
         "later": Wording(
             "Its documents are later than the day or the version that was asked for.",

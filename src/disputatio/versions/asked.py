@@ -52,6 +52,7 @@ _CHANGED = re.compile(
 _VERSIONED = re.compile(
     whole_words(
         *("versions?", "editions?", "revisions?", "fassung(?:en)?", "ausgaben?", "polic(?:y|ies)", "rules"),
+        *("amendments?", "conditions", "by-?e?laws?", "ordinances?", "[^\\W_]*satzung(?:en)?"),
         *("terms", "regulations?", "richtlinien?", "ordnung(?:en)?", "règlements?", "politiques?"),
     )
     + r"|[^\W_]ordnung|richtlinie|政策|规定|版|[vV]\d",

@@ -185,11 +185,11 @@ def one_publisher(first: Passage, second: Passage) -> bool:
     for field, mine, other in (("owner", first.owner, second.owner), ("source", first.source, second.source)):
         if mine and mine == other and (field in first.by_people) == (field in second.by_people):
             return True
-    file, other_file = _file_family(first), _file_family(second)
+    file, other_file = file_family(first), file_family(second)
     return bool(file) and file == other_file
 
 
-def _file_family(passage: Passage) -> str:
+def file_family(passage: Passage) -> str:
     """Return the family by the file's name, where that is all that is known of a passage's source."""
     if passage.owner or passage.url:
         return ""

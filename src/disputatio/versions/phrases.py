@@ -53,7 +53,7 @@ DATED = re.compile(
 _MONTH = "|".join(MONTH_NAMES)
 # A sentence ends at a full stop, but not at that of a day: "am 1. März".
 SENTENCE_END = re.compile(
-    rf"(?:(?<=[.!?;])(?<!\d\.)|(?<=\d\.)(?![ \t]{{1,2}}(?:{_MONTH})))[ \t]{{1,9}}|(?<=[。；])|\n",
+    rf"(?:(?<=[.!?;])(?<!\d\.)(?<!\bno\.)|(?<=\d\.)(?![ \t]{{1,2}}(?:{_MONTH})))[ \t]{{1,9}}|(?<=[。；])|\n",
     re.IGNORECASE,
 )
 
@@ -154,7 +154,8 @@ _REPLACES = re.compile(
 )
 _AMENDS = re.compile(
     whole_words(
-        *("amends", r"amendment (?:no\.? ?\d{1,3} )?to", "modifies", "supplements", "ändert"),
+        *("amends", "modifies", "supplements", "ändert"),
+        r"(?:(?:first|second|third) )?amendment (?:(?:no\.? ?)?\d{1,3} )?(?:to|of the)",
         *("änderung (?:der|des|zu)", "modifie", "amende", "modification d[eu]"),
     )
     + "|修订|修改|修正",

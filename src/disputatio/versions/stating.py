@@ -191,7 +191,9 @@ def _speaks_of_itself(before: str, version: str) -> bool:
 
 
 def _target(words: str) -> str:
-    """Return the other document as a sentence names it."""
+    """Return the other document as a sentence names it, without the day from which this is in force."""
+    starts = EFFECTIVE.search(words)
+    words = words[: starts.start()] if starts and words[: starts.start()].endswith(", ") else words
     return SENTENCE_END.split(words, maxsplit=1)[0].strip(" \t:：,.。-–—").partition("\n")[0][:120].strip()
 
 

@@ -310,6 +310,79 @@ def test_versions_of_another_document_or_publisher_are_not_compared() -> None:
     assert "(before: 3)" not in str(answer.answers)
 
 
+def amendment(title: str, text: str, **fields: str) -> Passage:
+    passage = Passage(id=title, document=title, title=title, text=f"{title}\n\n{text}", **fields)  # type: ignore[arg-type]
+    return with_statements(passage)
+
+
+FOUR = "In section 3 dogs travel on four days instead of two."
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Amendment 1 to the ferry rules, in force from 1 May 2027",
+        "Amendment No. 2 to the ferry rules",
+        "First amendment of the ferry rules",
+    ],
+)
+def test_what_an_amendment_in_a_file_of_its_own_states_is_quoted(title: str) -> None:
+    text = (
+        f"The rules change as follows:\n\n{FOUR} All other sections stay unchanged.\n\nMayor: Nora Maria Vahl"
+    )
+    stated = amendment(title, text, source="port")
+    answer = asked("What changed in the ferry rules?", [NEW, stated])
+    assert answer.answers == (f"New: {FOUR}",)
+    [citation] = answer.claims[0].citations
+    assert (citation.passage, citation.quote) == (title, FOUR)
+    assert stated.text[citation.start : citation.end] == FOUR
+    both = asked("What changed in the ferry rules?", [OLD, NEW, stated]).answers
+    assert both[:2] == (f"New: {FOUR}", "A ticket for the ferry costs 4 euros (before: 3)")
+
+
+@pytest.mark.parametrize("name", ["ferry bylaws", "conditions of the ferry", "ferry ordinance"])
+def test_bylaws_and_conditions_are_rules_that_change(name: str) -> None:
+    rules = Passage(id="r", document="r", text="Dogs travel on two days.", title=name, source="port")
+    stated = amendment(f"Amendment to the {name}", FOUR, source="port")
+    [told] = asked(f"What changed in the {name}?", [rules, stated]).answers
+    assert told == f"{FOUR[:-1]} (before: Dogs travel on two days)"
+
+
+def test_an_amendment_in_one_sentence_is_quoted_whole() -> None:
+    title = "Amendment 1 to the ferry rules, in force from 1 May 2027: dogs on four days, not on two"
+    only = with_statements(Passage(id="a", document="a", text=title, source="port"))
+    [told] = asked("What changed in the ferry rules?", [NEW, only]).answers
+    assert told == f"New: {title}"
+
+
+def test_an_amendment_of_another_document_or_publisher_is_not_quoted() -> None:
+    stranger = amendment("Amendment 1 to the ferry rules", FOUR, source="stranger")
+    other = amendment("Amendment 1 to the parking rules", FOUR, source="port")
+    for passage in (stranger, other):
+        assert f"New: {FOUR}" not in asked("What changed in the ferry rules?", [OLD, NEW, passage]).answers
+
+
+def test_an_amendment_is_quoted_of_the_document_and_version_that_is_asked_about() -> None:
+    stated, third = (
+        amendment("Amendment 1 to the ferry rules", FOUR, source="port"),
+        ferry(3, "Cats pay all."),
+    )
+    for question in ("What changed in the tax rules?", "What changed in version 3 of the ferry rules?"):
+        assert f"New: {FOUR}" not in asked(question, [NEW, stated]).answers
+    told = asked("What changed between version 1 and 2 of the ferry rules?", [OLD, NEW, third]).answers
+    assert not any("all" in change for change in told)
+
+
+def test_an_amendment_counts_among_files_without_a_publisher_but_no_upload_does() -> None:
+    rules = replace(NEW, source="ferry-rules", family="ferry rules")
+    note = replace(amendment("Amendment 1 to the ferry rules", FOUR, source="change-1"), family="change 1")
+    assert asked("What changed in the ferry rules?", [rules, note]).answers == (f"New: {FOUR}",)
+    for other in (replace(note, owner="uploads"), replace(note, url="https://a.example/note")):
+        assert f"New: {FOUR}" not in asked("What changed in the ferry rules?", [rules, other]).answers
+    binding = replace(rules, authority="binding")
+    assert f"New: {FOUR}" not in asked("What changed in the ferry rules?", [binding, note]).answers
+
+
 def test_a_heading_is_no_change_and_a_broken_line_is_one_sentence() -> None:
     before = Passage(
         text="Tariff of the quay\n\nThe crane of the quay is let by the hour at 40 euros to all\nregistered"

@@ -1,7 +1,7 @@
-"""Changes between two versions of a document: sentences that differ, each with its counterpart, quoted from both.
+"""Changes between two versions of a document, and those that amendments in files of their own state, all quoted.
 
 No model is asked: the versions are found by their names, told apart by succession, and compared sentence by
-sentence.
+sentence; an amendment names what it amends.
 """
 
 from __future__ import annotations
@@ -11,17 +11,25 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
+from disputatio.authority import is_outranked
 from disputatio.causes import Cause
 from disputatio.kit import Kit
 from disputatio.reliability.similarity import content_similarity, content_stems
-from disputatio.reliability.succession import are_versions, best_claim, in_force, succession
+from disputatio.reliability.succession import Succession, are_versions, best_claim, in_force, succession
 from disputatio.strategies.disputation.grounding import stems_of_names
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.text import bare_words, is_heading, one_line, sentences, stem
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
 from disputatio.versions.asked import asked_of, asks_for_changes, versions_asked
 from disputatio.versions.dates import is_later, known_day
-from disputatio.versions.families import family_names, is_higher, is_version, one_publisher, version_parts
+from disputatio.versions.families import (
+    family_names,
+    file_family,
+    is_higher,
+    is_version,
+    one_publisher,
+    version_parts,
+)
 from disputatio.versions.phrases import STEMS
 
 FOUND = 50  # passages of the two versions that are compared at most
@@ -37,6 +45,11 @@ _PLAIN = content_stems(
     "geändert änderungen unterschied unterschiede zwischen hat haben sich und alte neue version wie ist der die das "
     "den dem des seit von vom zur zum changé entre est ont les la le de du ce qui que quoi dans aux au quest quelles sont"
 )
+# What in an amendment states no change: what it leaves alone, and what comes before the change.
+_KEPT = re.compile(
+    r"\b(?:unchanged|nothing else|all other|stays? as|as follows|unverändert|inchangé)|:$", re.I
+)
+_ENDS = (*'.!?"”»“', ".)")  # of a sentence; a line with another end may be a signature or a date
 _LINE = re.compile(r"[^\n]+")
 
 
@@ -63,23 +76,26 @@ class Change:
 
 
 def answer_changes(question: str, kit: Kit) -> Answer | None:
-    """Return the changes between the two versions that a question compares; None if it asks for no such thing.
+    """Return the changes between the two versions that a question compares, and those that amendments state.
 
-    Nor are there any where no two versions of one publisher are found.
+    None if it asks for no such thing, or where neither two versions of one publisher nor an amendment are found.
     """
     if not asks_for_changes(question):
         return None
     hits = [hit.passage for hit in kit.search(one_line(question), k=FOUND)]
     pair = _versions_compared(question, hits)
-    if pair is None:
+    new = pair[1] if pair else _amended_document(question, hits)
+    if new is None:
         return None
-    old, new = pair
+    old = pair[0] if pair else new
     names = " ".join(sorted(family_names(old) | family_names(new)))
     more = [hit.passage for hit in kit.search(names, k=FOUND)] if names else []
-    passages = {passage.id: passage for passage in (*hits, *more)}
-    before = [passage for passage in passages.values() if _same_document(passage, old)]
-    after = [passage for passage in passages.values() if _same_document(passage, new)]
-    changes = _about(question, names, find_changes(before, after))[:MOST]
+    passages = {passage.id: passage for passage in (*hits, *more)}.values()
+    before = [passage for passage in passages if _same_document(passage, old)]
+    after = [passage for passage in passages if _same_document(passage, new)]
+    stated = [(each, relation) for each in passages if (relation := _amendment_of(each, new))]
+    found = [*_amended(after, stated), *(find_changes(before, after) if pair else ())]
+    changes = _about(question, names, found)[:MOST]
     return Answer(
         question=question,
         answers=tuple(dict.fromkeys(_worded(change) for change in changes)),
@@ -88,9 +104,40 @@ def answer_changes(question: str, kit: Kit) -> Answer | None:
         conflict=Conflict(kind="outdated", positions=tuple(map(_position, changes)))
         if changes
         else Conflict(),
-        passages=(*before, *after),
+        passages=tuple({each.id: each for each in (*before, *after, *(each for each, _ in stated))}.values()),
         retrievals=2,
     )
+
+
+def _amendment_of(passage: Passage, amended: Passage) -> Succession | None:
+    """Return how a passage's document amends another one of its publisher, or file of its folder; None if not."""
+    claim = succession(passage, amended)
+    files = file_family(passage) and file_family(amended) and not is_outranked(passage, amended)
+    return claim if claim and claim.kind == "amends" and (claim.believed or files) else None
+
+
+def _amended_document(question: str, passages: Sequence[Passage]) -> Passage | None:
+    """Return a passage of the document that an amendment names, and whose name has most words of a question."""
+    stems = content_stems(question) - _PLAIN
+    amending = [each for each in passages if any(relation.kind == "amends" for relation in each.relations)]
+    amended = [each for each in passages if any(_amendment_of(other, each) for other in amending)]
+    named = [(len(stems & content_stems(" ".join(family_names(each)))), each) for each in amended]
+    most, best = max(named, key=lambda each: each[0], default=(0, None))
+    return best if most and not versions_asked(question) else None
+
+
+def _amended(document: Sequence[Passage], stated: Sequence[tuple[Passage, Succession]]) -> list[Change]:
+    """Return the changes that amendments of a document state; of one in a single sentence that sentence."""
+    changes: list[Change] = []
+    for claim in {passage.document or passage.id: claim for passage, claim in stated}.values():
+        own = [passage for passage, _ in stated if _same_document(passage, claim.newer)]
+        lines = [each for each in find_changes(document, own) if each.new and not _KEPT.search(each.new.text)]
+        told = [each for each in lines if each.new and each.new.text.endswith(_ENDS)] or lines
+        whole = [(passage, passage.text.find(claim.quote)) for passage in own if claim.quote]
+        changes += told or [
+            Change(None, Sentence(each, at, at + len(claim.quote))) for each, at in whole if at >= 0
+        ]
+    return changes
 
 
 def _versions_compared(question: str, passages: Sequence[Passage]) -> tuple[Passage, Passage] | None:
