@@ -114,8 +114,7 @@ def ask(
         bool, typer.Option("--trace-text", help="Keep prompts and replies in the trace.")
     ] = False,
     stream: Annotated[
-        bool,
-        typer.Option("--stream", help="Show what happens as it happens; with --json an event a line."),
+        bool, typer.Option("--stream", help="Show what happens as it happens; with --json an event a line.")
     ] = False,
     as_json: Json = False,
 ) -> None:

@@ -118,13 +118,7 @@ def _show(comparison: Mapping[str, Any], limit: int) -> None:
 
 
 def _side_text(side: Mapping[str, Any]) -> Text:
-    from disputatio.eval.reporting.compare import (
-        answer_text,
-        event_line,
-        figures,
-        position_line,
-        reply_line,
-    )
+    from disputatio.eval.reporting.compare import answer_text, event_line, figures, position_line, reply_line
 
     lines = [plain(one_line(answer_text(side)), "bold"), plain(figures(side), "dim")]
     lines += [plain(one_line(position_line(position))) for position in side["positions"]]

@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from disputatio.eval.running.runner import Left, Progress, RunOutcome
     from disputatio.spending import Amount, Budget
 
-app = typer.Typer(
-    help="Measure strategies on data sets, with intervals and costs.",
-    no_args_is_help=True,
-)
+app = typer.Typer(help="Measure strategies on data sets, with intervals and costs.", no_args_is_help=True)
 app.add_typer(build_app, name="build")
 app.command()(synthesize)
 app.command()(cli_report.report)

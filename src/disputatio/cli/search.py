@@ -37,8 +37,7 @@ def search(
         typer.Option(metavar="FIELD=VALUE", help="Only passages with this metadata; may be repeated."),
     ] = None,
     min_reliability: Annotated[
-        float | None,
-        typer.Option(metavar="P", help="Only sources with at least this estimated reliability."),
+        float | None, typer.Option(metavar="P", help="Only sources with at least this estimated reliability.")
     ] = None,
     alpha: Annotated[
         float, typer.Option(metavar="SHARE", help="Weight of the keyword score against that of meaning.")

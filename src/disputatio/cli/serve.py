@@ -81,8 +81,7 @@ def serve(
     upload_mb: Annotated[int, typer.Option(metavar="MB", help="The largest upload.")] = 64,
     upload_gb: Annotated[float, typer.Option(metavar="GB", help="The most that all uploads take.")] = 20.0,
     suggest: Annotated[
-        int,
-        typer.Option(metavar="N", help="Questions to begin with that the model writes while it is idle."),
+        int, typer.Option(metavar="N", help="Questions to begin with that the model writes while it is idle.")
     ] = 5,
     grace: Annotated[
         float, typer.Option(metavar="S", help="Seconds in which answers may end when the server is stopped.")

@@ -54,8 +54,7 @@ def simulate(
     memory: Annotated[
         float,
         typer.Option(
-            metavar="SHARE",
-            help="Share of answers that the reader gives from memory; adds our estimates.",
+            metavar="SHARE", help="Share of answers that the reader gives from memory; adds our estimates."
         ),
     ] = 0.0,
     seed: Annotated[

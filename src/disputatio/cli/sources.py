@@ -95,11 +95,7 @@ def calibrate(
     from disputatio.store.addresses import require_one
 
     settings = read_settings(
-        model=model,
-        role=read_roles(role),
-        index=index,
-        journal=journal,
-        replay=replay or None,
+        model=model, role=read_roles(role), index=index, journal=journal, replay=replay or None
     )
     require_one(settings.index)
     count, own_questions = _questions(questions)

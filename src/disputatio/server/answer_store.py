@@ -79,12 +79,7 @@ class AnswerStore(SharedDatabase):
         """Open or create the file; None keeps answers in memory."""
         self._days, self._most = days, most
         super().__init__(
-            path,
-            what="store of answers",
-            holds="answers",
-            schema=_SCHEMA,
-            tables=_TABLES,
-            version=_VERSION,
+            path, what="store of answers", holds="answers", schema=_SCHEMA, tables=_TABLES, version=_VERSION
         )
 
     def keep(self, name: str, answer: Answer) -> None:

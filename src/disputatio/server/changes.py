@@ -116,10 +116,7 @@ class ChangeLog(SharedDatabase):
                 (path, reason, now, code, shown(path), by, json.dumps(data, ensure_ascii=False))
                 for path, reason, code, data in refused
             ]
-            db.executemany(
-                "INSERT OR REPLACE INTO refused VALUES (?, ?, ?, ?, ?, ?, ?)",
-                rows,
-            )
+            db.executemany("INSERT OR REPLACE INTO refused VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
             db.execute(
                 "DELETE FROM refused WHERE path IN "
                 "(SELECT path FROM refused ORDER BY at DESC LIMIT -1 OFFSET ?)",

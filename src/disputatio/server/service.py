@@ -91,9 +91,7 @@ class Service:
         self.answers = AnswerStore(self.keeping.answers, days=self.keeping.days, most=self.keeping.most)
         self.changes = self._open_changes()
         self.turns = Turns(
-            at_once=self.limits.in_flight,
-            waiting=self.limits.waiting,
-            waiting_each=self.limits.waiting_each,
+            at_once=self.limits.in_flight, waiting=self.limits.waiting, waiting_each=self.limits.waiting_each
         )
         self.suggestions = Suggestions(self.kit, self.answers, self.turns, self.limits.suggestions)
         self.readings = Turns(

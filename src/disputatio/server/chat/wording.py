@@ -48,12 +48,7 @@ class Wording:
 
 
 def word_answer(
-    answer: Answer,
-    address: Callable[[str], str],
-    *,
-    full: bool = True,
-    understood: str = "",
-    note: str = "",
+    answer: Answer, address: Callable[[str], str], *, full: bool = True, understood: str = "", note: str = ""
 ) -> Wording:
     """Return the answer's text; when `full` with the positions that were not accepted, and the quotes.
 
