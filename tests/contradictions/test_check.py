@@ -68,6 +68,9 @@ def test_statements_that_exclude_each_other_are_found(first: str, second: str, k
         ("Nora Vahl joined in 2019.", "Jens Holt joined in 2021."),
         ("The lift carries at most 8 persons.", "The lift carries 6 persons."),
         ("The battery lasts 8 hours.", "Charging the battery takes 3 hours."),
+        ("Log files are kept for half a year.", "Log files are kept for six months."),
+        ("The ferry office is open from 1 to 5 pm.", "The ferry office is open from 13:00 to 17:00."),
+        ("The ferry office is open from 10 to 15 o'clock.", "The ferry office is open from 10 o'clock."),
         ("La fermeture du guichet est à 14 h 00.", "La fermeture du guichet est à 14:00."),
         ("La fermeture du guichet est à 18h.", "La fermeture du guichet est à 18 h 00."),
         ("Le délai de retrait est porté à 24 h.", "Le délai de retrait est porté à 1 jour."),
@@ -90,6 +93,27 @@ def test_statements_that_both_hold_are_not_reported(first: str, second: str) -> 
 def test_a_french_time_is_one_value(first: str, second: str) -> None:
     [one] = found(f"La fermeture du guichet est à {first}.", f"La fermeture du guichet est à {second}.")
     assert (one.first.value, one.second.value) == (first, second)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("10 to 15 o'clock", "10 to 14 o'clock"),
+        ("9 to 5 pm", "8 to 5 pm"),
+        ("1 to 5 pm", "13:00 to 18:00"),
+        ("9 bis 17 Uhr", "9 bis 18 Uhr"),
+        ("8 à 18 h 30", "8 à 17 h 30"),
+    ],
+)
+def test_hours_from_one_to_another_are_one_value(first: str, second: str) -> None:
+    [one] = found(f"The ferry office is open from {first}.", f"The ferry office is open from {second}.")
+    assert {value.rstrip(".") for value in (one.first.value, one.second.value)} == {first, second}
+
+
+def test_a_part_of_a_number_is_not_compared_with_the_whole_of_another() -> None:
+    [one] = found("Seven persons were injured.", "27 people were injured, four of them badly.")
+    assert (one.first.value, one.second.value) == ("Seven", "27")
+    assert found("27 persons were injured.", "27 people were injured, four of them badly.") == ()
 
 
 def test_what_one_statement_alone_limits_has_low_severity_and_is_hidden() -> None:

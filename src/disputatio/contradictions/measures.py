@@ -67,6 +67,7 @@ _MONEY = {"€": "EUR", "£": "GBP", "$": "USD", "us$": "USD", "euro": "EUR", "e
           "a$": "AUD"}  # fmt: skip
 _RANGE = {"-", "–", "—", "to", "bis", "à", "a", "through", "until", "and", "und", "et", "y"}
 _LISTED = {",", "or", "and", "oder", "und", "ou", "et", "o", "y", "/", ", or", ", and", ",or"}
+_SHARE = re.compile(r"\s(?:of (?:them|these|those|which|whom)|davon|d['’]entre)\b", re.IGNORECASE)
 _YEAR_WORDS = """
 in since from by until of during before after till to year fiscal fy early late mid im seit ab bis jahr jahre
 en depuis desde hasta de
@@ -190,7 +191,11 @@ def _word(text: str, start: int, end: int, before: str) -> Token:
     if len(word) == 1 and word.isupper() and before in LABELS:
         return Token("code", start, end, f"{before}\x1f{folded}")
     spelled = number_in_words(text, start) if LIKELY.match(folded) else None
-    number, number_end = spelled if spelled and spelled[1] >= end else (Fraction(folded in ("a", "an")), end)
+    number, number_end = (
+        spelled
+        if spelled and spelled[1] >= end
+        else (Fraction(folded in ("a", "an"), 1 + (before == "half")), end)
+    )
     if number:
         unit, unit_end, working = _unit(text, number_end)
         if unit and (number > 1 or _is_time(unit)):
@@ -353,7 +358,8 @@ def _measured(
     else:
         word = _UNIT_WORD.match(text, end)
         noun = word["name"].casefold() if word and text[end : end + 1] in (" ", "-", "\u00a0") else ""
-        noun = "" if noun in STOP else noun
+        noun = "persons" if noun == "people" else "" if noun in STOP else noun
+        of = "listed" if _SHARE.match(text, end) else of  # a part of another number
     per = _PER.match(text, end)
     value_of = Measure(start, end, of, value, value, working=working, noun=noun, text=text[start:end])
     if per:
@@ -422,9 +428,16 @@ def _joined(first: Measure, second: Measure, gap: str, text: str) -> Measure | N
 
 
 def _as_clock(value: Measure, other: Measure) -> Measure:
-    """Return hours as a time of day where the other end of their range is one: "8 h à 18 h 30"."""
-    timed = value.of == "time" and other.of == "clock" and value.high <= 1
-    return replace(value, of="clock", low=value.low * 1440, high=value.high * 1440) if timed else value
+    """Return hours as a time of day if the other end of their range is one: "8 h à 18 h 30"; "9 to 5 pm"."""
+    bare = value.of == "count" and not value.noun.strip(" -") and value.low.denominator == 1
+    if other.of != "clock" or not (bare or value.of == "time") or value.high > (24 if bare else 1):
+        return value
+    low = value.low * (60 if bare else 1440)
+    later = (
+        bare and other.text[-1:] in "mM." and low < other.high - 720
+    )  # "1 to 5 pm" are two times after noon
+    low += 720 * later
+    return replace(value, of="clock", low=low, high=low)
 
 
 def _bounded(token: Token, text: str) -> Token:
