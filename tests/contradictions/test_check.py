@@ -37,6 +37,9 @@ def found(*texts: str, titles: tuple[str, ...] = (), severity: str = "medium") -
         ("Le loyer du garage est de 45 EUR.", "Le loyer du garage est de 54 EUR.", "value"),
         ("The filter is changed every 6 months.", "The filter is changed every 12 months.", "value"),
         ("La fermeture du guichet est à 18 h.", "La fermeture du guichet est à 19:30.", "value"),
+        ("Die Lieferzeit beträgt 3 Werktage.", "Die Lieferzeit beträgt 20 Tage.", "value"),
+        ("Le dépôt est de deux cents euros.", "Le dépôt est de 250 euros.", "value"),
+        ("Die Lieferzeit beträgt zwölf Werktage.", "Die Lieferzeit beträgt 40 Werktage.", "value"),
     ],
 )
 def test_statements_that_exclude_each_other_are_found(first: str, second: str, kind: str) -> None:
@@ -73,6 +76,9 @@ def test_statements_that_exclude_each_other_are_found(first: str, second: str, k
         ("The ferry office is open from 10 to 15 o'clock.", "The ferry office is open from 10 o'clock."),
         ("La fermeture du guichet est à 14 h 00.", "La fermeture du guichet est à 14:00."),
         ("La fermeture du guichet est à 18h.", "La fermeture du guichet est à 18 h 00."),
+        ("Le délai dure quatre-vingt-dix jours.", "Le délai dure 90 jours."),
+        ("Die Garantie dauert anderthalb Jahre.", "Die Garantie dauert 18 Monate."),
+        ("Die Frist dauert zehn Werktage.", "Die Frist dauert 14 Tage."),
         ("Le délai de retrait est porté à 24 h.", "Le délai de retrait est porté à 1 jour."),
     ],
 )

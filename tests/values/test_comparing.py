@@ -463,6 +463,8 @@ def test_a_word_that_is_a_month_elsewhere_is_none_without_its_day_and_year(one: 
         ("eine halbe Stunde", "30 minutes"),
         ("une demi-heure", "30 minutes"),
         ("ein Jahr", "12 Monate"),
+        ("einen Monat", "1 month"),
+        ("eine Woche", "una semana"),
         ("un an", "one year"),
         ("1 an de garantie", "12 mois de garantie"),
         ("neuf personnes", "9 personnes"),
@@ -496,7 +498,6 @@ def test_numbers_and_units_in_other_languages_are_values(one: str, other: str) -
         ("a 50 cent coin", "a 50 100 coin"),
         ("12 livres", "£12"),
         ("police seize kilos", "police 16 kg"),
-        ("$5 an hour", "$5 year hour"),
         ("einige Tage", "1 Tag"),
         ("un café très fréquenté", "un café 3 fréquenté"),
     ],
@@ -517,6 +518,10 @@ def test_what_is_another_word_in_some_language_is_no_number(one: str, other: str
 )
 def test_what_stands_beside_words_of_two_languages_is_read_whole(text: str, answer: str) -> None:
     assert states(text, answer)
+
+
+def test_an_article_is_no_year() -> None:
+    assert [figure.unit for figure in canonical("12 an hour, 3 an de garantie").values] == ["", "year"]  # type: ignore[union-attr]
 
 
 def test_another_number_in_words_of_another_language_bears_no_answer() -> None:

@@ -349,7 +349,9 @@ def _measured(
     elif unit:
         reading = READINGS[unit][0]
         of, value = reading.dimension, number * reading.factor
-        if of == "duration":
+        if len(of) == 3 and of.isupper():
+            of = f"money {of}"
+        elif of == "duration":
             of, value = "time", value / _DAYS
         elif of == "months":
             of, value = "time", value * _MONTH_DAYS

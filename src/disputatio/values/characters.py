@@ -40,7 +40,7 @@ _WORDS_ABROAD = {name: frozenset(words.split()) for name, words in ABROAD.items(
 
 def _abroad() -> dict[str, int]:
     """Return the numbers below a thousand by their names in German, French and Spanish."""
-    found = {"cien": 100, "quatre vingts": 80, "huitante": 80}
+    found = dict.fromkeys(_WORDS_ABROAD["one"], 1) | {"cien": 100, "quatre vingts": 80, "huitante": 80}
     for table in (ABROAD["german"], ABROAD["french"], ABROAD["spanish"]):
         ones, tens, hundreds = (
             {word.replace("_", " "): at * step for at, word in enumerate(table[row].split(), first)}
