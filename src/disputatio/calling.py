@@ -56,11 +56,7 @@ def choose(
 
     report = _Once(check)
     return _call(
-        lambda: model.choose(prompts, options, on_done=report, cancel=cancel),
-        model,
-        prompts,
-        report,
-        cancel,
+        lambda: model.choose(prompts, options, on_done=report, cancel=cancel), model, prompts, report, cancel
     )
 
 
@@ -78,11 +74,7 @@ class _Once:
 
 
 def _call(
-    call: Callable[[], list[_Result]],
-    model: LLM,
-    prompts: Sequence[Prompt],
-    report: _Once,
-    cancel: Cancel,
+    call: Callable[[], list[_Result]], model: LLM, prompts: Sequence[Prompt], report: _Once, cancel: Cancel
 ) -> list[_Result]:
     """Make the call and report what the model has not reported, also of a batch that failed in part."""
     cancel.check()

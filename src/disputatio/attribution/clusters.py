@@ -14,14 +14,7 @@ from disputatio.attribution.alignment import judged, statement
 from disputatio.errors import NoLogprobs
 from disputatio.events import AnswersClustered, Unchecked
 from disputatio.kit import Kit
-from disputatio.values import (
-    are_other_values,
-    contradicts,
-    groups,
-    is_yes_or_no,
-    matches,
-    same_answer,
-)
+from disputatio.values import are_other_values, contradicts, groups, is_yes_or_no, matches, same_answer
 
 SAME = 0.5  # the probability from which one statement is taken to entail another
 

@@ -53,7 +53,8 @@ DATED = re.compile(
 _MONTH = "|".join(MONTH_NAMES)
 # A sentence ends at a full stop, but not at that of a day: "am 1. März".
 SENTENCE_END = re.compile(
-    rf"(?:(?<=[.!?;])(?<!\d\.)(?<!\bno\.)|(?<=\d\.)(?![ \t]{{1,2}}(?:{_MONTH})))[ \t]{{1,9}}|(?<=[。；])|\n",
+    rf"(?:(?<=[.!?;])(?<!\d\.)(?<!\bn[or]\.)"
+    rf"|(?<=\d\.)(?![ \t]{{1,2}}(?:{_MONTH})))[ \t]{{1,9}}|(?<=[。；])|\n",
     re.IGNORECASE,
 )
 
@@ -156,6 +157,9 @@ _AMENDS = re.compile(
     whole_words(
         *("amends", "modifies", "supplements", "ändert"),
         r"(?:(?:first|second|third) )?amendment (?:(?:no\.? ?)?\d{1,3} )?(?:to|of the)",
+        r"(?:(?:erste|zweite|dritte|\d\.) )?[^\W_]*(?:satzung|ordnung) zur änderung (?:der|des)",
+        r"(?:\d{1,2}\. )?nachtrag (?:(?:nr\.? ?)?\d{1,3} )?zu[rm]?",
+        r"avenant (?:(?:n[°o]\.? ?)?\d{1,3} )?(?:aux?|à la|à l['’]|du|de la|des)",
         *("änderung (?:der|des|zu)", "modifie", "amende", "modification d[eu]"),
     )
     + "|修订|修改|修正",
@@ -185,7 +189,18 @@ STEMS = (
     *("beschlossen", "berichtig", "korr", "datum", "jour", "version", "émis", "état", "fait à", "draft"),
     *("entwurf", "projet", "brouillon", "ébauche", "not yet", "noch nicht", "pas encore", "replace"),
     *("supersede", "repeal", "place of", "ersetzt", "löst", "hebt", "abrog", "substitue", "remplac"),
-    *("amend", "supplement", "änder", "corrig", "erratum", "richtigstellung", "rectif", "withdrawn"),
+    *(
+        "amend",
+        "nachtrag",
+        "avenant",
+        "supplement",
+        "änder",
+        "corrig",
+        "erratum",
+        "richtigstellung",
+        "rectif",
+        "withdrawn",
+    ),
     *("rescind", "revoke", "retract", "obsolete", "void", "no longer", "cease", "außer", "ausser"),
     *("aufgehoben", "zurückgezogen", "nicht mehr", "retiré", "caduc", "caduque", "plus en"),
     *(

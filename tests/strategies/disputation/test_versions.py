@@ -348,6 +348,21 @@ def test_bylaws_and_conditions_are_rules_that_change(name: str) -> None:
     assert told == f"{FOUR[:-1]} (before: Dogs travel on two days)"
 
 
+@pytest.mark.parametrize(
+    ("name", "title", "question"),
+    [
+        ("Abfallsatzung", "Erste Satzung zur Änderung der Abfallsatzung", "Was wurde an der {} geändert?"),
+        ("Fährordnung", "Nachtrag Nr. 2 zur Fährordnung", "Was hat sich an der {} geändert?"),
+        ("Fährordnung", "2. Nachtrag zur Fährordnung", "Was hat sich an der {} geändert?"),
+        ("Règlement du bac", "Avenant n° 1 au règlement du bac", "Qu'est-ce qui a changé dans le {} ?"),
+    ],
+)
+def test_german_and_french_amendments_are_quoted_too(name: str, title: str, question: str) -> None:
+    rules = Passage(id="r", document="r", text=name, title=name, source="port")
+    told = asked(question.format(name), [rules, amendment(title, "Paris, 4 bis 7 Euro.", source="port")])
+    assert told.answers == ("New: Paris, 4 bis 7 Euro.",)
+
+
 def test_an_amendment_in_one_sentence_is_quoted_whole() -> None:
     title = "Amendment 1 to the ferry rules, in force from 1 May 2027: dogs on four days, not on two"
     only = with_statements(Passage(id="a", document="a", text=title, source="port"))
