@@ -16,6 +16,7 @@ from disputatio.store.ingesting.parsers import (
     headline,
     too_much_text,
 )
+from disputatio.store.ingesting.parsers.pdf_layout import Layout
 from disputatio.store.ingesting.visibility.pdf_page import SHOWING, Box, Follower
 
 if TYPE_CHECKING:
@@ -87,13 +88,15 @@ def _page(page: PageObject, layers: frozenset[int]) -> tuple[str, int, str]:
     follower = Follower(
         page=_sides(page), resources=page.get("/Resources", {}).get_object(), switched_off=layers
     )
+    layout = Layout()
     words = page.extract_text(
         visitor_operand_before=lambda operator, operands, _, __: follower.see(operator, operands),
         visitor_operand_after=lambda operator, *_: follower.leave(operator),
+        visitor_text=layout.see,
     )
     hidden = follower.finish()
     if not hidden:
-        return words, 0, ""
+        return layout.text(), 0, ""
     number = 0
 
     def blank(operator: bytes, operands: list[Any], *_: object) -> None:
@@ -103,10 +106,11 @@ def _page(page: PageObject, layers: frozenset[int]) -> tuple[str, int, str]:
                 operands[-1] = type(operands[-1])()
             number += 1
 
-    seen = page.extract_text(visitor_operand_before=blank)
+    layout = Layout()
+    seen = page.extract_text(visitor_operand_before=blank, visitor_text=layout.see)
     shown = set(seen.splitlines())
     lines = PARTED.join(line for line in words.splitlines() if line not in shown)
-    return seen, max(0, len("".join(words.split())) - len("".join(seen.split()))), lines
+    return layout.text(), max(0, len("".join(words.split())) - len("".join(seen.split()))), lines
 
 
 def _sides(page: PageObject) -> Box:
