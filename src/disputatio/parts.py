@@ -22,6 +22,7 @@ from disputatio.errors import ConfigError, InputError, UnknownName
 from disputatio.kit import NO_MODEL, Kit
 from disputatio.llm import catalogue
 from disputatio.llm.model_names import ENGINES
+from disputatio.llm.models import Merged
 from disputatio.protocols import (
     LLM,
     Embedder,
@@ -441,12 +442,14 @@ def _is_here(name: str, kind: Literal["language model", "embedder"]) -> bool:
 
 
 def _engine_of(name: str, engine: str) -> str:
-    """Return the engine as it stands in journal keys: a local file that changed is another model."""
+    """Return the engine as it stands in journal keys: a changed local file or adapter is another model."""
     path = Path(name)
-    if not path.is_file():
-        return engine
-    stat = path.stat()
-    return f"{engine} {stat.st_size}:{stat.st_mtime_ns}"
+    if path.is_file():
+        stat = path.stat()
+        return f"{engine} {stat.st_size}:{stat.st_mtime_ns}"
+    known = [file for entry in catalogue.entries() if entry.name == name for file in entry.files]
+    adapters = [each.sha256[:8] for file in known for each in file.origins if isinstance(each, Merged)]
+    return " ".join([engine, *adapters])
 
 
 def _split(name: str) -> tuple[str, str]:
