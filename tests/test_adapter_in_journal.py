@@ -8,6 +8,7 @@ import pytest
 
 from disputatio import parts
 from disputatio.llm import catalogue
+from disputatio.llm.models import Merged
 
 
 def test_calls_kept_with_another_adapter_are_not_this_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,6 +16,7 @@ def test_calls_kept_with_another_adapter_are_not_this_ones(monkeypatch: pytest.M
     now = parts._engine_of(entry.name, "engine 1")
     (file,) = entry.files
     (origin,) = file.origins
+    assert isinstance(origin, Merged)
     other = replace(entry, files=(replace(file, origins=(replace(origin, sha256="0" * 64),)),))
     monkeypatch.setattr(catalogue, "entries", lambda: (other,))
     assert parts._engine_of(entry.name, "engine 1") == "engine 1 00000000" != now

@@ -1,7 +1,7 @@
-"""The paragraphs of a page of a PDF, told by its layout: a page has lines, and no mark where one paragraph ends.
+"""The paragraphs of a page of a PDF, told by its layout: a page has lines, and no marks between paragraphs.
 
-A paragraph ends where the next line is further away than lines are, or is set in another font or size. Lines that all stand
-apart in one font, as rows of a table and items of a list do, stay together.
+A paragraph ends where the next line is further away than lines are, or is set in another font or size. Lines
+that all stand apart in one font, as rows of a table and items of a list do, stay together.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _is_other(one: _Line, other: _Line) -> bool:
 
 
 def _distance(lines: Sequence[_Line]) -> float:
-    """Return how far apart the lines of a paragraph are: a quarter of all lines of one font is not further apart."""
+    """Return how far apart the lines of a paragraph are: a quarter of all in one font are no further apart."""
     apart = sorted(
         one.height - other.height
         for one, other in pairwise(lines)
