@@ -1,7 +1,7 @@
 """The questions about the folder: what is accepted, what is wrong, why; written before any of them was asked.
 
 A third of each kind, drawn once by a seed, is set aside and asked last. The part `aside2` is of other organisations in a
-folder of its own, written after the answers were improved on the first, and asked once, as are `aside3` to `aside9`.
+folder of its own, written after the answers were improved on the first, and asked once, as are `aside3` to `aside10`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,17 @@ from typing import Literal
 
 HERE = Path(__file__).parent
 Part = Literal[
-    "development", "aside", "aside2", "aside3", "aside4", "aside5", "aside6", "aside7", "aside8", "aside9"
+    "development",
+    "aside",
+    "aside2",
+    "aside3",
+    "aside4",
+    "aside5",
+    "aside6",
+    "aside7",
+    "aside8",
+    "aside9",
+    "aside10",
 ]
 SHA256 = {
     "development": "b904458717c9bca3084dda6f562c2227d1514d2f524095c8c6a8fcc8e4c99fb8",
@@ -28,6 +38,7 @@ SHA256 = {
     "aside7": "3e3f2ef27f3f50aef051b8c4b4e7f825489392521785add134ca2046d52efab5",
     "aside8": "c25d1d197c7aaaf985897eeb28eb9b3b6980f92bf2169e62e8258f363120d4d7",
     "aside9": "0f1fa2de06c1e0cd274fa9cbbc1e0fe74b9c3053c512a2696a85a10fbcf75a4f",
+    "aside10": "40ead6f3f47b9477daee4e60c95a75d6e078b6e985e79e1eef1f6489d7d5a0fb",
 }
 """The digests of the parts as they were before the first run."""
 
