@@ -13,11 +13,17 @@ LONGEST = 1_000  # characters of a question that are looked at
 _DAY = re.compile(
     r"(?<![^\W_])(?P<before>before|prior to|vor dem|vor|avant le|avant)[ ]$"
     r"|(?<![^\W_])(?:in|on|as of|as at|during|by|until|at the end of|im jahre?|im|am|seit|bis|en|le|au|dans)"
-    r"(?: the)?[ ]$",
+    r"(?: the)?[ ]$"
+    r"|(?:under the old|sous l['’]ancien(?:ne)?|unter der alten|nach der alten) [^\W\d_]{3,20}"
+    r" (?:of|de|von)[ ]$",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(r"(?<![^\W_])(?:before|prior to|vor|avant)(?: the| der| la)?[ ]$", re.IGNORECASE)
 _PRESENT = {"was": "is", "were": "are", "war": "ist", "waren": "sind"}
+# "Wie lange vorher" and "zwei Tage vorher" ask for a time.
+_NO_MEASURE = "".join(
+    f"(?<!{word} )" for word in ("lange", "weit", "viel", "tage", "tagen", "stunden", "wochen", "monate")
+)
 _PREVIOUS = re.compile(
     whole_words(
         *(
@@ -31,8 +37,9 @@ _PREVIOUS = re.compile(
             "in the (?:old|previous|former)",
             "vor der (?:änderung|neufassung)",
         ),
-        *("früher", "vorher", "bisher", "avant (?:le changement|la modification|la révision)", "auparavant"),
-        "autrefois",
+        *(f"{_NO_MEASURE}früher", f"{_NO_MEASURE}vorher", "bisher", "auparavant", "autrefois"),
+        *("avant (?:le changement|la modification|la révision)", "sous l['’]ancien(?:ne)?"),
+        "(?:unter|nach) (?:der|dem) (?:alten|früheren|bisherigen)",
     )
     + "|之前|以前|原来",
     re.IGNORECASE,
@@ -97,7 +104,7 @@ def _asked_where(text: str) -> tuple[Asked, int, int]:
     """Return what a question asks about, and where its words for that stand."""
     version, start, end = version_in(text)
     for day in days_in(text):
-        lead = _DAY.search(text[max(day.start - 20, 0) : day.start])
+        lead = _DAY.search(text[max(day.start - 45, 0) : day.start])
         if lead is not None and not version:
             year = str(int(day.iso) - 1) if lead["before"] and len(day.iso) == 4 else day.iso
             return Asked(day=year), day.start - len(lead[0]), day.end
