@@ -73,7 +73,7 @@ def _is_other(one: _Line, other: _Line) -> bool:
 
 
 def _distance(lines: Sequence[_Line]) -> float:
-    """Return how far apart the lines of a paragraph are: a quarter of all in one font are no further apart."""
+    """Return how far apart the lines of a paragraph are: a quarter of all in a font are no further."""
     apart = sorted(
         one.height - other.height
         for one, other in pairwise(lines)
