@@ -86,7 +86,7 @@ def test_the_wheel_of_the_archive_is_the_wheel_of_the_checkout_and_answers(tmp_p
         assert re.search(r"!\[[^\]]+\]\(https://\S+/raw/v[\d.]+/docs/screens/page-answer\.png\)", shown)
         assert re.findall(r"\]\((?!https?:|#)[^)\n]*\)", shown) == [], "an index shows no file of ours"
         assert "disputatio/encoder/MODEL_CARD.md" in ours.namelist()
-        assert "disputatio/llm/reader-1.5b-2.safetensors" in ours.namelist()
+        assert "disputatio/llm/reader-1.5b-3.safetensors" in ours.namelist()
         assert "disputatio/examples/questions.json" in ours.namelist()
         installed = tmp_path / "installed"
         ours.extractall(installed)

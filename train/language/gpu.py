@@ -131,8 +131,11 @@ def fit(
     places: int,
     start: Path | None,
     compiled: bool,
-) -> None:
-    """Train for so many minutes, the rate falling to 0 over the last half of them; write adapter and log."""
+) -> Any:
+    """Train for so many minutes, the rate falling to 0 over the last half of them; write adapter and log.
+
+    Returns the trained model.
+    """
     data, kept = table.load(rows), table.load(watched)
     torch.manual_seed(SEED)
     model = load(gguf, device="cuda", dtype=torch.bfloat16, start=start)
@@ -159,6 +162,7 @@ def fit(
             write(out, run.model)
     write(out, run.model)
     run.note(watched=scores(run.model, kept), done=True)
+    return run.model
 
 
 def write(out: Path, model: Any) -> None:

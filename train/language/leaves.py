@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from disputatio.agents.trained_reader import about_of
+from disputatio.agents.trained_reader import about_of, quotes_text
 from disputatio.text import sentence_at
 from train.claims import Claims, shape_of
-from train.examples import RETRIEVED, Example, Unanswerable, occurrences, seeded, shown_title, window
+from train.examples import RETRIEVED, Example, Unanswerable, occurrences, seeded, shown_title, side, window
 from train.language import made
+from train.language.folders import folders
 from train.language.tasks import (
     claim_leaf,
     named_in,
     passage_text,
     question_leaf,
-    quotes_text,
     same_leaf,
     support_leaf,
 )
@@ -30,6 +30,7 @@ _LABELS = {SUPPORTS: "supports", CONTRADICTS: "contradicts", SILENT: "silent"}
 _YEAR = re.compile(r"\b(1[6-9]\d\d|20\d\d)\b")
 _NAME = re.compile(r"(?<=[a-z] )[A-Z][a-z]+(?: [A-Z][a-z]+)+")
 LONGEST_ANSWER = 9  # words; longer answers are clauses that no one would give
+WRITTEN_LOOKS = 0.6  # of the branches of *look*
 WHOLE = 260  # words up to which a passage is shown whole, half of the time
 # The share of a set's contexts in an epoch.
 SHARES = {"squadshifts_reddit": 0.15, "squadshifts_amazon_reviews": 0.15, "policyqa": 0.1}
@@ -43,10 +44,11 @@ class Shares:
     support: int = 3
     entail: int = 3
     same: int = 2
-    look: int = 3
+    look: int = 6
     pages: int = 4
     retrieved: float = 0.6
     made: int = 1
+    folders: int = 4
 
 
 def shortest(example: Example) -> str:
@@ -90,8 +92,15 @@ def pair_branch(pairs: Sequence[Pair]) -> Branch:
 class Data:
     """Everything that is trained on, or what is watched: the same code for both sides of the split."""
 
-    def __init__(self, examples: Sequence[Example], pairs: Sequence[Pair], seed: int) -> None:
+    def __init__(
+        self,
+        examples: Sequence[Example],
+        pairs: Sequence[Pair],
+        seed: int,
+        written: Mapping[str, Sequence[Branch]] | None = None,
+    ) -> None:
         self.seed = seed
+        self.written = written or {}  # branches of documents written for training, by task
         self.twins = Unanswerable(examples)
         self.claims = Claims(examples)
         self.contexts: dict[str, list[Example]] = {}
@@ -274,6 +283,7 @@ class Data:
     def trees(self, shares: Shares = Shares()) -> Iterator[Tree]:
         """Yield trees without end, by the seed: rounds in which every task has its share."""
         pages, retrieved = self._pages(), self._retrieved()
+        written = {task: self._written(task) for task, some in self.written.items() if some}
         number = 0
         while True:
             order = ["read"] * shares.read + ["support"] * shares.support
@@ -281,7 +291,7 @@ class Data:
             seeded(self.seed, "round", number).shuffle(order)
             for place, task in enumerate(order):
                 chance = seeded(self.seed, "tree", number, place)
-                yield Tree(task, tuple(self._branches(task, shares, pages, retrieved, chance)))
+                yield Tree(task, tuple(self._branches(task, shares, pages, retrieved, written, chance)))
             number += 1
 
     def _branches(
@@ -290,6 +300,7 @@ class Data:
         shares: Shares,
         pages: Iterator[Branch],
         retrieved: Iterator[Example],
+        written: Mapping[str, Iterator[Branch]],
         chance: random.Random,
     ) -> list[Branch]:
         if task == "read":
@@ -298,6 +309,8 @@ class Data:
                 count = int(shares.retrieved + chance.random())
                 found += [self.retrieved_branch(next(retrieved), chance) for _ in range(count)]
             found += made.branches(chance, shares.made)
+            if "read" in written:
+                found += [next(written["read"]) for _ in range(shares.folders)]
             chance.shuffle(found)
             return found
         branches: list[Branch] = []
@@ -307,6 +320,8 @@ class Data:
                 from_rows = self.retrieved and chance.random() < 0.4
                 example = chance.choice(self.retrieved) if from_rows else self._any_page(chance)
                 branch = self.support_branch(example, chance)
+            elif task == "look" and "look" in written and chance.random() < WRITTEN_LOOKS:
+                branch = next(written["look"])
             elif task == "look":
                 branch = made.same_topic(chance) if chance.random() < 0.25 else self.look_branch(chance)
             else:
@@ -329,6 +344,14 @@ class Data:
                         yield branch
             epoch += 1
 
+    def _written(self, task: str) -> Iterator[Branch]:
+        epoch = 0
+        while True:
+            order = list(self.written[task])
+            seeded(self.seed, "written", task, epoch).shuffle(order)
+            yield from order
+            epoch += 1
+
     def _retrieved(self) -> Iterator[Example]:
         epoch = 0
         while True:
@@ -342,9 +365,15 @@ def load_data(data: Path, *, seed: int) -> tuple[Data, Data]:
     """Return what is trained on and what is watched."""
     train, dev = training_examples(data)
     pairs = all_pairs(data)
+    written: dict[str, dict[str, list[Branch]]] = {"train": {}, "dev": {}}
+    for folder in folders(data):
+        for document, branch in folder.branches(seed):
+            task = "look" if branch.leaves[0].kind.startswith("folder_look") else "read"
+            part = "dev" if side(f"{folder.name} {document}") == "dev" else "train"
+            written[part].setdefault(task, []).append(branch)
     return (
-        Data(train, [pair for pair in pairs if side_of(pair) == "train"], seed),
-        Data(dev, [pair for pair in pairs if side_of(pair) == "dev"], seed + 1),
+        Data(train, [pair for pair in pairs if side_of(pair) == "train"], seed, written["train"]),
+        Data(dev, [pair for pair in pairs if side_of(pair) == "dev"], seed + 1, written["dev"]),
     )
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
+from disputatio.agents.trained_reader import quotes_text
 from disputatio.eval.builders.substitution import MONTHS
-from train.language.tasks import passage_text, question_leaf, quotes_text
+from train.language.tasks import passage_text, question_leaf
 from train.language.trees import Branch, Leaf
 
 _SYLLABLES = [

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from disputatio.agents.replies import shown
 from disputatio.agents.trained_reader import UNKNOWN, ask_of, claim_of, judge_of
-from disputatio.text import bare_words, fence
+from disputatio.text import bare_words
 from disputatio.types import Passage
 from train.language.trees import Leaf
 
@@ -29,11 +27,6 @@ def named_in(subject: str, text: str) -> str:
     ('Mercury (planet)', '')
     """
     return subject if set(bare_words(subject)) <= set(bare_words(text)) else ""
-
-
-def quotes_text(quotes: Sequence[str]) -> str:
-    """Return the first part of *look*: quotes as they are shown side by side."""
-    return "\n".join(fence("quote", quote) for quote in quotes)
 
 
 def support_leaf(question: str, answer: str, *, supported: bool, kind: str) -> Leaf:

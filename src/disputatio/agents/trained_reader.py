@@ -6,11 +6,11 @@ same for all that is asked about it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from disputatio.agents.replies import shown
 from disputatio.kit import chat
-from disputatio.text import one_line
+from disputatio.text import fence, one_line
 from disputatio.types import Passage, Prompt
 
 UNKNOWN = "unknown"
@@ -56,9 +56,18 @@ def about_of(about: str, passage: str) -> str:
     return f"About: {one_line(about)}{GAP}{passage}"
 
 
+def quotes_text(quotes: Sequence[str]) -> str:
+    """Return the first part of *look*: quotes as they are shown side by side."""
+    return "\n".join(fence("quote", quote) for quote in quotes)
+
+
 def prompt_of(task: str, first: str, second: str) -> Prompt:
     return chat(INSTRUCTIONS[task], f"{first}{GAP}{second}")
 
 
 def read_prompt(question: str, passage: Passage) -> Prompt:
     return prompt_of("read", shown(passage), ask_of(question))
+
+
+def look_prompt(question: str, quotes: Sequence[str]) -> Prompt:
+    return prompt_of("look", quotes_text(quotes), ask_of(question))

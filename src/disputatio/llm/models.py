@@ -194,13 +194,13 @@ KNOWN: tuple[ModelEntry, ...] = (
         licence="Apache-2.0",
         files=(
             ModelFile(
-                name="reader-1.5b-2.gguf",  # its bytes depend on how a machine adds, its parts do not
+                name="reader-1.5b-3.gguf",  # its bytes depend on how a machine adds, its parts do not
                 size=1_721_325_120,
                 origins=(
                     Merged(
                         base="qwen2.5-coder-1.5b",
-                        adapter="reader-1.5b-2.safetensors",
-                        sha256="68a266bc783edab9a1b1bdba5f2677f725df92203f2006c173bde2ad3a813aa5",
+                        adapter="reader-1.5b-3.safetensors",
+                        sha256="466019c371c219f8d72680ad356a4255aab07a8e5cc3bb333e89d6d3dcc23542",
                     ),
                 ),
             ),

@@ -16,7 +16,6 @@ from disputatio.kit import TRAINED_READER, Kit
 from disputatio.llm.scripted import Odds, Scripted
 from disputatio.strategies.disputation.debate import debate_scores, model_belief
 from disputatio.strategies.disputation.reading import (
-    PassageReading,
     certainty,
     parse_reading,
     read,
@@ -112,23 +111,16 @@ def test_the_trained_reader_writes_the_answer_alone_and_the_language_model_is_no
     assert model.calls == []
 
 
-@pytest.mark.parametrize(("logprob", "answers"), [(-0.02, ""), (-0.3, "Barnaby Croll")])
-def test_what_the_trained_reader_declines_without_being_sure_the_language_model_reads(
-    logprob: float, answers: str
-) -> None:
-    trained = Scripted(
-        {
-            "Vasmer": completion("Ingrid Vasmer", tokens=[("Ingrid", -3.0)]),
-            "Croll": completion("unknown", tokens=[("unknown", logprob), ("", -3.0)]),
-        }
-    )
-    model, told = Agents(), list[PassageReading]()
-    kit = Kit(model=model, roles={TRAINED_READER: trained})
-    readings = read(QUESTION, [VASMER, CROLL], kit, "trained", max_tokens=80, tell=told.append)
-    assert [one.answer for one in readings] == ["Ingrid Vasmer", answers]
-    assert [one.passage for one in readings] == [VASMER, CROLL]
-    assert len(model.calls) == bool(answers)
-    assert sorted(one.answer for one in told) == sorted(one.answer for one in readings)
+def test_beside_the_trained_reader_no_encoder_judges_whether_a_passage_answers() -> None:
+    class Unasked:
+        name = "unasked"
+
+        def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
+            raise AssertionError(question)
+
+    kit = trained_kit("Ingrid Vasmer", reader=Unasked())
+    (one,) = read(QUESTION, [VASMER], kit, "trained", max_tokens=80)
+    assert (one.answer, one.answered, one.by_trained) == ("Ingrid Vasmer", None, True)
 
 
 def test_below_its_answer_the_trained_reader_says_what_the_passage_is_about() -> None:

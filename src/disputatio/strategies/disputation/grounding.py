@@ -155,7 +155,6 @@ def is_of_nothing_asked(
 
     None of the words of the question stands in it. Or it names the thing and not the one property, and its reader was not
     sure; or it and the opening of its document lack several of the words, and its reader hardly took it for an answer.
-    These two are not asked of what a model that was trained to read took for an answer.
     """
     stems = content_stems(question) - OF_KINDS - _UNTELLING
     passage = reading.passage
@@ -168,8 +167,6 @@ def is_of_nothing_asked(
         names = [word for word in question.split()[1:] if word.istitle()]  # "POP3" is a thing
         things = stems - _stems(f"{passage.title} {' '.join(names)}")
         return len(things) >= CLEARLY and not things & _stems(passage.text)
-    if reading.by_trained:
-        return False
     asked = stems - stems_of_names(question)
     is_doubtful = reading.answered is not None and reading.answered < DOUBTFUL
     unsaid = stems - of_organisations(question) - whole - _stems(openings.get(passage.document, ""))

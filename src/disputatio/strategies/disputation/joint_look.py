@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from disputatio.agents.trained_reader import look_prompt, quotes_text
 from disputatio.errors import MustAskAgain
 from disputatio.events import LookedJointly
-from disputatio.kit import Kit, chat
+from disputatio.kit import TRAINED_READER, Kit, chat
 from disputatio.strategies.disputation.details import Record
 from disputatio.strategies.disputation.resolve import Expectation, ResolvedSide
 from disputatio.strategies.disputation.sides import Side, successor_of, unfit
-from disputatio.text import fence, is_unknown, one_line
+from disputatio.text import is_unknown, one_line
 from disputatio.types import Completion, Sampling
 from disputatio.values import matches, same_answer
 
@@ -101,11 +102,17 @@ def _is_taken_for_an_answer(side: Side) -> bool:
 
 
 def _reply(question: str, sides: Sequence[Side], kit: Kit) -> str:
-    """Return the model's answer from the quotes of sides, that to an earlier look where no model can be asked."""
-    quotes = "\n".join(fence("quote", _quote_of(side)) for side in sides)
-    prompt = chat(SYSTEM, TASK.format(quotes=quotes, question=one_line(question)))
+    """Return the model's answer from the quotes of sides, that to an earlier look where no model can be asked.
+
+    A model that was trained to read, and read one of them, is asked in the words of its training.
+    """
+    quotes = [_quote_of(side) for side in sides]
+    role, prompt = TRAINED_READER, look_prompt(question, quotes)
+    if not any(reading.by_trained for side in sides for reading in side.readings):
+        role = "comparer"
+        prompt = chat(SYSTEM, TASK.format(quotes=quotes_text(quotes), question=one_line(question)))
     try:
-        (completion,) = kit.complete("comparer", [prompt], Sampling(max_tokens=MAX_TOKENS))
+        (completion,) = kit.complete(role, [prompt], Sampling(max_tokens=MAX_TOKENS))
     except MustAskAgain:
         return Record.from_details(kit.recorded).looks.get(question, "")
     return "" if is_unknown(completion.text) or _is_guess(completion) else one_line(completion.text)

@@ -57,7 +57,6 @@ MAX_TOKENS = 80
 ANSWERS = 0.5  # the probability from which a passage is taken to answer
 SURE = 0.75  # from which the encoder's answer is used without the language model
 HOPELESS = 0.3  # below which the language model is not asked
-DECLINED = -0.079  # log-probability of "unknown" from which the trained reader is sure: 92 %
 MOST_REPEATED = 2  # times that a text may hold a question in its words
 _FIGURE_END = re.compile(r"(?<![-\d./:,])\d[-\d./:,]{0,40}\Z")
 _FIGURE_START = re.compile(r"(?:[-./:,]?\d{1,20}){1,8}")
@@ -72,7 +71,7 @@ class PassageReading:
 
     `answered` is how likely the passage answers at all, by the trained encoder; None if that was not asked.
     `by_model` is false if the encoder alone gave the answer, `by_trained` true if a model that was trained to read
-    took the passage for an answer, or nearly; `late` is true if the language model had not read the passage by the deadline.
+    gave it; `late` is true if the language model had not read the passage by the deadline.
     """
 
     passage: Passage
@@ -113,15 +112,15 @@ def read(
 ) -> list[PassageReading]:
     """Read each passage alone with the chosen reader, and tell each reading of the language model as it comes.
 
-    An encoder beside the language model also judges how likely each passage answers at all. Raises
-    `MissingPart` if the encoder is to read and there is none.
+    An encoder beside the language model also judges how likely each passage answers at all; a model that was trained
+    to read tells that better itself. Raises `MissingPart` if the encoder is to read and there is none.
     """
     if reader == "encoder":
         return extract(question, passages, kit, turn=turn)
     if reader == "both":
         return extract_or_read(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     by_model = read_briefly if reader == "trained" else read_passages
-    if kit.reader is None:
+    if kit.reader is None or reader == "trained":
         return by_model(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     extractions = kit.extract(question, passages)  # first, as it takes a second and is shown at once
     readings = by_model(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
@@ -246,7 +245,7 @@ def read_briefly(
 ) -> list[PassageReading]:
     """Ask the model that was trained to read for the answer of each passage, in one batch of short prompts.
 
-    What it declines without being sure, the language model reads. Raises `MissingPart` where there is no such model.
+    Raises `MissingPart` where there is no such model.
     """
     if kit.cast(TRAINED_READER) is kit.model:
         raise MissingPart(
@@ -255,37 +254,17 @@ def read_briefly(
         )
 
     def done(passage: Passage, completion: Completion) -> None:
-        if not _declines_unsurely(completion):
-            tell(parse_brief(question, passage, completion, turn=turn))
+        tell(parse_brief(question, passage, completion, turn=turn))
 
     prompts = [read_prompt(question, passage) for passage in passages]
     sampling = Sampling(max_tokens=max_tokens)
     completions = kit.complete_in_time(TRAINED_READER, prompts, sampling, passages, done)
-    unsure = [
-        passage
-        for passage, completion in zip(passages, completions, strict=True)
-        if completion is not None and _declines_unsurely(completion)
-    ]
-    read_again = iter(
-        read_passages(question, unsure, kit, turn=turn, max_tokens=max_tokens, tell=tell) if unsure else []
-    )
     return [
         _unread(passage, turn)
         if completion is None
-        else replace(next(read_again), by_trained=True)
-        if _declines_unsurely(completion)
         else parse_brief(question, passage, completion, turn=turn)
         for passage, completion in zip(passages, completions, strict=True)
     ]
-
-
-def _declines_unsurely(completion: Completion) -> bool:
-    """Return whether a passage was declined with some doubt, by the log-probability of the first token.
-
-    Where no passage was taken for an answer, half of the best of those have it (docs/research/documents.md).
-    """
-    declines = is_unknown(one_line(completion.text.partition("\n")[0]))
-    return declines and any(token.logprob < DECLINED for token in completion.tokens[:1])
 
 
 def parse_brief(question: str, passage: Passage, completion: Completion, *, turn: int = 1) -> PassageReading:

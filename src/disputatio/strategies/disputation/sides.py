@@ -307,8 +307,10 @@ def _grounded(question: str, sides: Sequence[Side], openings: Mapping[str, str])
     """Return the sides, each with whether its passages name as much of the question as those of another one.
 
     A version in force falls to no older one by this; more accounts stand against what says more, unless they hardly
-    name anything.
+    name anything. A model that was trained to read tells what a passage speaks of better than its words do.
     """
+    if all(reading.by_trained for side in sides for reading in side.readings):
+        return list(sides)
     fit = [side for side in sides if unfit(side.features) is None]
     grounded = []
     for side in sides:
@@ -428,7 +430,11 @@ def _features(question: str, side: Side) -> dict[Feature, float]:
     fitting = [_fit_of(question, reading) for reading in side.readings]
     values: dict[Feature, list[float]] = {
         "lead": [share_named(question, reading) for reading in side.readings],
-        "prose": [prose for reading in side.readings if (prose := _prose_of(question, reading)) is not None],
+        "prose": [
+            prose
+            for reading in side.readings
+            if not reading.by_trained and (prose := _prose_of(question, reading)) is not None
+        ],
         "certainty": [
             reading.certainty
             for reading in side.readings
