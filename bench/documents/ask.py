@@ -79,7 +79,7 @@ def in_turns(questions: Sequence[Question]) -> list[Question]:
 
 
 # --- asking ---------------------------------------------------------------------------------------
-def ingest(out: Path, metadata: Metadata, part: Part) -> tuple[Path, str]:
+def ingest(out: Path, metadata: Metadata, part: Part, embedder: str | None) -> tuple[Path, str]:
     """Write the documents and ingest them, once; return the index and the digest of the folder."""
     folder, index = out / "documents", out / "index"
     digest = build(folder, metadata, part)
@@ -92,6 +92,7 @@ def ingest(out: Path, metadata: Metadata, part: Part) -> tuple[Path, str]:
             str(index),
         ]
         words += ["--sidecar", str(folder / SIDECAR)] if metadata == "stated" else []
+        words += ["--embedder", embedder] if embedder else []
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         (out / "ingest.log").write_text(done.stdout + done.stderr, encoding="utf-8")
         if done.returncode:
@@ -158,7 +159,7 @@ def run(asked: argparse.Namespace) -> None:
     out: Path = asked.out
     os.environ["DISPUTATIO_JOURNAL"] = asked.journal  # of the embedder of an index, too
     out.mkdir(parents=True, exist_ok=True)
-    index, digest = ingest(out, asked.metadata, asked.part)
+    index, digest = ingest(out, asked.metadata, asked.part, asked.embedder)
     about = {
         "part": asked.part,
         "questions": SHA256[asked.part],
@@ -166,6 +167,7 @@ def run(asked: argparse.Namespace) -> None:
         "metadata": asked.metadata,
         "model": asked.model or "default",
         "reader": asked.reader or "default",
+        **({"embedder": asked.embedder} if asked.embedder else {}),
         **({"look": False} if asked.no_look else {}),
         **({} if asked.min_confidence is None else {"min_confidence": asked.min_confidence}),
         "commit": version(),
@@ -298,6 +300,7 @@ def main() -> None:
     parser.add_argument("--strategy", default="disputation", help="one or more, separated by commas")
     parser.add_argument("--model", help="as for `disputatio ask`; by default its default")
     parser.add_argument("--reader", help="of `disputation`; by default its default")
+    parser.add_argument("--embedder", help="of the index; by default its default")
     parser.add_argument("--no-look", action="store_true", help="`disputation` without its joint look")
     parser.add_argument(
         "--min-confidence", type=float, metavar="P", help="of `disputation`; 0 withholds nothing"
