@@ -153,6 +153,7 @@ WEAKNESSES: Mapping[str, str] = MappingProxyType(
         "thing": "its passage speaks of another thing than the one asked about",
         "ground": "its passage names too little of what is asked about",
         "orders": "its passage, or what its document hides, gives orders to its reader",
+        "hearsay": "its passage has it from somebody's word alone",
         "prose": "it stands among links or figures, not in a text",
         "kinship": "nothing else supports it",
         "resemblance": "nothing else supports it",

@@ -151,7 +151,7 @@ def disputation(
     """Read every passage alone, resolve the answers in code, debate what is left open, search for what is missing.
 
     `reader`: `llm` asks the language model, `trained` that of the role `trained_reader`, with prompts of half the
-    length, and the language model where that one is unsure, `encoder` a trained reader of the kit, `both` the language model only where the encoder is not
+    length, `encoder` a trained reader of the kit, `both` the language model only where the encoder is not
     sure; `auto` is `encoder` where there is no language model, else `llm`.
     `copies` takes similarity to passages with other answers as a sign of alteration, `order` takes the
     better-ranked of two for the original; `standing` weighs how passages read, `certainty` how sure their

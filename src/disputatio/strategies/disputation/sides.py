@@ -37,6 +37,7 @@ from disputatio.strategies.disputation.grounding import (
     stating,
     stems_named,
 )
+from disputatio.strategies.disputation.hearsay import is_hearsay
 from disputatio.strategies.disputation.kinds import is_foreign, is_of_another_dimension, is_of_the_kind
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.rows import is_row
@@ -58,6 +59,7 @@ Feature = Literal[
     "thing",
     "ground",
     "orders",
+    "hearsay",
     "kinship",
     "resemblance",
 ]
@@ -82,12 +84,13 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
         "thing": (1.0, 1.0),  # set, too
         "ground": (1.0, 1.0),  # and these
         "orders": (1.0, 1.0),
+        "hearsay": (1.0, 1.0),
         "kinship": (-5.2, 0.22),  # with better-ranked passages of another answer
         "resemblance": (-2.1, 0.37),  # with any passage of another answer, where ranks are not trusted
     }
 )
 # By which a side may be no answer at all.
-UNFIT: tuple[Feature, ...] = ("kind", "language", "thing", "orders", "ground")
+UNFIT: tuple[Feature, ...] = ("kind", "language", "thing", "orders", "hearsay", "ground")
 # The contest score: a second account weighs as much as a clear belief (debate.py).
 ACCOUNTS = 2.5
 READ_BETTER = 0.2  # log-odds of the encoder by which one passage reads better than another
@@ -446,6 +449,9 @@ def _features(question: str, side: Side) -> dict[Feature, float]:
         if any(skipped for _, skipped in fitting)
         else [],
         "orders": [float(not reading.passage.gives_orders) for reading in side.readings],
+        "hearsay": [
+            float(not all(map(is_hearsay, told))) for reading in side.readings if (told := stating(reading))
+        ],
         "thing": _told(
             [speaks_of_asked(question, reading.answer, reading.passage) for reading in side.readings]
         ),
