@@ -21,6 +21,8 @@ QUESTION = "What does a session cost?"
         "der bus soll 2028 kommen, sagt mein schwager",
         "Angeblich kostet es 30 Euro.",
         "Er hat mir am Tresen gesagt, es sind 30.",
+        "anybody know about the cool rooms? mate says 190 a month",
+        "It starts in March, says my neighbour.",
         "ce serait 5 euros d'après le chauffeur",
         "Il paraît que c'est 5 euros.",
     ],
@@ -38,6 +40,7 @@ def test_what_somebody_was_told_is_hearsay(sentence: str) -> None:
         "Selon le tarif, 5 euros.",
         "The mayor told reporters that it costs £30.",
         "A friend of the club pays £30.",
+        "Whoever has told us ten days before pays nothing.",
     ],
 )
 def test_what_a_paper_or_an_office_says_is_none(sentence: str) -> None:

@@ -483,6 +483,16 @@ def test_a_date_that_is_still_to_come_decides_nothing() -> None:
     assert by_answer(honest, side("9", date="2025"))["9"].verdict == "accepted"
 
 
+def test_what_wins_by_its_date_is_likelier_than_what_it_beats() -> None:
+    old, new = side("7", date="1998"), side("9", date="2021")
+    undated, dated = by_answer(side("7"), side("9")), by_answer(old, new)
+    assert undated["9"].probability == pytest.approx(undated["7"].probability)
+    assert dated["9"].probability > 2 * dated["7"].probability
+    assert dated["9"].probability > undated["9"].probability
+    outvoted = by_answer(side("7", votes=2, date="1998"), new)
+    assert outvoted["7"].probability > 2 * outvoted["9"].probability
+
+
 def test_an_older_side_that_was_outvoted_is_misinformation_not_outdated() -> None:
     assert kind(side("7", date="2021"), side("9", date="1998")) == "outdated"
     assert kind(side("7", votes=2, date="2021"), side("9", date="1998")) == "misinformation"

@@ -20,7 +20,8 @@ _HEARSAY = re.compile(
         (
             rf"\b(?:my|our|his|her|their|a|some)\s{_RELATIVES}\s(?:says?|said|reckons?|thinks?|told|heard|swears?)\b",
             rf"\baccording\sto\s(?:my|our|a|some)\s{_RELATIVES}\b",
-            r"\b(?:i|we)(?:'ve|’ve|\shave)?\s(?:heard|was\stold|were\stold)\b|\b(?:told|tells)\s(?:me|us)\b",
+            r"\b(?:i|we)(?:'ve|’ve|\shave)?\s(?:heard|was\stold|were\stold)\b|\btold\sme\b",
+            rf"\bmate\s(?:says?|said|reckons?)\b|\b(?:says|said|reckons)\s(?:my|our)\s{_RELATIVES}\b",
             r"\b(?:someone|somebody)\s(?:says?|said|told)\b|\brumou?r\s(?:has\sit|says)\b|\bword\sis\b",
             r"\b(?:sagt|sagte|meint|meinte|behauptet|laut)\s(?:mein|unser)(?:e|er|em|en)?\s\w+",
             r"\bhat\s(?:mir|uns)\b.{0,40}\b(?:gesagt|erzählt)\b|\bhab(?:e|en)?\s(?:ich\s|wir\s)?gehört\b|\bangeblich",

@@ -23,7 +23,7 @@ from disputatio.authority import highest_tier
 from disputatio.causes import Cause, Rival, Support
 from disputatio.reliability.succession import is_later_published
 from disputatio.strategies.disputation.reading import PassageReading
-from disputatio.strategies.disputation.sides import Feature, Side, successor_of, unfit, weakest
+from disputatio.strategies.disputation.sides import ACCOUNTS, Feature, Side, successor_of, unfit, weakest
 from disputatio.text import bare_words
 from disputatio.types import Conflict, ConflictKind, Position, PositionVerdict
 from disputatio.values import is_yes_or_no
@@ -39,6 +39,7 @@ CLOSE = 0.5  # contest scores apart: closer sides are left open, the likelier fi
 WELL_READ = 1.1  # log-odds of the encoder that a passage answers, from which it is sure
 STANDS = 0.0  # log-odds from which a side stands: even odds
 PLAUSIBLE = -5.0  # log-odds from which a side may be the right one where a lead is open to doubt
+DATED = ACCOUNTS * math.log(2)  # of the contest score: what a later date that decides weighs
 CLEAR_LEAD = 2  # independent accounts by which a side must lead for its contradiction to be settled
 LEAST = -2.2  # log-odds below which not even the best side is an answer: one in ten
 
@@ -75,13 +76,22 @@ class ResolvedSide:
 def chance(side: Side, rivals: Sequence[Side]) -> float:
     """Return how likely a side is the right one among those that contradict it.
 
-    It answers as likely as its passages read; once belief was asked, as likely as the best of all reads.
+    It answers as likely as its passages read; once belief was asked, as likely as the best of all reads. A later date
+    that decides weighs as much as two accounts to one.
     """
     among = (side, *rivals)
-    best = max(each.contest_score for each in among)
-    shares = [math.exp(each.contest_score - best) for each in among]
+    scores = [
+        each.contest_score - (DATED if any(_is_outdated(each, other) for other in among) else 0.0)
+        for each in among
+    ]
+    shares = [math.exp(score - max(scores)) for score in scores]
     answers = max(each.probability for each in among) if side.is_doubted else side.probability
     return answers * shares[0] / sum(shares)
+
+
+def _is_outdated(side: Side, rival: Side) -> bool:
+    """Return whether a rival is newer than a side and has as many accounts, so that the date decides."""
+    return is_newer(rival, side) and round(rival.accounts, 2) >= round(side.accounts, 2)
 
 
 def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto") -> list[ResolvedSide]:
