@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disputatio.errors import BatchFault, MissingPart, NoLogprobs, ServerFault
-from disputatio.kit import TRAINED_READER, Kit
+from disputatio.kit import LATE, TRAINED_READER, Kit
 from disputatio.llm.scripted import Odds, Scripted
 from disputatio.strategies.disputation.debate import debate_scores, model_belief
 from disputatio.strategies.disputation.reading import (
@@ -121,6 +121,21 @@ def test_beside_the_trained_reader_no_encoder_judges_whether_a_passage_answers()
     kit = trained_kit("Ingrid Vasmer", reader=Unasked())
     (one,) = read(QUESTION, [VASMER], kit, "trained", max_tokens=80)
     assert (one.answer, one.answered, one.by_trained) == ("Ingrid Vasmer", None, True)
+
+
+def test_what_the_trained_reader_had_no_time_for_the_encoder_reads() -> None:
+    class Finds:
+        name = "finds"
+
+        def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
+            at = CROLL.text.index("Barnaby Croll")
+            assert list(passages) == [CROLL]
+            return [Extraction(answer="Barnaby Croll", start=at, end=at + 13, probability=0.9)]
+
+    kit = trained_kit("Ingrid Vasmer", reader=Finds(), recorded={LATE: [CROLL.id]})
+    first, late = read(QUESTION, [VASMER, CROLL], kit, "trained", max_tokens=80)
+    assert (first.answer, first.late) == ("Ingrid Vasmer", False)
+    assert (late.answer, late.late, late.by_trained) == ("Barnaby Croll", True, False)
 
 
 def test_below_its_answer_the_trained_reader_says_what_the_passage_is_about() -> None:

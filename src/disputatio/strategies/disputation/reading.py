@@ -120,8 +120,12 @@ def read(
     if reader == "both":
         return extract_or_read(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     by_model = read_briefly if reader == "trained" else read_passages
-    if kit.reader is None or reader == "trained":
+    if kit.reader is None:
         return by_model(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
+    if reader == "trained":
+        readings = by_model(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
+        late = iter(extract(question, [each.passage for each in readings if each.late], kit, turn=turn))
+        return [replace(next(late), late=True) if each.late else each for each in readings]
     extractions = kit.extract(question, passages)  # first, as it takes a second and is shown at once
     readings = by_model(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     return [
