@@ -277,6 +277,6 @@ def test_the_rank_is_that_of_the_last_evidence_that_is_found(tmp_path: Path) -> 
     index.ingest(tmp_path / "documents")
     ranks = ranks_of("aside3", index, 1.0)
     assert len(ranks) == 53
-    assert (ranks["aside3 fact t010"], ranks["aside3 change t055"]) == (1, 4)
+    assert (ranks["aside3 fact t010"], ranks["aside3 change t055"]) == (1, 6)
     index.delete(paths=[tmp_path / "documents" / "museum" / "volunteers.docx"])
     assert ranks_of("aside3", index, 1.0)["aside3 fact t010"] == math.inf

@@ -67,6 +67,7 @@ export const weaknesses: Record<string, string> = {
   thing: "die Textstelle spricht von einer anderen Sache als der, nach der gefragt ist",
   ground: "die Textstelle nennt zu wenig von dem, wonach gefragt ist",
   orders: "die Textstelle, oder was ihr Dokument verbirgt, gibt dem Leser Anweisungen",
+  hearsay: "die Textstelle hat es nur vom Hörensagen",
   prose: "es steht zwischen Verweisen oder Zahlen, nicht in einem Text",
   kinship: "sonst stützt es nichts",
   resemblance: "sonst stützt es nichts",
