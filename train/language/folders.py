@@ -153,15 +153,13 @@ class Folder:
 
     def declined(self, question: str) -> list[Passage]:
         """Return the passages that a search finds for a question and that do not answer it, the nearest first."""
-        bears = {each.passage.id for each in self.borne[question]}
         answers = {
             answer for each in self.borne[question] for answer in (each.asked.answer, *each.asked.others)
         }
         return [
             hit.passage
             for hit in self.index.search(question, k=FOUND)
-            if hit.passage.id not in bears
-            and not any(occurrences(hit.passage.text, answer) for answer in answers)
+            if not any(occurrences(hit.passage.text, answer) for answer in answers)
         ]
 
     def branches(self, seed: int) -> Iterator[tuple[str, Branch]]:

@@ -10,8 +10,8 @@ import pytest
 
 from disputatio.causes import Cause
 from disputatio.errors import LLMError
-from disputatio.kit import Kit
-from disputatio.llm.scripted import Line
+from disputatio.kit import TRAINED_READER, Kit
+from disputatio.llm.scripted import Line, Scripted
 from disputatio.reliability.succession import Succession
 from disputatio.strategies.disputation.joint_look import CHOICE, MOST, UNSURE, move_by_look, sides_to_show
 from disputatio.strategies.disputation.reading import PassageReading
@@ -225,3 +225,16 @@ def test_one_answer_that_stands_alone_is_not_put_to_the_model() -> None:
 def test_a_fault_of_the_model_is_a_fault() -> None:
     with pytest.raises(LLMError):
         asked(LLMError("gone"))
+
+
+def test_a_model_that_was_trained_to_read_compares_what_it_read_in_the_words_of_its_training() -> None:
+    trained, model = Scripted({"quote": "two hours"}), Agents(looks="six weeks")
+    kit = Kit(model=model, roles={TRAINED_READER: trained})
+    sides = [
+        replace(each, side=replace(each.side, readings=(replace(each.side.readings[0], by_trained=True),)))
+        for each in all_decided()
+    ]
+    moved, reply = move_by_look(QUESTION, sides, kit, "auto")
+    assert reply == "two hours"
+    assert {side.answer for side in moved if side.is_picked} == {"two hours"}
+    assert (len(trained.calls), model.calls) == (1, [])

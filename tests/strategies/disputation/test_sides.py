@@ -253,6 +253,13 @@ def test_a_list_of_links_is_no_prose() -> None:
     assert sides["Barnaby Croll"].features["prose"] == 0
 
 
+def test_what_the_trained_reader_read_is_not_weighed_by_its_prose() -> None:
+    links = reading("Barnaby Croll", "Home | About | 1998 | Barnaby Croll | Plans [12]")
+    assert weighed(links)["Barnaby Croll"].features["prose"] == 0
+    trained = weighed(replace(links, by_trained=True))["Barnaby Croll"]
+    assert "prose" not in trained.features
+
+
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [("4.300 Euro", "Die Rutsche wird ersetzt, 4.300 Euro."), ("£1.85", "A team has £1.85 for each donor.")],
