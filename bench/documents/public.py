@@ -34,7 +34,7 @@ def find_index() -> str:
     command = [sys.executable, "-m", "pip", "help", "download"]
     wide = {**os.environ, "COLUMNS": "500"}
     shown = subprocess.run(command, env=wide, capture_output=True, text=True, check=True).stdout
-    return re.findall(r"--index-url <url>.*?\(default\s+(\S+?)/?\)", shown, re.DOTALL)[0]
+    return str(re.findall(r"--index-url <url>.*?\(default\s+(\S+?)/?\)", shown, re.DOTALL)[0])
 
 
 def fetch(archive: dict[str, Any], index: str) -> bytes:
@@ -43,7 +43,7 @@ def fetch(archive: dict[str, Any], index: str) -> bytes:
         with tempfile.TemporaryDirectory() as into:
             command = ["npm", "pack", f"{archive['package']}@{archive['version']}"]
             subprocess.run(command, cwd=into, capture_output=True, check=True)
-            return (Path(into) / archive["file"]).read_bytes()
+            return Path(into, archive["file"]).read_bytes()
     page = f"{index}/{archive['package']}/"
     with urllib.request.urlopen(urllib.request.Request(page, headers=_SIMPLE)) as answer:
         links = {entry["filename"]: entry["url"] for entry in json.load(answer)["files"]}
