@@ -2,7 +2,7 @@
 
     python -m bench.documents.build DIR [--metadata found|stated] [--part PART]
 
-The texts are in bench/documents/sources, those of the part `aside2` in sources2 and so on. A name
+The texts are in bench/documents/sources, those of the part `aside2` in sources2 and so on; those of `public` are fetched. A name
 that ends in `.docx.md`, `.pdf.md`, `.epub.md` or `.pptx.md` becomes a file of that format, one in `.xlsx.csv` or
 `.ods.csv` a workbook; any other file is copied. With `--metadata stated` the folder also
 has the file `disputatio.yaml`, in which its owner states dates, sources and authority.
@@ -25,6 +25,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
 
+from bench.documents.public import public_documents
 from bench.documents.questions import HERE, Part
 
 SIDECAR = "disputatio.yaml"
@@ -328,11 +329,13 @@ def sources_of(part: Part) -> Path:
 
 def _number_of(part: Part) -> str:
     """Return what the names of a part's sources and sidecar end in: the first two parts share a folder."""
-    return part.removeprefix("aside") if part.startswith("aside") else ""
+    return "" if part in ("development", "aside") else part.removeprefix("aside")
 
 
 def documents(metadata: Metadata = "found", part: Part = "development") -> Iterator[tuple[str, bytes]]:
-    """Yield the path and the content of every document, in the order of paths."""
+    """Yield the path and the content of every document, in the order of paths; those of `public` are fetched."""
+    if part == "public":
+        yield from sorted(public_documents())
     folder = sources_of(part)
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name, data = path.relative_to(folder).as_posix(), path.read_bytes()
