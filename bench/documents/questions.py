@@ -1,7 +1,7 @@
 """The questions about the folder: what is accepted, what is wrong, why; written before any of them was asked.
 
 A third of each kind, drawn once by a seed, is set aside and asked last. The part `aside2` is of other organisations in a
-folder of its own, written after the answers were improved on the first, and asked once, as are `aside3` to `aside10`.
+folder of its own, written after the answers were improved on the first, and asked once, as are `aside3` to `aside11`.
 `public` is of documents that people wrote, which are fetched (`bench.documents.public`).
 """
 
@@ -27,6 +27,7 @@ Part = Literal[
     "aside8",
     "aside9",
     "aside10",
+    "aside11",
     "public",
 ]
 SHA256 = {
@@ -41,6 +42,7 @@ SHA256 = {
     "aside8": "c25d1d197c7aaaf985897eeb28eb9b3b6980f92bf2169e62e8258f363120d4d7",
     "aside9": "0f1fa2de06c1e0cd274fa9cbbc1e0fe74b9c3053c512a2696a85a10fbcf75a4f",
     "aside10": "40ead6f3f47b9477daee4e60c95a75d6e078b6e985e79e1eef1f6489d7d5a0fb",
+    "aside11": "8911e8f06a31443a30c644abeb86686202e5e227694e5b3e11a69142729ab015",
     "public": "0edf48a1bf376df9f1f8dc6c578a063d448f7b9500647f46501a076f9b089f81",
 }
 """The digests of the parts as they were before the first run."""

@@ -123,6 +123,7 @@ def test_questions_are_those_that_were_written_and_agree_with_their_own_grades(p
             "aside8": 80,
             "aside9": 80,
             "aside10": 80,
+            "aside11": 80,
             "public": 60,
         }[part]
     )
@@ -267,7 +268,9 @@ def test_a_run_goes_on_where_it_was_stopped_and_stops_after_faults_in_a_row(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("part", ["aside3", "aside4", "aside5", "aside6", "aside8", "aside9", "aside10"])
+@pytest.mark.parametrize(
+    "part", ["aside3", "aside4", "aside5", "aside6", "aside8", "aside9", "aside10", "aside11"]
+)
 def test_each_question_that_a_folder_answers_has_evidence_in_files_of_it(part: Part) -> None:
     rows = map(json.loads, (HERE / "evidence.jsonl").read_text(encoding="utf-8").splitlines())
     evidence = {row["question"]: row["evidence"] for row in rows if row["part"] == part}
