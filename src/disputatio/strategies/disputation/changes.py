@@ -365,20 +365,20 @@ def _later_versions(question: str, readings: Sequence[PassageReading]) -> set[st
             if claim is not None and claim.believed:
                 older.setdefault(passage.id, []).append(other)
                 newer.add(other.id)
-    family = {passage.id for passage in answering if passage.id in older or passage.id in newer}
     if asked.day:
         after = {passage.id for passage in answering if _is_after(passage, asked.day)}
         after |= _higher_undated(answering, after)
-        silent = {passage.id for passage in answering if asked.day not in passage.text}
+        if not any(each.id not in after and in_force(each, asked.day) for each in answering):
+            return set()  # the day is that of an event, of which what was written later tells
         # A report may tell of a day before it; rules that were in force only later tell nothing of it.
-        to_come = {passage.id for passage in answering if not in_force(passage, asked.day)} & after & silent
-        if family <= after & silent:
-            return family | to_come
-        return to_come | {
+        return {
             passage.id
             for passage in answering
-            if passage.id in after and any(other.id not in after for other in older.get(passage.id, ()))
+            if passage.id in after
+            if any(other.id not in after for other in older.get(passage.id, ()))
+            or (not in_force(passage, asked.day) and asked.day not in passage.text)
         }
+    family = {passage.id for passage in answering if passage.id in older or passage.id in newer}
     if asked.version:
         versions = [passage.version for passage in answering if is_higher(asked.version, passage.version)]
         highest = max(versions, key=version_parts, default="") if asked.previous else asked.version
