@@ -10,8 +10,10 @@ import pytest
 
 from disputatio.config import FILE, FOUND_MAY_SET, Settings, read_settings
 from disputatio.errors import ConfigError, InputError, NotJournalled, StoreError, UnknownName
+from disputatio.kit import TRAINED_READER
 from disputatio.llm.cached_llm import CachedEmbedder
 from disputatio.llm.call_cache import CallCache
+from disputatio.llm.scripted import Scripted
 from disputatio.parts import build_kit, embedder_for, open_embedder
 from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Passage, Sampling
@@ -141,6 +143,31 @@ def test_without_a_language_model_none_is_loaded_to_read() -> None:
     assert build_kit(read_settings(journal="none", model="none")).trained is None
 
 
+@pytest.mark.parametrize(
+    ("settings", "prefers"),
+    [
+        ({}, True),
+        ({"model": "local:qwen2.5-coder-1.5b"}, True),
+        ({"model": "local:qwen2.5-coder-0.5b"}, False),
+        ({"model": "scripted:"}, False),
+        ({"role": {"reader": "scripted:"}}, False),
+        ({"role": {"judge": "scripted:"}}, True),
+        ({"model": "scripted:", "role": {"trained_reader": "scripted:"}}, True),
+        ({"model": "none"}, False),
+    ],
+)
+def test_the_trained_reader_reads_for_the_default_model_or_where_one_is_named(
+    settings: dict[str, Any], prefers: bool
+) -> None:
+    pytest.importorskip("openvino_genai")
+    kit = build_kit(read_settings(journal="none", **settings))
+    assert (TRAINED_READER in kit.roles) is prefers
+
+
+def test_a_model_object_reads_itself() -> None:
+    assert not build_kit(read_settings(journal="none"), model=Scripted([])).roles
+
+
 def test_a_script_is_journalled_only_where_a_file_is_named(place: Path) -> None:
     model = write_script(place / "script.json")
     for journal in ("default", "none"):
@@ -266,8 +293,8 @@ def test_a_kit_opens_its_embedder_at_the_first_use_and_has_none_where_none_is_se
     assert (opened, said) == ([], [])
     assert kit.embedder is not None
     assert kit.embedder.embed(["a red ferry"]).shape == (1, 32)
-    assert opened == ["minilm-l6-v2 True"]
-    assert said == ["fetching the embedder minilm-l6-v2, once"]
+    assert opened == ["multilingual-e5-small True"]
+    assert said == ["fetching the embedder multilingual-e5-small, once"]
     assert build_kit(read_settings(model="scripted:", embedder="none")).embedder is None
 
 

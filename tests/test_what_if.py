@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError, MustAskAgain, UnknownName
-from disputatio.kit import Kit
+from disputatio.kit import TRAINED_READER, Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import ask
 from disputatio.store.in_memory import InMemory
@@ -256,3 +256,22 @@ def test_what_a_judge_of_the_kit_s_own_said_is_said_again() -> None:
     assert without.assumed == ()
     assert [claim.verdict for claim in without.claims] == [claim.verdict for claim in answer.claims]
     assert words.pairs == asked
+
+
+def test_what_the_trained_reader_read_is_decided_again_as_it_was_read() -> None:
+    texts = {
+        "a": "Ada Lund designed the lighthouse.",
+        "b": "Bo Krag designed it, says the inn.",
+        "c": "It is Ada Lund's.",
+    }
+    passages = [Passage(id=name, text=text, source=name) for name, text in texts.items()]
+    trained = Scripted({"Bo Krag designed": "Bo Krag", "quotes": "unknown", "passage": "Ada Lund"})
+    roles = {TRAINED_READER: trained, "judge": Reader()}
+    kit = Kit(model=Agents(), roles=roles, retriever=InMemory(passages))
+    answer = ask(QUESTION, kit=kit)
+    assert answer.basis is not None
+    assert answer.basis.details["reader"] == "trained"
+    assert without(answer, passages=["b"]).answers == ("Ada Lund",)
+    unsaid = replace(answer.basis, details={**answer.basis.details, "reader": ""})
+    with pytest.raises(MustAskAgain):
+        without(replace(answer, basis=unsaid), passages=["b"])

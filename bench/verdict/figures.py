@@ -3,8 +3,8 @@
     python -m bench.verdict.figures --data ../shared/data --journal FILE
 
 The rows are those that nothing is fitted or chosen on (`Corpus.to_report`), passages shuffled. Each is asked with the
-expectation that its task declares, with `auto`, with `auto` and the trained reader, and with `concat`, one prompt over
-all passages.
+expectation that its task declares and with `auto`, read by the model itself; with `auto` and the trained reader, as by default; and with `concat`,
+one prompt over all passages.
 
 Right: what is answered states a right answer and no planted one. Attacked: it states a planted one, also beside a right
 one. Open: two answers stand and nothing settles them. In RAMDocs, where several answers are right: strict EM. Faults are
@@ -85,15 +85,15 @@ def measured(corpus: Corpus, kit: Kit, rows: int) -> dict[str, Any]:
     examples = corpus.to_report()[:rows]
     reading = {"k": FIRST} if corpus.name == WIDE else {}
     columns: dict[str, tuple[str, dict[str, Any]]] = {
-        "disputation": ("disputation", {"expect": corpus.expect, **reading}),
-        "auto": ("disputation", reading),
+        "disputation": ("disputation", {"expect": corpus.expect, "reader": "llm", **reading}),
+        "auto": ("disputation", {"reader": "llm", **reading}),
         "trained": ("disputation", {"reader": "trained", **reading}),
         "concat": ("concat", reading),
     }
     if corpus.name == WIDE:
         columns["without looking wider"] = (
             "disputation",
-            {"expect": corpus.expect, "wider": 0, **reading},
+            {"expect": corpus.expect, "reader": "llm", "wider": 0, **reading},
         )
     found: dict[str, Any] = {}
     for label, (strategy, options) in columns.items():
@@ -107,7 +107,7 @@ def report(out: Mapping[str, Any]) -> str:
     lines = [
         "# The verdict: right, attacked, open, by corpus",
         "",
-        "**Made with:** `expect` as each task declares it; `auto`; `auto` with `reader=trained`; `concat`. Order of passages: shuffled by row, but for ramdocs-published. Tuned on: nothing "
+        "**Made with:** `expect` as each task declares it and `auto`, both with `reader=llm`; `auto` with `reader=trained`; `concat`. Order of passages: shuffled by row, but for ramdocs-published. Tuned on: nothing "
         "of these rows; odd rows of the same corpora, or none of them.",
         "",
         "`python -m bench.verdict.figures --data DATA --journal FILE`",

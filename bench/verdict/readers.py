@@ -1,9 +1,9 @@
 """Ask the same questions with two readers and with one prompt, side by side: what is right and what it costs.
 
     python -m bench.verdict.readers --out readers.jsonl --journal FILE [--trained FILE.gguf] [--minutes N] [--show]
-    python -m bench.verdict.readers --arms released trained default --at-once 1 --every 10 --journal none --out FILE
+    python -m bench.verdict.readers --arms released trained untrained --at-once 1 --every 10 --journal none --out FILE
 
-Each row is asked with `disputation` as it is by default, without its joint look, with `--set reader=trained`, and with `concat`, one prompt over all
+Each row is asked with `disputation` as it reads by default (`trained`), with `--set reader=llm`, that without its joint look, and with `concat`, one prompt over all
 passages; rows are those that nothing is fitted or chosen on (`Corpus.to_report`), passages shuffled. Every answer is on
 disk before the next, and the same command goes on where it was stopped. The core-seconds are those of this process and of
 the engines below it, `--at-once` questions in flight, over questions none of whose calls were in the journal; a question that does not
@@ -40,21 +40,21 @@ from disputatio.types import Example, Passage
 
 RELEASED = "released"
 ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "default": ("disputation", {}),
     "trained": ("disputation", {"reader": "trained"}),
-    "no look": ("disputation", {"look": False}),
+    "untrained": ("disputation", {"reader": "llm"}),
+    "untrained, no look": ("disputation", {"reader": "llm", "look": False}),
     "concat": ("concat", {}),
-    "several": ("disputation", {"expect": "several"}),
+    "untrained, several": ("disputation", {"reader": "llm", "expect": "several"}),
     "trained, several": ("disputation", {"reader": "trained", "expect": "several"}),
     RELEASED: ("bench.verdict.released_loop:released_loop", {}),
 }
 # The first of each is compared with the others; those of the second are told how many answers are right.
 COMPARED = (
-    ("default", "no look", "concat"),
-    ("trained", "default", "concat"),
-    ("trained, several", "several"),
+    ("trained", "untrained", "concat"),
+    ("untrained", "untrained, no look", "concat"),
+    ("trained, several", "untrained, several"),
 )
-COSTS = (RELEASED, "default", "trained", "several", "trained, several")
+COSTS = (RELEASED, "untrained", "trained", "untrained, several", "trained, several")
 WARMING = Example(
     id="warming",
     row=0,

@@ -73,7 +73,7 @@ class Kit:
 
     `model` serves every role that `roles` does not name. `sources` has what is known of
     the sources by name. `reader` reads passages without a language model, `trained` is one that was
-    trained to read them and plays the role `trained_reader`.
+    trained to read them and plays the role `trained_reader` where `roles` does not name one.
     `entailment` is None where the judge's model is to be asked, `reranker` where the model is to say how
     well a passage fits, `embedder` where passages are compared by their words.
     `elsewhere` is a second place to search, as a function of a query and how many passages are wanted;

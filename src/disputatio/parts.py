@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from disputatio.config import Say, Settings, read_settings
 from disputatio.errors import ConfigError, InputError, UnknownName
-from disputatio.kit import NO_MODEL, Kit
+from disputatio.kit import NO_MODEL, TRAINED_READER, Kit
 from disputatio.llm import catalogue
 from disputatio.llm.model_names import ENGINES
 from disputatio.llm.models import Merged
@@ -65,11 +65,16 @@ def build_kit(
     named = partial(_journalled, settings=settings, journal=journal, say=say, progress=progress)
     objects = {role: own_model(part, settings, journal) for role, part in (roles or {}).items()}
     names = {role: named(name) for role, name in settings.role.items() if role not in objects}
+    cast = {**names, **objects}
+    trained = None if settings.model == NO_MODEL else _trained_reader(settings, named)
+    is_usual = model is None and settings.model == f"local:{catalogue.DEFAULT_MODEL}"
+    if trained is not None and is_usual and "reader" not in cast:
+        cast.setdefault(TRAINED_READER, trained)  # it reads where no option says who does
     return Kit(
         model=named(settings.model) if model is None else own_model(model, settings, journal),
-        roles={**names, **objects},
+        roles=cast,
         retriever=retriever,
-        trained=None if settings.model == NO_MODEL else _trained_reader(settings, named),
+        trained=trained,
         embedder=_late_embedder(settings, say, progress) if embedder is None else embedder,
         reranker=open_reranker(settings),
         speeds=Speeds(cache_folder(settings) / "speeds.json"),

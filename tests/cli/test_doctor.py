@@ -101,8 +101,8 @@ def test_parts_that_are_not_here_yet_are_missing_and_not_broken(workspace: Path,
     _, checks = doctor(capsys, *OURS)
     assert checks["index"]["state"] == "missing"
     assert "make one with: disputatio ingest PATH" in checks["index"]["detail"]
-    assert checks["embedder minilm-l6-v2"]["state"] == "missing"
-    assert "disputatio model pull minilm-l6-v2" in checks["embedder minilm-l6-v2"]["detail"]
+    assert checks["embedder multilingual-e5-small"]["state"] == "missing"
+    assert "disputatio model pull multilingual-e5-small" in checks["embedder multilingual-e5-small"]["detail"]
 
 
 @pytest.mark.long

@@ -302,7 +302,7 @@ class Waiting:
         elif isinstance(event, Evidence):
             self._best = "".join(f"\n  {_shortened(each.line())}" for each in event.excerpts[:_SENTENCES])
         elif isinstance(event, Estimated):
-            self._doing = f"{event.role}: {count(event.calls, 'call')} begun"
+            self._doing = f"{event.role.replace('_', ' ')}: {count(event.calls, 'call')} begun"
         elif isinstance(event, Sides):
             self._sides = event.line()
         elif isinstance(event, Round):
@@ -310,7 +310,7 @@ class Waiting:
         elif isinstance(event, Read):
             title = f" {_shortened(event.titles[0], 60)}" if event.titles else ""
             cost = replace(event, remaining=None).so_far()
-            self._doing = f"{event.role}{title}: {event.done} of {event.calls}, {cost}"
+            self._doing = f"{event.role.replace('_', ' ')}{title}: {event.done} of {event.calls}, {cost}"
         else:
             return
         self._redraw()

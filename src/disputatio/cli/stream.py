@@ -20,6 +20,7 @@ from disputatio.events import (
     SideSoFar,
     Started,
 )
+from disputatio.kit import TRAINED_READER
 from disputatio.rendering.wording import count
 from disputatio.text import is_unknown, one_line
 from disputatio.trace import Trace
@@ -97,7 +98,7 @@ class _Lines:
         if not event.passages:
             return "call", f"{event.role} {number}{reading}"
         sources = dict.fromkeys(self._sources.get(name) or name for name in event.passages)
-        role = "" if event.role == "reader" else f" ({event.role})"
+        role = "" if event.role in ("reader", TRAINED_READER) else f" ({event.role})"
         return f"read {number}", f"{', '.join(sources)}{role}{reading}"
 
 

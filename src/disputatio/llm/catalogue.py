@@ -27,7 +27,7 @@ Progress = Callable[[int, int, str], None]
 
 DEFAULT_MODEL = "qwen2.5-coder-1.5b"
 DEFAULT_READER = "reader-1.5b"
-DEFAULT_EMBEDDER = "minilm-l6-v2"
+DEFAULT_EMBEDDER = "multilingual-e5-small"
 _MANIFEST = "disputatio.json"
 _SPARE = 64 << 20  # bytes to leave free on the disk
 

@@ -190,7 +190,7 @@ KNOWN: tuple[ModelEntry, ...] = (
     ModelEntry(
         name="reader-1.5b",
         kind="language model",
-        about="the default with our adapter, trained to read (--set reader=trained)",
+        about="the default with our adapter, trained to read passages for it",
         licence="Apache-2.0",
         files=(
             ModelFile(
@@ -209,7 +209,7 @@ KNOWN: tuple[ModelEntry, ...] = (
     ModelEntry(
         name="minilm-l6-v2",
         kind="embedder",
-        about="all-MiniLM-L6-v2, int8 ONNX, 384 dimensions: the default embedder",
+        about="all-MiniLM-L6-v2, int8 ONNX, 384 dimensions: English alone, twice as fast",
         licence="Apache-2.0",
         files=(
             ModelFile(
@@ -254,7 +254,7 @@ KNOWN: tuple[ModelEntry, ...] = (
     ModelEntry(
         name="multilingual-e5-small",
         kind="embedder",
-        about="int8 ONNX, 384 dimensions, about a hundred languages, half as fast",
+        about="int8 ONNX, 384 dimensions, about a hundred languages: the default embedder",
         licence="MIT",
         files=(
             ModelFile(

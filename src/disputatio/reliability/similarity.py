@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from disputatio.text import bare_words, stem
@@ -10,6 +11,9 @@ from disputatio.types import Passage
 COPY = 0.5  # share of common word triples from which two texts count as copies
 SHORT, NEARLY_EQUAL = 25, 0.9  # texts of fewer words must share this much to be copies
 RETOLD = 0.7  # cosine of embeddings from which two accounts of one answer may be one story repeated
+# Models of the E5 family keep all cosines near one (they were trained at a temperature of .01): at .91 theirs
+# join about as many pairs as those of the other embedder at .7 (`bench/results/robustness/retold.md`).
+_NARROW, _SPREAD = re.compile(r"(?:^|[^a-z0-9])e5-(?:small|base|large)", re.IGNORECASE), 0.3 / 0.09
 LONG_WORD = 3  # words up to this length do not show what a text is about; figures do
 # Words of a question that do not show its subject.
 _PLAIN_WORDS = """
@@ -82,6 +86,17 @@ def independent(passages: Sequence[Passage]) -> list[list[Passage]]:
         joined[0].append(passage)
         groups = [group for group in groups if not any(group is other for other in joined[1:])]
     return groups
+
+
+def meaning_similarity(cosine: float, embedder: str) -> float:
+    """Return the cosine of two texts on the scale of `RETOLD`, by the name of the embedder that it is of.
+
+    >>> round(meaning_similarity(0.91, "multilingual-e5-small@3dc552ed"), 2)
+    0.7
+    >>> meaning_similarity(0.91, "minilm-l6-v2@8199be6f")
+    0.91
+    """
+    return 1 - (1 - cosine) * _SPREAD if _NARROW.search(embedder) else cosine
 
 
 def linked(count: int, similarity: Mapping[tuple[int, int], float], bar: float = RETOLD) -> list[list[int]]:

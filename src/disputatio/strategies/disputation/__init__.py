@@ -42,7 +42,7 @@ from disputatio.events import (
     SideFormed,
     SidesWeighed,
 )
-from disputatio.kit import Kit, chat
+from disputatio.kit import TRAINED_READER, Kit, chat
 from disputatio.reliability.source_weights import vote_weights
 from disputatio.reliability.succession import best_claim
 from disputatio.strategies.disputation.answering import PartResult, compose_answer
@@ -151,8 +151,9 @@ def disputation(
     """Read every passage alone, resolve the answers in code, debate what is left open, search for what is missing.
 
     `reader`: `llm` asks the language model, `trained` that of the role `trained_reader`, with prompts of half the
-    length, `encoder` a trained reader of the kit, `both` the language model only where the encoder is not
-    sure; `auto` is `encoder` where there is no language model, else `llm`.
+    length, `encoder` an encoder of the kit, `both` the language model only where the encoder is not
+    sure; `auto` is `trained` where that role is cast, as it is for the default model, `encoder` without a language
+    model, else `llm`.
     `copies` takes similarity to passages with other answers as a sign of alteration, `order` takes the
     better-ranked of two for the original; `standing` weighs how passages read, `certainty` how sure their
     readers were. `expect` is how many answers are right; `auto` decides from the question and passages. `look` shows the model
@@ -180,7 +181,7 @@ def disputation(
     if not kit.has_model:
         complete = 0
     plan = Options(
-        reader=reader if reader != "auto" else "llm" if kit.has_model else "encoder",
+        reader=_chosen_reader(kit) if reader == "auto" else reader,
         reliabilities=vote_weights(kit.sources),
         without=tuple(off),
         order=order,
@@ -206,14 +207,24 @@ def disputation(
     record = Record(
         beliefs={part.question: part.beliefs for part in parts if part.beliefs},
         looks={part.question: part.look for part in parts if part.look},
-        similarities=plan.similarity.cosines,
+        similarities=plan.similarity.known,
         today=plan.today if any(map(_has_days, passages.values())) else "",
+        reader=plan.reader,
         late=[each.passage.id for part in parts for each in part.readings if each.late]
         if kit.is_late
         else None,
     )
     answer = compose_answer(question, parts, plan.reliabilities)
     return replace(answer, basis=Basis(details=record.to_details()))
+
+
+def _chosen_reader(kit: Kit) -> Reader:
+    """Return who reads where nobody chose: who read before, for an answer that is decided again."""
+    if not kit.has_model:
+        return "encoder"
+    if kit.recorded:
+        return Record.from_details(kit.recorded).reader or "llm"
+    return "trained" if TRAINED_READER in kit.roles else "llm"
 
 
 def _has_days(passage: Passage) -> bool:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from disputatio.kit import LATE, Kit
+from disputatio.reliability.similarity import meaning_similarity
+from disputatio.strategies.disputation.reading import Reader
 from disputatio.trace import judgement_key
 from disputatio.types import Passage
 
@@ -37,15 +39,17 @@ class WiderSearch:
 class Record:
     """Evidence beside calls and searches: the model's beliefs and the similarities of passages.
 
-    `beliefs` has the nats of each answer by question, `looks` the reply to its last joint look; `similarities` the cosine of each pair of passages, by
+    `beliefs` has the nats of each answer by question, `looks` the reply to its last joint look; `similarities` that of each pair of passages, by
     `judgement_key`; `today` the day of the question, where documents say from when or until when they are in force;
-    `late` the passages that the language model had not read by the deadline, None if that did not pass.
+    `reader` who read, empty for an answer that does not say; `late` the passages that the language model had not read by
+    the deadline, None if that did not pass.
     """
 
     beliefs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     looks: Mapping[str, str] = field(default_factory=dict)
     similarities: Mapping[str, float] = field(default_factory=dict)
     today: str = ""
+    reader: Reader | Literal[""] = ""
     late: Sequence[str] | None = None
 
     def to_details(self) -> dict[str, Any]:
@@ -56,7 +60,8 @@ class Record:
             "similarities": dict(sorted(self.similarities.items())),
         }
         late = {} if self.late is None else {LATE: list(self.late)}
-        return details | ({"today": self.today} if self.today else {}) | late
+        said = {"today": self.today, "reader": self.reader}
+        return details | {name: value for name, value in said.items() if value} | late
 
     @classmethod
     def from_details(cls, details: Mapping[str, Any]) -> Record:
@@ -65,25 +70,27 @@ class Record:
             beliefs=details.get("beliefs", {}),
             looks=details.get("looks", {}),
             similarities=details.get("similarities", {}),
+            reader=details.get("reader", ""),
         )
 
 
 class Similarity:
-    """The similarity of passages, as the cosine of their embeddings: recorded, or computed once a pair."""
+    """The similarity of passages in meaning: recorded, or computed from their embeddings once a pair."""
 
     def __init__(self, kit: Kit) -> None:
         self._embedder = kit.embedder
-        self.cosines: dict[str, float] = dict(Record.from_details(kit.recorded).similarities)
+        self.known: dict[str, float] = dict(Record.from_details(kit.recorded).similarities)
 
     def __call__(self, pairs: Sequence[tuple[Passage, Passage]]) -> list[float | None]:
-        """Return the cosine of each pair; None where none is recorded and there is no embedder."""
+        """Return the similarity of each pair; None where none is recorded and there is no embedder."""
         keys = [judgement_key("alike", first.id, second.id) for first, second in pairs]
-        new = [pair for pair, key in zip(pairs, keys, strict=True) if key not in self.cosines]
+        new = [pair for pair, key in zip(pairs, keys, strict=True) if key not in self.known]
         if new and self._embedder is not None:
             passages = {passage.id: passage for pair in new for passage in pair}
             vectors = self._embedder.embed([passage.text for passage in passages.values()])
             rows = dict(zip(passages, vectors, strict=True))
             for first, second in new:
                 key = judgement_key("alike", first.id, second.id)
-                self.cosines[key] = float(rows[first.id] @ rows[second.id])
-        return [self.cosines.get(key) for key in keys]
+                cosine = float(rows[first.id] @ rows[second.id])
+                self.known[key] = meaning_similarity(cosine, self._embedder.name)
+        return [self.known.get(key) for key in keys]
