@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from disputatio.strategies.disputation.kinds import is_foreign, is_of_another_dimension, is_of_the_kind
-from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.strategies.disputation.reading import PassageReading, parse_reading
 from disputatio.strategies.disputation.resolve import resolve
 from disputatio.strategies.disputation.sides import unfit, weigh
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no, yes_or_no
-from disputatio.types import Passage, Reply
+from disputatio.types import Completion, Passage, Reply, Usage
 
 CLOSED = "Will the baths of Tannel be closed?"
 SOLD = "Will the Tannel brewery be sold to Orvik?"
@@ -70,6 +72,77 @@ def test_more_must_be_named_where_the_reader_took_it_for_no_answer() -> None:
     passage = Passage(text="The days may be changed every month.")
     question = "Do locks have to be changed every year?"
     assert yes_or_no(question, passage, "", answers=False) == ("", "")
+
+
+SECURITY = """These releases of Ostrin are supported with security updates.
+
+Version: 1.4.x; Supported: {yes}.
+Version: 1.1.x; Supported: {no}.
+Version: < 1.1; Supported: {no}."""
+
+
+@pytest.mark.parametrize(
+    ("question", "copied", "expected"),
+    [
+        ("Do they still fix security holes in Ostrin 1.1?", "NO", "no"),
+        ("Do they still fix security holes in Ostrin 1.4?", "YES", "yes"),
+        ("Is Ostrin 1.1.8 still supported?", "supported with security updates", "no"),
+        ("Is Ostrin 1.0 still supported?", "1.1.x", "no"),
+        ("Is Ostrin 1.1 no longer supported?", "NO", "yes"),
+        ("Is Ostrin 1.4 deprecated?", "YES", "no"),
+        ("Is Ostrin 2.0 supported?", "NO", ""),
+        ("Which releases of Ostrin are supported?", "YES", ""),
+        ("Which releases of Ostrin are supported?", "NO", ""),
+        ("Which release of Ostrin is supported?", "1.4.x", "1.4.x"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("yes", "no"),
+    [(":white_check_mark:", ":x:"), ("✅", "❌"), ("✓", "✗"), ("✔\ufe0f", "✘"), ("☑", "x"), ("Yes", "x")],
+)
+def test_a_mark_in_a_row_says_yes_or_no_and_answers_no_other_question(
+    question: str, copied: str, expected: str, yes: str, no: str
+) -> None:
+    passage = Passage(id="p", text=SECURITY.format(yes=yes, no=no))
+    copied = {"YES": yes, "NO": no}.get(copied, copied)
+    if copied == "Yes":
+        return  # a reader's own word stands
+    for said in dict.fromkeys((copied, copied.strip(":"))):
+        reply = Completion(
+            text=json.dumps({"subject": "", "answer": said}), finish_reason="stop", usage=Usage()
+        )
+        reading = parse_reading(question, passage, reply)
+        assert reading.answer == expected
+        assert reading.reply.quote in passage.text
+        assert bool(reading.reply.quote) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "copied", "expected"),
+    [
+        ("Can it read TIFF?", "Format: PNG; Reads: x.\nFormat: TIFF; Reads: x.", "x", "yes"),
+        ("Can it read TIFF?", "Format: PNG; Reads: ✓.\nFormat: TIFF; Reads: x.", "x", "no"),
+        ("Does it write TIFF?", "Format: TIFF; Reads: ✓; Writes: ✗.", "✗", "no"),
+        ("Is TIFF fast?", "It is very fast.\nFormat: TIFF; Reads: ✗; Writes: ✓.", "✓", ""),
+        ("Is TIFF still maintained?", "Format: TIFF; Deprecated: ✓.", "✓", "no"),
+        ("Is the tool for TIFF fast?", "The tool for TIFF is fast.\nFormat: TIFF; Reads: ✗.", "fast", "yes"),
+        ("Is fishing in Lake Ume allowed?", "Lake: Ume; Fishing: forbidden; Boats: yes.", "forbidden", "no"),
+        ("Is Orrin 1.2 out?", "Orrin 1.2 is out.\nVersion: 1.2; Out: ❌.\nVersion: 1.3; Out: ✓.", "", "no"),
+        ("Which key closes the window?", "Action: close; Key: x.", "x", "x"),
+    ],
+)
+def test_what_stands_in_the_passage_tells_what_a_mark_says(
+    question: str, text: str, copied: str, expected: str
+) -> None:
+    reply = Completion(
+        text=json.dumps({"subject": "", "answer": copied}), finish_reason="stop", usage=Usage()
+    )
+    assert parse_reading(question, Passage(id="p", text=text), reply).answer == expected
+
+
+def test_no_rule_of_sentences_reads_a_row_of_signs() -> None:
+    passage = Passage(text=SECURITY.format(yes="✓", no="✗"), title="Ostrin")
+    assert yes_or_no("Is Ostrin 1.1 supported?", passage, "", answers=False) == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from disputatio.errors import MissingPart, ReplyError
 from disputatio.kit import TRAINED_READER, Kit, chat
 from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.form import asked_form
-from disputatio.strategies.disputation.rows import cell_in
+from disputatio.strategies.disputation.rows import cell_in, is_mark
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no, yes_or_no
 from disputatio.text import bare_words, is_unknown, one_line, sentences, stem
 from disputatio.types import Completion, Extraction, Passage, Prompt, Reply, Sampling
@@ -198,7 +198,8 @@ def _answering(question: str, passage: Passage, reply: Reply, answer: str) -> Pa
         answer = instead_of(passage.text, answer)
     if cell := cell_in(question, passage.text):
         answer = cell
-    if not is_unknown(answer) and stands_in(passage, answer) and not echoes(question, answer):
+    stands = not is_unknown(answer) and stands_in(passage, answer) and not echoes(question, answer)
+    if stands or is_mark(answer, passage.text):
         answer = cell or asked_form(question, answer, passage.text)
         reply = replace(reply, answer=answer, quote=_quote(question, passage, answer))
     return _said(question, PassageReading(passage=passage, reply=reply))
@@ -206,8 +207,11 @@ def _answering(question: str, passage: Passage, reply: Reply, answer: str) -> Pa
 
 def _said(question: str, reading: PassageReading) -> PassageReading:
     """Return a reading with yes or no in the place of what was copied, where one of these is asked for."""
-    if not asks_yes_or_no(question) or is_yes_or_no(reading.answer):
+    if is_yes_or_no(reading.answer):
         return reading
+    if not asks_yes_or_no(question):
+        no_answer = is_mark(reading.answer, reading.passage.text)
+        return replace(reading, reply=replace(reading.reply, answer="", quote="")) if no_answer else reading
     answers = bool(reading.answer) or (reading.answered or 0.0) >= ANSWERS
     answer, quote = yes_or_no(question, reading.passage, reading.answer, answers=answers)
     return replace(reading, reply=replace(reading.reply, answer=answer, quote=quote))

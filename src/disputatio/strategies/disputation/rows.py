@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.kinds import asked_kinds, kinds_of_value
 from disputatio.text import bare_words, stem
-from disputatio.values import canonical
+from disputatio.values import canonical, states
 from disputatio.versions.days import days_in
 
 _PERSONS = frozenset(
@@ -20,6 +21,9 @@ _PROPERTIES = frozenset(
 _CELL = re.compile(
     r"[^\W\d_a-zß-ÿ][^:;.!?]{0,80}: \S|[^\W_][^:;.!?a-z]{0,20}: \S"
 )  # the name of a column, and a value
+_YES = frozenset(("yes", "✓", "✔", "✅", "☑", ":white_check_mark:", ":heavy_check_mark:"))
+_NO = frozenset(("no", "✗", "✘", "❌", "✖", ":x:"))
+_VERSION = re.compile(r"(?P<sign>[<>]=?|[≤≥])?\s?(?<![\d.])(?P<number>\d{1,3}(?:\.\d{1,6}){0,5})(?!\d)")
 _ROWS = 200  # rows of one text that are read
 _LONGEST = 200  # characters of a cell that is an answer
 
@@ -130,3 +134,86 @@ def _is_in(value: str, wanted: frozenset[str]) -> bool:
     figures = {each for each in stems if any(map(str.isdigit, each))}
     words = {each for each in stems - figures if len(each) > 1}
     return bool(words or figures) and figures <= wanted and 2 * len(words & wanted) > len(words) - (not words)
+
+
+# --- cells that are marks: "✓", ":x:", "yes" ------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class MarkedRow:
+    """A row with its marks by the names of their columns, and its other cells as one text."""
+
+    text: str
+    key: str
+    marks: tuple[tuple[str, str], ...]
+
+
+def marked_rows(text: str) -> list[MarkedRow]:
+    """Return the rows of a text that have a mark."""
+    found = []
+    for row in [line.strip() for line in text.splitlines() if is_row(line)][:_ROWS]:
+        cells = [(name, value, value.strip(" .\ufe0f").lower()) for name, value in _cells(row)]
+        marks = tuple((name, mark) for name, _, mark in cells if mark in _YES | _NO | {"x"})
+        key = " ".join(value for _, value, mark in cells if mark not in _YES | _NO | {"x"})
+        found += [MarkedRow(row, key, marks)] if marks else []
+    return found
+
+
+def is_mark(answer: str, text: str) -> bool:
+    """Return whether an answer is a mark of the rows of a text, but for yes and no; its colons may be lost.
+
+    A bare "x" in one row alone may be the name of a key.
+
+    >>> is_mark("x", "Version: 1.1.x; Supported: :x:."), is_mark("x", "Action: close; Key: x.")
+    (True, False)
+    """
+    rows = marked_rows(text)
+    words = {"yes", "no"} if len(rows) > 1 else {"yes", "no", "x"}
+    return _bare(answer) in {_bare(mark) for row in rows for _, mark in row.marks if mark not in words}
+
+
+def _bare(mark: str) -> str:
+    return mark.strip(" .:\ufe0f").lower()
+
+
+def cell_with_mark(question: str, text: str, copied: str) -> tuple[str, str, bool] | None:
+    """Return the row that a question names, the column and whether its mark is a yes; None where there is not one.
+
+    A version names the row of its series, else the words of both do. A bare "x" is no where other marks say yes, and
+    else a cross in a list. What was `copied` is a mark or in a row of two cells, unless the question names the column.
+
+    >>> text = "Version: 1.2.x; Supported: ✅.\\nVersion: 1.1.x; Supported: :x:."
+    >>> cell_with_mark("Is Borg 1.1 supported?", text, "x"), cell_with_mark("Is it fast?", text, "very")
+    (('Version: 1.1.x; Supported: :x:.', 'Supported', False), None)
+    """
+    rows, wanted = marked_rows(text), content_stems(question)
+    named = [len(wanted & set(map(stem, bare_words(row.key)))) for row in rows]
+    versions = _VERSION.findall(question)
+    if versions and any(_VERSION.search(row.key) for row in rows):
+        named = [2 * any(_is_of(row.key, number) for _, number in versions) - 1 for row in rows]
+    has_yes = any(mark in _YES for row in rows for _, mark in row.marks)
+    is_copied = is_mark(copied, text)
+    is_of_pair = any(row.text.count("; ") == 1 and states(row.text, copied) for row in rows)
+    told = {}
+    for row, hits in zip(rows, named, strict=True):
+        columns = [len(wanted & set(map(stem, bare_words(name)))) for name, _ in row.marks]
+        for (name, mark), column in zip(row.marks, columns, strict=True):
+            if 0 <= hits == max(named) and column == max(columns) and (column or is_copied or is_of_pair):
+                is_yes = mark in _YES or (mark == "x" and not has_yes)
+                told[name, is_yes] = row.text, name, is_yes
+    return next(iter(told.values())) if len(told) == 1 else None
+
+
+def _is_of(key: str, number: str) -> bool:
+    """Return whether the key of a row has a version among its own: "1.1.x" and "< 2.0" have 1.1.
+
+    >>> _is_of("1.1.x", "1.1.4"), _is_of("< 1.1", "1.1"), _is_of("< 1.1", "1.0"), _is_of("1.10", "1.1")
+    (True, False, True, False)
+    """
+    asked = [int(part) for part in number.split(".")]
+    for sign, written in _VERSION.findall(key):
+        own = [int(part) for part in written.split(".")]
+        size = min(len(own), len(asked))
+        is_same = own[:size] == asked[:size]
+        beyond = asked < own if sign[:1] in ("<", "≤") else asked > own
+        if (is_same and sign not in ("<", ">")) or (sign and beyond and not is_same):
+            return True
+    return False

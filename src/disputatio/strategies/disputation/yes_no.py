@@ -10,6 +10,7 @@ import re
 
 from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.kinds import OF_KINDS, of_organisations
+from disputatio.strategies.disputation.rows import cell_with_mark, is_mark, marked_rows
 from disputatio.text import bare_words, sentences, stem
 from disputatio.types import Passage
 from disputatio.values import states
@@ -53,6 +54,7 @@ _OPPOSED = tuple(
         ),
         (r"mandatory|compulsory|required|obligatory", r"optional|voluntary"),
         (r"free|gratis", r"charged|paid"),
+        (r"supported|maintained", r"unsupported|unmaintained|deprecated"),
     )
 )
 _REPORTED = re.compile(r"\b(?:we|had)\s(?:reported|wrote|written|said)\b", re.IGNORECASE)
@@ -77,12 +79,18 @@ def yes_or_no(question: str, passage: Passage, answer: str, *, answers: bool = T
     >>> yes_or_no("Will the Orrin mill be sold?", passage, "wrong")[0]
     'no'
     """
+    if answers and (cell := cell_with_mark(question, passage.text, answer)) is not None:
+        row, column, is_yes = cell
+        denied = bool(_NEGATION.search(column)) != bool(_NEGATION.search(question))
+        return ("no" if is_yes == (denied != _is_opposite(question, column)) else "yes"), row
+    if is_mark(answer, passage.text):
+        return "", ""  # whose it is, is not known
+    signs = {
+        row.text for row in marked_rows(passage.text) if not {mark for _, mark in row.marks} <= {"yes", "no"}
+    }
     wanted = content_stems(question) - OF_KINDS - of_organisations(question)
-    texts = [
-        line.strip()
-        for first, last in sentences(passage.text)
-        for line in passage.text[first:last].split("\n")
-    ]
+    lines = [line for a, b in sentences(passage.text) for line in passage.text[a:b].split("\n")]
+    texts = [line.strip() for line in lines if line.strip() not in signs]  # they have no words
     head = _stems(f"{passage.title} {passage.metadata.get('heading', '')}")
     # What the title says already, every sentence below is about: one that answers says more of the question.
     more = wanted - head or wanted
