@@ -23,7 +23,7 @@ from disputatio.store.own_passages import PassageLike, as_passages
 from disputatio.store.passage_files import read_passages
 from disputatio.types import Check, Contradiction, Passage, Severity, Source, Statement
 from disputatio.versions.dates import as_stated
-from disputatio.versions.families import family_names, family_of, stem_of
+from disputatio.versions.families import family_names, family_of, stem_of, version_by_folder
 from disputatio.versions.stating import read_statements
 
 _ROWS = (".jsonl", ".ndjson")
@@ -174,7 +174,13 @@ def _with_statements(passage: Passage, document: Document) -> Passage:
     if passage.family or passage.relations or document.row:
         return passage
     stem = stem_of(document.path)
-    read = read_statements(document.text, title=document.title, stem=stem, version=document.version)
+    read = read_statements(
+        document.text,
+        title=document.title,
+        stem=stem,
+        version=document.version,
+        by_folder=version_by_folder(document.path, document.folder),
+    )
     dated = passage.date_origin not in ("", "file") or not read.date
     passage = replace(passage, version=read.version, family=read.family, relations=read.relations)
     if dated:

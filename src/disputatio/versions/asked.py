@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from disputatio.types import Passage
 from disputatio.versions.days import days_in
-from disputatio.versions.families import version_in
+from disputatio.versions.families import is_version, version_in
 from disputatio.versions.phrases import whole_words
 
 LONGEST = 1_000  # characters of a question that are looked at
@@ -69,6 +71,9 @@ _ALSO = re.compile(
     r"\s{0,2}(?:and|und|et|to|bis|vs\.?|和|与|到)\s{0,2}(\d{1,4}(?:\.\d{1,3})?)(?![^\W_])", re.IGNORECASE
 )
 
+_PRODUCT = re.compile(r"(?<![^\W_])([^\W\d_][\w-]{2,40})[ -]v?(\d{1,4}(?:\.\d{1,4}){0,3})(?!\w|[.,-]\d)")
+_SHORTENED = 4  # letters with which the name of a product may begin in a question: "Borg" for "borgbackup"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
@@ -98,6 +103,23 @@ def asked_of(question: str) -> Asked:
     (False, False)
     """
     return _asked_where(question[:LONGEST])[0]
+
+
+def product_version(question: str, passages: Iterable[Passage]) -> str:
+    """Return the number that a question sets behind the name of a folder, where a passage is of that version.
+
+    >>> old = Passage(text="x", family="backup/borgbackup/faq", version="1.1.18")
+    >>> product_version("How do I mount it in Borg 1.1?", [old]), product_version("In Borg 2?", [old])
+    ('1.1', '')
+    """
+    named = [(match[1].casefold(), match[2]) for match in _PRODUCT.finditer(question[:LONGEST])]
+    for passage in passages if named else ():
+        for folder in passage.family.split("/")[:-1]:
+            for name, number in named:
+                is_short = len(name) >= _SHORTENED and folder.startswith(name)
+                if (folder == name or is_short) and is_version(number, passage.version):
+                    return str(number)
+    return ""
 
 
 def _asked_where(text: str) -> tuple[Asked, int, int]:

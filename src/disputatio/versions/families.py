@@ -40,6 +40,15 @@ _GENERIC = frozenset({
     *("document", "doc", "file", "index", "page", "untitled", "scan", "readme", "stdin", "text", "note"),
     *("notes", "dokument", "seite"),
 })  # fmt: skip
+# "django-4.2", "docs_v2", "v1", "version 3"; no year or day, and no number in a name that may count anything.
+_FOLDER = re.compile(
+    r"(?:(.+?)[-_. ])?v(?:ersion[-_. ]?)?(\d{1,4}(?:\.\d{1,4}){0,3})"
+    r"|(.*[^\W\d_]{2}.*?)[-_ ]((?:(?!0\d|(?:19|20)\d\d(?!\d))\d{1,4}(?:\.(?=\d)|$)){2,3})",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(
+    r"(?:chapter|section|part|unit|lesson|week|day|kapitel|abschnitt|teil|chapitre|partie)s?", re.IGNORECASE
+)
 FILE = re.compile(r".{1,200}\.(?:pdf|docx?|md|txt|html?|pptx?|xlsx?|csv|odt|rtf|eml)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
 
@@ -77,6 +86,41 @@ def version_in(text: str) -> tuple[str, int, int]:
         if _BEGINS_DAY.match(text, match.end()) is None:  # "press-release-2026-05-23"
             return next(part for part in match.groups() if part), match.start(), match.end()
     return "", 0, 0
+
+
+def folder_version(name: str) -> tuple[str, str]:
+    """Return the name of a folder without the version that it ends in, and that version; empty if in none.
+
+    >>> folder_version("django-4.2"), folder_version("docs_v2"), folder_version("v1")
+    (('django', '4.2'), ('docs', '2'), ('', '1'))
+    >>> {folder_version(name)[1] for name in ("2024", "01", "chapter-3", "minutes-2024.05", "x-12.05.2024")}
+    {''}
+    """
+    match = _FOLDER.fullmatch(name[:LONGEST])
+    named, number = ((match[1] or match[3] or "", match[2] or match[4])) if match else ("", "")
+    return ("", "") if _COUNTED.fullmatch(named) else (named, number)
+
+
+def version_by_folder(path: str, folder: str) -> tuple[str, str]:
+    """Return the version that the nearest folder of a file with one is named by, and the file's family by it.
+
+    The family is the path below the top `folder` without that version, so that only the same file of folders
+    that lie in one folder is a version of it.
+
+    >>> version_by_folder("docs/django/django-4.2/Security.txt", "django")
+    ('4.2', 'django/security')
+    >>> version_by_folder("docs/v1/faq/install.md", "docs"), version_by_folder("docs/2024/fees.md", "docs")
+    (('1', 'docs/faq/install'), ('', ''))
+    """
+    *folders, file = PurePath(path).parts or ("",)
+    at = next((n for n in reversed(range(len(folders))) if folder_version(folders[n])[1]), -1)
+    if at < 0 or not folder or "://" in path:
+        return "", ""
+    name, version = folder_version(folders[at])
+    above = folders[folders.index(folder) : at] if folder in folders[:at] else folder.split("/")
+    above += [name] if name and above[-1] != name else []
+    family = "/".join([*above, *folders[at + 1 :], PurePath(file).stem])
+    return version, unicodedata.normalize("NFKC", family).casefold()
 
 
 def is_higher(first: str, second: str) -> bool:
@@ -119,9 +163,15 @@ def family_names(passage: Passage) -> frozenset[str]:
 
     A number in a name that begins the version which the document states tells versions apart, too.
 
+    The place in a folder that names the version stands alone: other files there may have the same title.
+
     >>> sorted(family_names(Passage(text="x", family="guide 5", version="5.1")))
     ['guide', 'guide 5']
+    >>> sorted(family_names(Passage(text="x", family="borg/faq", version="1.4", title="Questions")))
+    ['borg/faq']
     """
+    if "/" in passage.family:
+        return frozenset({passage.family})
     names = {passage.family, family_of(passage.title)}
     number = passage.version.partition(".")[0]
     without = {" ".join(word for word in name.split() if word != number) for name in names}
@@ -151,8 +201,11 @@ def is_named(target: str, passage: Passage, *, related: bool = False) -> bool:
     if day and own_day and not (own_day.startswith(day) or day.startswith(own_day)):
         return False
     named = set(bare_words(target))
-    names = [set(name.split()) for name in family_names(passage)]
-    if any(len(name) > 1 and name <= named for name in names) or family_of(target) in family_names(passage):
+    families = family_names(passage)
+    if "/" in passage.family:
+        families |= {family_of(passage.title), family_of(PurePath(passage.family).name)} - {""}
+    names = [set(name.split()) for name in families]
+    if any(len(name) > 1 and name <= named for name in names) or family_of(target) in families:
         return True
     if not related:
         return False

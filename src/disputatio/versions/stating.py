@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from disputatio.types import DateOrigin, Relation
 from disputatio.versions.days import Day, day_at, days_in
-from disputatio.versions.families import day_of_name, family_of, version_in
+from disputatio.versions.families import day_of_name, family_of, is_version, version_in
 from disputatio.versions.phrases import (
     ACTS,
     AND,
@@ -45,6 +45,7 @@ LINES = 12  # lines at the head of which one may be a date alone
 LONGEST = 400  # characters of a sentence that is looked at
 MOST = 8  # relations of one document
 MOST_WORDS = 8  # beside the date in a sentence that does no more than state it
+STATED = 4  # beside the version in a line that states another one than its folder
 AS_OF = ("as of", "as at", "stand")  # said of what is told, in a sentence of any length
 _NEAR = 24  # characters between words such as "in force from" and their date
 
@@ -61,8 +62,17 @@ class Statements:
     relations: tuple[Relation, ...] = ()
 
 
-def read_statements(text: str, *, title: str = "", stem: str = "", version: str = "") -> Statements:
+def read_statements(
+    text: str,
+    *,
+    title: str = "",
+    stem: str = "",
+    version: str = "",
+    by_folder: tuple[str, str] = ("", ""),
+) -> Statements:
     """Return what a document states of itself; `stem` is its file's name, `version` what its record gives.
+
+    `by_folder` is the version and the family that its folder gives it, where it states no other version.
 
     >>> made = read_statements("Version 2\\nIn force from 1 March 2025. This policy replaces version 1.")
     >>> made.date, made.date_quote, made.version
@@ -73,7 +83,10 @@ def read_statements(text: str, *, title: str = "", stem: str = "", version: str 
     '2025-01-28'
     """
     pieces = list(_pieces(text))
-    version = _own_version(text, title, stem, version)
+    most = STATED if by_folder[0] else SHORT
+    version, family = _own_version(text, title, stem, version, most), family_of(stem)
+    if by_folder[0] and not version_in(stem)[0] and (not version or is_version(version, by_folder[0])):
+        version, family = by_folder
     relations: list[Relation] = []
     for piece in pieces:
         relations += (relation for relation in _relations(piece, version) if relation not in relations)
@@ -88,7 +101,7 @@ def read_statements(text: str, *, title: str = "", stem: str = "", version: str 
         date_origin=origin,
         date_quote=quote,
         version=version,
-        family=family_of(stem),
+        family=family,
         relations=tuple(relations[:MOST]),
     )
 
@@ -117,13 +130,18 @@ def _pieces(text: str) -> Iterator[str]:
                 yield short
 
 
-def _own_version(text: str, title: str, stem: str, version: str) -> str:
-    """Return the version that a record, the title, the file's name or a short line at the head gives."""
+def _own_version(text: str, title: str, stem: str, version: str, most: int) -> str:
+    """Return the version that a record, the title, the file's name or a short line at the head gives.
+
+    A line has at `most` so many words beside it: "Since version 1.0, releases are numbered so" has more.
+    """
     for words in (f"version {version}" if version else "", title, stem):
         if found := version_in(words[:LONGEST])[0]:
             return found
     for line in _head_lines(text):
-        found, start, _ = version_in(line)
+        found, start, end = version_in(line)
+        if len(f"{line[:start]} {line[end:]}".split()) > most:
+            continue
         before = line[:start]
         names_another = any(form.search(before) for form in (BY, EARLIER, *(form for _, form in ACTS)))
         if found and not names_another and not GONE.search(line):

@@ -24,6 +24,7 @@ from disputatio.store.ingesting.options import (
     why_left_out,
 )
 from disputatio.store.ingesting.source import STDIN
+from disputatio.versions.families import folder_version
 
 _INDEX = ({"manifest.json", "segments"}, {"passages.lance", "documents.lance"})  # what each format has
 _MAGIC = re.compile(r"[*?\[]")
@@ -89,8 +90,15 @@ def find_files(
 
 
 def _top(path: Path, base: Path) -> str:
+    """Return the folder that a file counts to: one that names a version by its name without, in its own."""
     parts = path.relative_to(base).parts if path.is_relative_to(base) else ()
-    return display_path(parts[0]) if len(parts) > 1 else ""
+    if folder_version(base.name)[1]:
+        parts, base = (base.name, *parts), base.parent
+    if len(parts) < 2:
+        return ""
+    name, version = folder_version(parts[0])
+    where = base.resolve().name if version else ""
+    return display_path("/".join(dict.fromkeys(filter(None, (where, name)))) or parts[0])
 
 
 def _fixed(pattern: Path) -> Path:

@@ -57,7 +57,7 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
     >>> [(one.start, one.end, one.text, one.document == done.document.id) for one in done.passages]
     [(0, 8, 'A zebra.', True)]
     """
-    document = with_statements(document, "" if document.row else document.path)
+    document = with_statements(document, "" if document.row else document.path, document.folder)
     if document.row and not document.date and (day := day_of_name(stem_of(document.path))):
         document = replace(document, date=day, date_origin="name", date_quote=stem_of(document.path))
     metadata = stored_metadata(document)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from disputatio.types import Passage, Relation
-from disputatio.versions.families import stem_of
+from disputatio.versions.families import stem_of, version_by_folder
 from disputatio.versions.stating import Statements, read_statements
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ KEPT = "\x1e"  # a control, which names of fields are cleaned of
 _TEXTS = ("date_quote", "version", "family", "authority")
 
 
-def with_statements(noun: NounT, path: str = "") -> NounT:
-    """Return a noun with what it states of itself; a date from a record or a person stays.
+def with_statements(noun: NounT, path: str = "", folder: str = "") -> NounT:
+    """Return a noun with what it states of itself, at its path; a date from a record or a person stays.
 
     >>> made = with_statements(Passage(text="Updated 3 May 2024. Rain.", date="2013", date_origin="file"))
     >>> made.date, made.date_origin, made.date_quote
@@ -32,7 +32,13 @@ def with_statements(noun: NounT, path: str = "") -> NounT:
     """
     stem = stem_of(path, noun.url)
     version = noun.version or noun.metadata.get("version", "")
-    stated: Statements = read_statements(noun.text, title=noun.title, stem=stem, version=version)
+    stated: Statements = read_statements(
+        noun.text,
+        title=noun.title,
+        stem=stem,
+        version=version,
+        by_folder=version_by_folder(path, folder),
+    )
     about: dict[str, Any] = {
         "version": noun.version or stated.version,
         "family": noun.family or stated.family,

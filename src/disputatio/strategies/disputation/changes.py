@@ -20,7 +20,7 @@ from disputatio.strategies.disputation.grounding import stems_of_names
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.text import bare_words, is_heading, one_line, sentences, stem
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
-from disputatio.versions.asked import asked_of, asks_for_changes, versions_asked
+from disputatio.versions.asked import asked_of, asks_for_changes, product_version, versions_asked
 from disputatio.versions.dates import is_later, known_day
 from disputatio.versions.families import (
     family_names,
@@ -354,9 +354,10 @@ def _higher_undated(passages: Sequence[Passage], later: Collection[str]) -> set[
 def _later_versions(question: str, readings: Sequence[PassageReading]) -> set[str]:
     """Return the ids of the passages of other versions than the one that the words of a question choose."""
     asked = asked_of(question)
-    if not asked:
-        return set()
     answering = [reading.passage for reading in readings if reading.answer]
+    number = "" if asked else product_version(question, answering)
+    if not asked and not number:
+        return set()
     older: dict[str, list[Passage]] = {}  # by id, what it takes the place of
     newer: set[str] = set()
     for passage in answering:
@@ -379,6 +380,12 @@ def _later_versions(question: str, readings: Sequence[PassageReading]) -> set[st
             or (not in_force(passage, asked.day) and asked.day not in passage.text)
         }
     family = {passage.id for passage in answering if passage.id in older or passage.id in newer}
+    if number:  # what is later may tell of it by its number, as a table of versions does
+        chosen = [passage for passage in answering if is_version(number, passage.version)]
+        names = frozenset[str]().union(*map(family_names, chosen))
+        others = [each for each in answering if each not in chosen and family_names(each) & names]
+        tells = re.compile(rf"(?<![\d.]){re.escape(number)}(?!\d)" if "." in number else r"(?!)")
+        return family & {each.id for each in others if not tells.search(each.text)}
     if asked.version:
         versions = [passage.version for passage in answering if is_higher(asked.version, passage.version)]
         highest = max(versions, key=version_parts, default="") if asked.previous else asked.version
