@@ -102,7 +102,8 @@ def ingest(
 ) -> None:
     """Read documents into an index.
 
-    Formats: text, Markdown, HTML, PDF, DOCX, PPTX, EPUB, e-mail, CSV, JSON, XLSX, Parquet, and zip files.
+    Formats: text, Markdown, reStructuredText, HTML, PDF, DOCX, PPTX, EPUB, e-mail, CSV, JSON, XLSX,
+    Parquet, and zip files.
     Code and configuration files in folders are left out; name them, alone or by a pattern, to read them.
     What cannot be read is listed with its reason and does not stop the rest. Exit status: 0 when documents
     were read, 1 when none were. An ingest can be stopped and run again.

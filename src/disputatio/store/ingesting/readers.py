@@ -1,8 +1,8 @@
 """Files to documents: what lies in a file, whatever its format, and why the rest was refused.
 
-Markdown, HTML, PDF, DOCX, PPTX, XLSX, EPUB, e-mail, Parquet and zip archives are parsed in a child process
-(`sandbox.py`): these formats are complex and come from strangers. Text, CSV and JSON go there too, under
-the same limits of time and memory, unless they are so small that their linear readers end in no time at all.
+Markdown, reStructuredText, HTML, PDF, DOCX, PPTX, XLSX, EPUB, e-mail, Parquet and zip are parsed in a child
+process (`sandbox.py`): these formats are complex and come from strangers. Text, CSV and JSON go there too,
+under the same limits, unless they are so small that their linear readers end in no time at all.
 A file that cannot be read, or a row of one, is an `IngestError` that names it; it never stops the others.
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from disputatio.store.ingesting.hidden import cleaned, ink_of, orders_in
@@ -41,7 +41,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _NESTED = 100  # blocks within blocks; what lies deeper is not rendered
 
 
-def parse(file: BinaryIO) -> Iterator[ParsedPart]:
+def parse(file: BinaryIO, translate: Callable[[str], str] = str) -> Iterator[ParsedPart]:
     """Yield the whole file as one document; its first heading of the first level is its title."""
     text, removed = cleaned(decoded(file.read(LARGEST_FILE)))
     if len(text) > LARGEST_TEXT:
@@ -50,7 +50,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     texts: list[str] = []
     orders: dict[str, str] = {}
     title = ""
-    for page in _rendered(body):
+    for page in _rendered(translate(body)):
         if not page.strip():
             continue
         tree, hidden = visible_tree(page.encode(), "utf-8")
