@@ -132,6 +132,7 @@ def test_it_becomes_the_text_that_its_reader_sees(tmp_path: Path) -> None:
         ("- Run::\n\n      ink\n\n  Then *go*.", ["- Run:", "ink", "Then go."]),
         ("term\n  Run::\n\n    ink\n\n  Then *go*.", ["term\nRun:", "ink", "Then go."]),
         (".. toctree::\n   :caption: no\n\n   a/b\n\nWords.", ["Words."]),
+        (".. toctree::\n\n   a/b\n\nWords.", ["Words."]),
         ("..\n\n  Words.", ["Words."]),
         (".. |x| image:: x.png\n\nWords.", ["Words."]),
         (".. [1] A *note*\n   to it.", ["[1] A note to it."]),
