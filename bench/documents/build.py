@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
 
-from bench.documents.public import public_documents
+from bench.documents.public import public_documents, public_names
 from bench.documents.questions import HERE, Part
 
 SIDECAR = "disputatio.yaml"
@@ -325,6 +325,13 @@ MADE: Mapping[str, Callable[[str], bytes]] = {
 def sources_of(part: Part) -> Path:
     """Return the folder of the sources of a part's documents."""
     return HERE / f"sources{_number_of(part)}"
+
+
+def count_files(part: Part) -> int:
+    """Return the number of a part's documents; nothing is fetched for it."""
+    if part == "public":
+        return len(public_names())
+    return sum(path.is_file() for path in sources_of(part).rglob("*"))
 
 
 def _number_of(part: Part) -> str:

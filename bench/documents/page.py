@@ -19,7 +19,7 @@ from typing import get_args
 
 from bench import RESULTS
 from bench.documents.ask import GRADES, Run, cost, difference, grades, read_run, shares
-from bench.documents.build import sources_of
+from bench.documents.build import count_files
 from bench.documents.questions import SHA256, Part, Question, read_questions
 from bench.documents.score import grade
 from bench.lib.asking import table
@@ -88,7 +88,7 @@ def page(conditions: Sequence[Condition], against: Sequence[str], part: Part, co
     questions = read_questions(part)
     by_label = {each.label: each for each in conditions}
     first = conditions[0]
-    files = sum(path.is_file() for path in sources_of(part).rglob("*"))
+    files = count_files(part)
     commits = dict.fromkeys(f"{each.label} `{each.run.about['commit']}`" for each in conditions)
     differences = [
         [

@@ -27,6 +27,12 @@ ARCHIVES = Path(__file__).parent / "public.yaml"
 _SIMPLE = {"Accept": "application/vnd.pypi.simple.v1+json"}
 
 
+def public_names() -> list[str]:
+    """Return the paths of the documents; nothing is fetched."""
+    archives = yaml.safe_load(ARCHIVES.read_text("utf-8"))
+    return [place for archive in archives for place in archive["members"].values()]
+
+
 def public_documents() -> Iterator[tuple[str, bytes]]:
     """Yield the path and the content of every document; ends the run for an archive that is not the one listed."""
     index = _index_of_pip()

@@ -29,7 +29,7 @@ from bench.verdict.readers import read
 Stated = Sequence[tuple[float, bool]]
 """The confidence of each answer, and whether it was right."""
 _STEPS, _BOUND = 60, 1e-3
-_OF_FIGURES = {"default": "disputation", "trained": "trained"}
+_OF_FIGURES = {"untrained": "disputation", "trained": "trained"}
 
 
 def of_documents(part: Part, out: Path) -> Iterator[tuple[float, bool]]:
@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("--documents", nargs="*", default=[], metavar="PART=DIR")
     parser.add_argument("--readers", type=Path)
     parser.add_argument("--figures", type=Path)
-    parser.add_argument("--arm", choices=_OF_FIGURES, default="default")
+    parser.add_argument("--arm", choices=_OF_FIGURES, default="trained")
     asked: argparse.Namespace = parser.parse_args()
     corpora: dict[str, Stated] = {}
     for name in asked.documents:

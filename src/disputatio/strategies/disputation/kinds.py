@@ -76,6 +76,7 @@ _HOW_MANY = re.compile(
     r"\b(?:how\s+many\s+|wie\s?viel(?:en?)?\s+|combien\s+d(?:e\s+|['’])|cuánt[oa]s?\s+)(?P<first>[^\W\d_]+)(?:\s+(?P<second>[^\W\d_]+))?",
     re.IGNORECASE,
 )
+_PER_CENT = re.compile(r"per\s?cent\b", re.IGNORECASE)  # no cents
 _DEGREES = re.compile(r"degrees?|degrés?|grade?", re.IGNORECASE)  # of heat, of a slope, of a wine
 _LABELLED = re.compile(
     r"(?:version|revision|edition|section|article|chapter|page|paragraph|clause|appendix|annex|table|figure|room)\s\d[\d.]{0,9}",
@@ -161,6 +162,8 @@ def asked_kinds(question: str) -> frozenset[Kind]:
     if _SEVERAL.search(question):
         return frozenset()
     if many := _HOW_MANY.search(question):
+        if _PER_CENT.match(question, many.start("first")):
+            return frozenset({"percent"})
         for name in filter(None, (many["first"], many["second"])):
             if _DEGREES.fullmatch(name):
                 return frozenset()
@@ -314,7 +317,7 @@ def _kinds_of(name: str) -> frozenset[Kind]:
     if len(name) < 2 or name == "an":  # "how many trains an hour"
         return frozenset()
     try:
-        return _kinds_of_symbol(symbol_of(name)) & _MEASURES
+        return _kinds_of_symbol(symbol_of(name)) & (_MEASURES | {"other"})
     except KeyError:
         return frozenset()
 
