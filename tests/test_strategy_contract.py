@@ -18,7 +18,7 @@ import pytest
 from disputatio import pipeline
 from disputatio.errors import MissingPart, ReplyError
 from disputatio.events import Concluded
-from disputatio.kit import TRAINED_READER, Kit
+from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.protocols import Search, SearchOptions
 from disputatio.text import is_unknown
@@ -183,7 +183,7 @@ def ask(
 ) -> Answer:
     """Return one question to a strategy, its options as they are unless given."""
     small = Scripted(lambda _: "1887", choices=lambda _: {"unknown": 0.02})
-    kit = Kit(model=model, roles={TRAINED_READER: small}, reader=Highlighter(), retriever=Hand(passages))
+    kit = Kit(model=model, trained=small, reader=Highlighter(), retriever=Hand(passages))
     answer: Answer = strategy(name)(question, kit, **options)
     return answer
 
