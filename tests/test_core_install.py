@@ -93,7 +93,6 @@ INSTALL_LINES = {
 
 def test_what_needs_an_extra_names_its_install_line(folder: Path) -> None:
     (folder / "a.txt").write_text("The ferry first crossed in 1887.")
-    (folder / "cache" / "models" / "minilm-l6-v2").mkdir(parents=True)
     messages = run("\n".join(f"told(lambda: {line})" for line in INSTALL_LINES), folder)
     assert dict(zip(INSTALL_LINES, messages, strict=True)) == {
         line: f"{package} is not installed: run pip install 'disputatio[{extra}]'"

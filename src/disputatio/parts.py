@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from disputatio.config import Say, Settings, read_settings
-from disputatio.errors import ConfigError, InputError, UnknownName
+from disputatio.errors import ConfigError, InputError, MissingDependency, UnknownName
 from disputatio.kit import NO_MODEL, TRAINED_READER, Kit
 from disputatio.llm import catalogue
 from disputatio.llm.model_names import ENGINES
@@ -129,6 +129,8 @@ def open_embedder(
         return _served_embedder(name, settings or read_settings(), dimension)
     from disputatio.store.embed import OnnxEmbedder
 
+    if not importlib.util.find_spec("openvino"):  # said before anything is fetched for it
+        raise MissingDependency("openvino", "local")
     folder = catalogue.path(name, pull=pull, progress=progress)
     if not folder.is_dir():
         raise InputError(f"{name}: an embedder is a folder with an .onnx file, this is a file")

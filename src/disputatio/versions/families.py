@@ -40,12 +40,12 @@ _GENERIC = frozenset({
     *("document", "doc", "file", "index", "page", "untitled", "scan", "readme", "stdin", "text", "note"),
     *("notes", "dokument", "seite"),
 })  # fmt: skip
-# "django-4.2", "docs_v2", "v1", "version 3"; no year or day, and no number in a name that may count anything.
-_FOLDER = re.compile(
-    r"(?:(.+?)[-_. ])?v(?:ersion[-_. ]?)?(\d{1,4}(?:\.\d{1,4}){0,3})"
-    r"|(.*[^\W\d_]{2}.*?)[-_ ]((?:(?!0\d|(?:19|20)\d\d(?!\d))\d{1,4}(?:\.(?=\d)|$)){2,3})",
-    re.IGNORECASE,
-)
+# "docs_v2", "v1", "version 3"; or "django-4.2", where no part is a year or a day: such may count anything.
+_LABELLED = re.compile(r"(?:(.+)[-_. ])?v(?:ersion[-_. ]?)?", re.IGNORECASE)
+_NAMED = re.compile(r"(.{2,})[-_ ]")
+_TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
+_ANY_NUMBER = re.compile(r"\d{1,4}(?:\.\d{1,4}){0,3}")
+_OWN_NUMBER = re.compile(r"(?:(?!0\d|(?:19|20)\d\d(?!\d))\d{1,4}(?:\.(?=\d)|$)){2,3}")
 _COUNTED = re.compile(
     r"(?:chapter|section|part|unit|lesson|week|day|kapitel|abschnitt|teil|chapitre|partie)s?", re.IGNORECASE
 )
@@ -96,9 +96,14 @@ def folder_version(name: str) -> tuple[str, str]:
     >>> {folder_version(name)[1] for name in ("2024", "01", "chapter-3", "minutes-2024.05", "x-12.05.2024")}
     {''}
     """
-    match = _FOLDER.fullmatch(name[:LONGEST])
-    named, number = ((match[1] or match[3] or "", match[2] or match[4])) if match else ("", "")
-    return ("", "") if _COUNTED.fullmatch(named) else (named, number)
+    name = name[:LONGEST]
+    number = name[len(name.rstrip("0123456789.")) :].lstrip(".")
+    head = name.removesuffix(number) if number else ""
+    match = _LABELLED.fullmatch(head) if _ANY_NUMBER.fullmatch(number) else None
+    if match is None and _OWN_NUMBER.fullmatch(number) and _TWO_LETTERS.search(head):
+        match = _NAMED.fullmatch(head)
+    named = (match[1] or "") if match else ""
+    return (named, number) if match and not _COUNTED.fullmatch(named) else ("", "")
 
 
 def version_by_folder(path: str, folder: str) -> tuple[str, str]:
