@@ -67,8 +67,7 @@ def build_kit(
     names = {role: named(name) for role, name in settings.role.items() if role not in objects}
     cast = {**names, **objects}
     trained = None if settings.model == NO_MODEL else _trained_reader(settings, named)
-    is_usual = model is None and settings.model == f"local:{catalogue.DEFAULT_MODEL}"
-    if trained is not None and is_usual and "reader" not in cast:
+    if trained is not None and model is None and "reader" not in cast and prefers_trained(settings):
         cast.setdefault(TRAINED_READER, trained)  # it reads where no option says who does
     return Kit(
         model=named(settings.model) if model is None else own_model(model, settings, journal),
@@ -80,6 +79,11 @@ def build_kit(
         speeds=Speeds(cache_folder(settings) / "speeds.json"),
         **_encoder_parts(settings),
     )
+
+
+def prefers_trained(settings: Settings) -> bool:
+    """Return whether the trained reader reads for the model of the settings: the one that it was made of."""
+    return settings.model == f"local:{catalogue.DEFAULT_MODEL}" and "reader" not in settings.role
 
 
 def _trained_reader(settings: Settings, named: Callable[[str], LLM]) -> LLM | None:

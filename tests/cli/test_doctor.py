@@ -106,6 +106,23 @@ def test_parts_that_are_not_here_yet_are_missing_and_not_broken(workspace: Path,
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("words", "listed"),
+    [
+        ((), True),
+        (("--model", "local:qwen2.5-coder-0.5b"), False),
+        (("--role", "reader=scripted:"), False),
+        (("--role", "trained_reader=scripted:"), False),
+    ],
+)
+def test_the_trained_reader_is_listed_where_it_reads(
+    workspace: Path, capsys: Capture, words: tuple[str, ...], listed: bool
+) -> None:
+    _, checks = doctor(capsys, *words)
+    assert ("model reader-1.5b" in checks) is listed
+
+
+@pytest.mark.long
 def test_a_named_index_that_is_absent_or_no_index_is_broken(workspace: Path, capsys: Capture) -> None:
     done, checks = doctor(capsys, *OURS, "--index", "nowhere")
     assert (done.code, checks["index"]["state"]) == (1, "broken")

@@ -19,6 +19,7 @@ from disputatio.cli.opening import is_there
 from disputatio.cli.options import Indexes, Json, Model, Roles, read_roles
 from disputatio.cli.screen import hanging, plain, printing, write_json
 from disputatio.errors import DisputatioError, InputError, MissingDependency
+from disputatio.kit import TRAINED_READER
 from disputatio.llm.model_names import ENGINES, suggest_name
 from disputatio.types import Passage
 
@@ -91,7 +92,12 @@ def run_checks(settings: Settings, *, index_named: bool = False, measured: bool 
     """Run all checks, in order; with `index_named` a missing index is an error; `measured` times the
     processor.
     """
+    from disputatio.llm import catalogue
+    from disputatio.parts import prefers_trained
+
     names = [settings.model, *settings.role.values()]
+    if prefers_trained(settings) and TRAINED_READER not in settings.role:
+        names.append(f"local:{catalogue.DEFAULT_READER}")
     kinds = {name.partition(":")[0] for name in names}
     if settings.embedder != "none":
         kinds.add("openai" if settings.embedder.startswith("openai:") else "local")
