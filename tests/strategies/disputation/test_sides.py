@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from disputatio.kit import Kit
+from disputatio.llm.scripted import Scripted
+from disputatio.strategies.disputation.details import Similarity
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.sides import (
     BIAS,
@@ -344,3 +350,22 @@ def test_the_weakest_feature_is_what_tells_most_against_a_side(feature: Feature)
     weight, usually = WEIGHTS[feature]
     bad = {name: usual + math.copysign(0.1, -pull) for name, (pull, usual) in WEIGHTS.items()}
     assert weakest({**bad, feature: usually - math.copysign(9.0, weight)}) == feature
+
+
+@pytest.mark.parametrize(
+    ("name", "similarity"), [("minilm-l6-v2@8199be6f", 0.91), ("multilingual-e5-small@3dc552ed", 0.7)]
+)
+def test_the_similarity_of_passages_is_on_one_scale_for_every_embedder(name: str, similarity: float) -> None:
+    class Near:
+        dimension = 2
+
+        @property
+        def name(self) -> str:
+            return name
+
+        def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
+            return np.array([[1.0, 0.0], [0.91, (1 - 0.91**2) ** 0.5]], dtype=np.float32)
+
+    kit = Kit(model=Scripted([]), embedder=Near())
+    pair = (Passage(id="a", text="It was Ada."), Passage(id="b", text="Ada it was."))
+    assert Similarity(kit)([pair]) == [pytest.approx(similarity, abs=1e-5)]
