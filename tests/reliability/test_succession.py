@@ -165,3 +165,37 @@ def test_a_document_that_states_the_owner_whom_people_gave_another_is_not_of_tha
     assert claim is None or not claim.believed
     also_given = replace(planted, by_people={"owner": "Harbour office"})
     assert one_publisher(also_given, given)
+
+
+RULES = Passage(
+    id="rules", document="rules", text="6 Groups\n\nOne guide leads eight children.", source="quay",
+    title="Rules of the quay", family="quay rules", date="2026-02-02", date_origin="text",
+    metadata={"heading": "6 Groups"},
+)  # fmt: skip
+NOTICE = Passage(
+    id="notice", document="notice", text="From May we read section 6 of the rules so: a guide has six.",
+    source="quay", title="Groups", family="notice groups", date="2026-10-12", date_origin="text",
+)  # fmt: skip
+
+
+def test_a_later_text_that_names_a_section_amends_what_stands_in_it() -> None:
+    claim = succession(NOTICE, RULES)
+    assert claim is not None
+    assert (claim.kind, claim.believed, claim.quote) == ("amends", True, NOTICE.text)
+    table = replace(NOTICE, text="What: Section 6, guides; Until May: 8; From May: 6.")
+    assert found(table, RULES) == ("amends", True)
+    assert found(replace(table, metadata={"heading": "2 Notes"}), RULES) is None  # its own section, perhaps
+    numbered = replace(NOTICE, metadata={"heading": "2 Notes"})
+    assert found(numbered, RULES) == ("amends", True)  # names the rules
+
+
+def test_a_text_amends_no_other_section_nothing_later_and_nothing_of_others() -> None:
+    assert found(NOTICE, replace(RULES, metadata={"heading": "16 Groups"})) is None
+    assert found(NOTICE, replace(RULES, metadata={})) is None
+    assert found(replace(NOTICE, date="2025-10-12"), RULES) is None
+    assert found(replace(NOTICE, date=""), RULES) is None
+    assert found(NOTICE, RULES, day="2026-05-01") is None  # still to come
+    assert found(replace(NOTICE, source="stranger"), RULES) is None
+    assert found(NOTICE, replace(RULES, authority="binding")) is None
+    draft = replace(NOTICE, relations=(Relation(kind="draft", quote="DRAFT"),))
+    assert found(draft, RULES) is None

@@ -23,6 +23,12 @@ DATES = [
     ("Ladder rules, version 2, approved by the board of the quay on 3 May 2024\n1 Steps", "2024-05-03"),
     ("Leiterordnung\nBeschlossen von der Versammlung am 3. Mai 2024\n1 Sprossen", "2024-05-03"),
     ("Notes of a ladder maker, 3 May 2024\n\nSteps first.", "2024-05-03"),
+    (
+        "Steps\n\nCorle Ladders, Mill Row 2, the warden, 3 May 2024. For all who climb or hold.",
+        "2024-05-03",
+    ),
+    ("Steps\n\n3 May 2024. Whoever climbs must hold on, and whoever holds must look up.", "2024-05-03"),
+    ("Steps\n\nIn Corle, on the old quay, many met on Friday, 3 May 2024. They climbed.", ""),
     ("Ladder: A1; Date: 2024-05-03; Steps: 9.", ""),
     ("The wall was built in 1205 and burnt on 3 May 1641.", ""),
     ("Born: 3 May 1931\nAnn Doyle was a singer.", ""),
@@ -110,3 +116,24 @@ def test_only_the_head_and_the_foot_of_a_long_text_are_read() -> None:
     assert read_statements(f"{filler}\nThis order replaces version 1.").relations[0].kind == "replaces"
     crowd = "\n".join(f"This order replaces version {n}." for n in range(1, 100))
     assert len(read_statements(crowd).relations) <= 8
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        (
+            "Rules\n\nThe Quay, Corle. They hold from 2 February 2026 for all; those of May 2024 do not.",
+            "2026-02-02",
+        ),
+        ("Ordnung\n\nCorle. Gültig vom 1. März 2026 an.", "2026-03-01"),
+        ("Rules\n\nThe quay opened on 2 February 2025.", "2026"),
+        ("Market\n\nOn two Sundays from 6 December 2026, from 10:30 to 15:00.", "2026"),
+        ("Test\n\nMeasured from 4 May to 31 May 2026.", "2026"),
+        (f"Rules\n\n{'Steps. ' * 100}They hold from 2 February 2026.", "2026"),
+    ],
+)
+def test_a_year_in_a_files_name_gets_the_day_that_the_text_opens_with(text: str, date: str) -> None:
+    stated = read_statements(text, stem="ladder-rules-2026")
+    assert stated.date == date
+    assert stated.date_quote in f"ladder-rules-2026 {text}"
+    assert read_statements(text, stem="ladder-rules-2026-01-07").date == "2026-01-07"

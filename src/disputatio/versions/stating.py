@@ -46,6 +46,8 @@ LONGEST = 400  # characters of a sentence that is looked at
 MOST = 8  # relations of one document
 MOST_WORDS = 8  # beside the date in a sentence that does no more than state it
 STATED = 4  # beside the version in a line that states another one than its folder
+OPENING = 600  # characters in which a day may say which of its year it is
+PLAIN_SENTENCE = 20  # words of a sentence that states it
 AS_OF = ("as of", "as at", "stand")  # said of what is told, in a sentence of any length
 _NEAR = 24  # characters between words such as "in force from" and their date
 
@@ -96,6 +98,8 @@ def read_statements(
     origin: DateOrigin = "text" if date else ""
     if not date and (date := day_of_name(stem) or _day_of_title(title)):
         origin, quote = "name", stem if day_of_name(stem) else title
+        if (exact := _day_within(date, text)) is not None:
+            date, quote, origin = *exact, "text"
     return Statements(
         date=date,
         date_origin=origin,
@@ -149,10 +153,14 @@ def _own_version(text: str, title: str, stem: str, version: str, most: int) -> s
     return ""
 
 
+def _first_lines(text: str) -> list[str]:
+    lines = (line.strip() for line in text[:AT_HEAD].split("\n"))
+    return [line for line in lines if line][:LINES]
+
+
 def _head_lines(text: str) -> list[str]:
     """Return the short ones of the first lines."""
-    lines = (line.strip() for line in text[:AT_HEAD].split("\n"))
-    return [line for line in [line for line in lines if line][:LINES] if len(line) <= SHORT]
+    return [line for line in _first_lines(text) if len(line) <= SHORT]
 
 
 # --- relations ------------------------------------------------------------------------------------
@@ -242,6 +250,9 @@ def _date_of(text: str, pieces: list[str], relations: list[Relation]) -> tuple[s
     for number, line in enumerate(_head_lines(text)):
         if (day := _date_line(line, is_first=not number)) is not None:
             return day.iso, line
+    for line in _first_lines(text):
+        if (day := _signed(line)) is not None:
+            return day.iso, line[: day.end]
     head = text[:AT_HEAD]
     for piece in pieces:
         day = _day_after(piece, DATED) if piece in head else None
@@ -275,6 +286,31 @@ def _date_line(line: str, *, is_first: bool = False) -> Day | None:
         return day
     follows = not after or (not before and after[0] in ",:–—|-") or has_version
     return day if labelled and follows and len(f"{before} {after}".split()) <= 6 else None
+
+
+def _signed(line: str) -> Day | None:
+    """Return the day that a line begins with, alone or after who writes: "Oak Ltd, Tarn, 7 May 2025. We ..."."""
+    day = next(days_in(line[:LONGEST]), None)
+    if day is None or len(day.iso) < len("2025-05-07") or line[day.end : day.end + 2] not in (". ", "."):
+        return None
+    before = line[: day.start].strip()
+    parts = [part.split() for part in before.removesuffix(",").split(",")]
+    named = before.endswith(",") and not any(mark in before for mark in ".;:!?")
+    named = named and all(part and (part[0][0].isupper() or len(part) <= 2) for part in parts)
+    return day if not before or named else None
+
+
+def _day_within(date: str, text: str) -> tuple[str, str] | None:
+    """Return the day of a year or month that a text opens with, and its sentence; no time, no span of days."""
+    for piece in SENTENCE_END.split(text[:OPENING]) if len(date) < len("2025-05-07") else ():
+        for part in (piece or "").split(";"):
+            days = list(days_in(part))
+            if len(days) != 1 or not days[0].iso.startswith(f"{date}-") or len(days[0].iso) == len("2025-05"):
+                continue
+            beside = f"{part[: days[0].start]} {part[days[0].end :]}"
+            if not any(map(str.isdigit, beside)) and len(beside.split()) <= PLAIN_SENTENCE:
+                return days[0].iso, part.strip()
+    return None
 
 
 def _ends_name(before: str) -> bool:

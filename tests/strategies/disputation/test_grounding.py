@@ -54,6 +54,21 @@ def test_a_later_date_of_something_else_decides_nothing() -> None:
     assert not is_newer(second, first)
 
 
+def test_a_later_date_decides_of_what_a_trained_reader_read_whatever_it_names() -> None:
+    older = replace(RIGHT, passage=replace(RIGHT.passage, date="2019", date_origin="stated"), by_trained=True)
+    newer = replace(
+        OTHER,
+        passage=replace(OTHER.passage, date="2026-05-01", date_origin="stated", source=RIGHT.passage.source),
+        by_trained=True,
+    )
+    for other, decides in ((newer, True), (replace(newer, by_trained=False), False)):
+        [first, second] = weigh(LOCK, [older, other], {}, ranked=False, day=TODAY)
+        assert is_newer(second, first) is decides
+    stranger = replace(newer, passage=replace(newer.passage, source="stranger"))
+    [first, second] = weigh(LOCK, [older, stranger], {}, ranked=False, day=TODAY)
+    assert not is_newer(second, first)
+
+
 def test_a_later_date_decides_between_answers_to_the_same() -> None:
     older = replace(RIGHT, passage=replace(RIGHT.passage, date="2019", date_origin="stated"))
     newer = read(

@@ -332,10 +332,11 @@ def _has_later(side: Side, rival: Side) -> bool:
 def _is_well_read(side: Side, rival: Side) -> bool:
     """Return whether a side is of the source of its rival, and taken for an answer by the reader of both.
 
-    Whoever writes again of the same need not name it in full.
+    Whoever writes again of the same need not name it in full. A model that was trained to read tells that itself.
     """
     sources = {passage.source for passage in rival.passages if passage.source}
-    return side.features.get("answered", 0.0) >= WELL_READ and any(
+    by_trained = all(reading.by_trained for reading in (*side.readings, *rival.readings))
+    return (by_trained or side.features.get("answered", 0.0) >= WELL_READ) and any(
         each.source in sources for each in side.passages
     )
 

@@ -1,0 +1,55 @@
+"""Sections of other documents that a text names by number: "section 6 of the terms", "Ziffer 10 der Ordnung"."""
+
+from __future__ import annotations
+
+import re
+
+from disputatio.text import bare_words, sentences, stem
+
+MOST_OF_A_TEXT = 20  # a hostile text is a list of them
+PLAIN = 4  # letters up to which a word of a title names no document
+_KINDS = (
+    r"sections?|chapters?|paragraphs?|articles?|clauses?|points?|rules?|conditions?|items?|abschnitte?|kapitel"
+    r"|ziffern?|absatz|artikel|nummer|punkte?|regel|chapitres?|paragraphes?|règles?|§{1,2}"
+)
+_NUMBER = r"(\d{1,3}(?:\.\d{1,3}){0,2})(?![\d/])(?!\.\d)"
+_CITED = re.compile(rf"(?<!\w)(?:{_KINDS})[ \t]?:?[ \t]?{_NUMBER}", re.IGNORECASE)
+_HEADING = re.compile(rf"\W{{0,3}}(?:(?:{_KINDS})[ \t]?)?{_NUMBER}", re.IGNORECASE)
+
+
+def number_of(heading: str) -> str:
+    """Return the number that a heading begins with, by the last of its path that has one.
+
+    >>> number_of("Terms › 6 Groups of children"), number_of("§ 5 Kündigung"), number_of("In 2024")
+    ('6', '5', '')
+    """
+    numbers = (match[1] for part in heading.split(" › ") if (match := _HEADING.match(part)))
+    return next(reversed(list(numbers)), "")
+
+
+def sentence_citing(text: str, number: str) -> str:
+    """Return the first sentence or line of a text that names a section of this number; empty without one.
+
+    >>> sentence_citing("Dear all. From May section 6 of the terms has another figure: 4.", "6")
+    'From May section 6 of the terms has another figure: 4.'
+    >>> sentence_citing("Section 16 stays. We have 6 dogs.", "6")
+    ''
+    """
+    for count, match in enumerate(_CITED.finditer(text)):
+        if count == MOST_OF_A_TEXT:
+            break
+        if match[1] == number:
+            return next(
+                (text[start:end] for start, end in sentences(text) if start <= match.start() < end), ""
+            )
+    return ""
+
+
+def names_title(text: str, title: str) -> bool:
+    """Return whether a text has a telling word of a document's title.
+
+    >>> names_title("Section 6 in the terms.", "Terms of the centre"), names_title("All stay.", "Rules")
+    (True, False)
+    """
+    told = {stem(word) for word in bare_words(title) if len(word) > PLAIN}
+    return bool(told & set(map(stem, bare_words(text))))
