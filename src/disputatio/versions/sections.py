@@ -1,4 +1,4 @@
-"""Sections of other documents that a text names by number: "section 6 of the terms", "Ziffer 10 der Ordnung"."""
+"""Sections of other documents that a text names by number: "section 6 of the terms", "Ziffer 10"."""
 
 from __future__ import annotations
 

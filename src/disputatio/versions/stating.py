@@ -289,7 +289,7 @@ def _date_line(line: str, *, is_first: bool = False) -> Day | None:
 
 
 def _signed(line: str) -> Day | None:
-    """Return the day that a line begins with, alone or after who writes: "Oak Ltd, Tarn, 7 May 2025. We ..."."""
+    """Return the day that a line begins with, alone or after who writes: "Oak Ltd, Tarn, 7 May 2025. We"."""
     day = next(days_in(line[:LONGEST]), None)
     if day is None or len(day.iso) < len("2025-05-07") or line[day.end : day.end + 2] not in (". ", "."):
         return None
@@ -301,7 +301,7 @@ def _signed(line: str) -> Day | None:
 
 
 def _day_within(date: str, text: str) -> tuple[str, str] | None:
-    """Return the day of a year or month that a text opens with, and its sentence; no time, no span of days."""
+    """Return the day of a year or month that a text opens with, and its sentence; no time and no span."""
     for piece in SENTENCE_END.split(text[:OPENING]) if len(date) < len("2025-05-07") else ():
         for part in (piece or "").split(";"):
             days = list(days_in(part))
