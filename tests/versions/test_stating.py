@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from disputatio.versions.families import is_higher
 from disputatio.versions.stating import read_statements
 
 DATES = [
@@ -28,6 +29,11 @@ DATES = [
         "2024-05-03",
     ),
     ("Steps\n\n3 May 2024. Whoever climbs must hold on, and whoever holds must look up.", "2024-05-03"),
+    (
+        "Steps\n\nRevision D, October 2025. Revisions B and C, of May 2019, are gone. Corle Ladders.",
+        "2025-10",
+    ),
+    ("Steps\n\nIn October 2025. Many climbed.", ""),
     ("Steps\n\nIn Corle, on the old quay, many met on Friday, 3 May 2024. They climbed.", ""),
     ("Ladder: A1; Date: 2024-05-03; Steps: 9.", ""),
     ("The wall was built in 1205 and burnt on 3 May 1641.", ""),
@@ -137,3 +143,12 @@ def test_a_year_in_a_files_name_gets_the_day_that_the_text_opens_with(text: str,
     assert stated.date == date
     assert stated.date_quote in f"ladder-rules-2026 {text}"
     assert read_statements(text, stem="ladder-rules-2026-01-07").date == "2026-01-07"
+
+
+def test_revisions_are_counted_by_letters_too() -> None:
+    older, newer = (read_statements("Text.", stem=f"ladder-manual-rev-{letter}") for letter in "cd")
+    assert (older.version, newer.version, older.family) == ("C", "D", newer.family)
+    assert is_higher(newer.version, older.version)
+    assert not is_higher(older.version, newer.version)
+    assert not any(is_higher(*pair) for pair in (("D", "3"), ("3", "D")))
+    assert not read_statements("A revision a day keeps the doctor away.").version

@@ -18,8 +18,11 @@ _LABEL = (
     "version|vers|ver|v|revision|révision|rev|release|edition|édition|issue|fassung|ausgabe|auflage|版本|版"
 )
 _NUMBER = r"(\d{1,4}(?:\.\d{1,4}){0,3})"
+# Papers of machines count their revisions by letters; other words before a letter would be any sentence's.
+_LETTER = r"(?:revision|révision|rev|indice)[ _.:#-]{1,2}([A-Z])"
 _VERSION = re.compile(
     rf"(?<![^\W_])(?:{_LABEL})[ _.:#-]{{0,3}}(?:n[or][ .]{{1,2}}|n°[ ]?)?{_NUMBER}(?![^\W_])"
+    rf"|(?<![^\W_]){_LETTER}(?![^\W_])(?![ '’.][^\W_])"
     rf"|第[ ]?{_NUMBER}[ ]?版"
     rf"|(?<![\w.]){_NUMBER}(?:st|nd|rd|th|\.|e|ère|ème)?"
     r"[ ](?:version|revision|edition|édition|fassung|ausgabe|auflage)(?![^\W_])",
@@ -79,12 +82,15 @@ def version_in(text: str) -> tuple[str, int, int]:
 
     >>> version_in("Travel policy, version 2.1"), version_in("travel-policy-v2"), version_in("2nd edition")[0]
     (('2.1', 15, 26), ('2', 14, 16), '2')
+    >>> [version_in(text)[0] for text in ("manual-rev-c", "Revision D, May 2025", "a revision a day")]
+    ['C', 'D', '']
     >>> version_in("an overview of 3 things")[0], version_in("press-release-2026-05-23")[0]
     ('', '')
     """
     for match in _VERSION.finditer(text):
         if _BEGINS_DAY.match(text, match.end()) is None:  # "press-release-2026-05-23"
-            return next(part for part in match.groups() if part), match.start(), match.end()
+            found = next(part for part in match.groups() if part)
+            return found.upper(), match.start(), match.end()
     return "", 0, 0
 
 
@@ -133,8 +139,11 @@ def is_higher(first: str, second: str) -> bool:
 
     >>> is_higher("2", "1.9"), is_higher("2.0", "2"), is_higher("10", "9"), is_higher("2", "")
     (True, False, True, False)
+    >>> is_higher("D", "C"), is_higher("D", "3")
+    (True, False)
     """
-    return bool(first and second) and version_parts(first) > version_parts(second)
+    comparable = bool(first and second) and first.isalpha() == second.isalpha()
+    return comparable and version_parts(first) > version_parts(second)
 
 
 def day_of_name(stem: str) -> str:
@@ -257,8 +266,8 @@ def file_family(passage: Passage) -> str:
 
 
 def version_parts(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version, by which it is compared."""
-    parts = [int(part) for part in version.split(".")]
+    """Return the numbers of a version, by which it is compared; a letter counts by its place."""
+    parts = [int(part) if part.isdigit() else ord(part) - ord("A") + 1 for part in version.split(".")]
     while len(parts) > 1 and not parts[-1]:
         parts.pop()
     return tuple(parts)

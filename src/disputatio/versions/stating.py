@@ -139,7 +139,7 @@ def _own_version(text: str, title: str, stem: str, version: str, most: int) -> s
 
     A line has at `most` so many words beside it: "Since version 1.0, releases are numbered so" has more.
     """
-    for words in (f"version {version}" if version else "", title, stem):
+    for words in (f"revision {version}" if version else "", title, stem):
         if found := version_in(words[:LONGEST])[0]:
             return found
     for line in _head_lines(text):
@@ -289,11 +289,16 @@ def _date_line(line: str, *, is_first: bool = False) -> Day | None:
 
 
 def _signed(line: str) -> Day | None:
-    """Return the day that a line begins with, alone or after who writes: "Oak Ltd, Tarn, 7 May 2025. We"."""
+    """Return the day that a line begins with, alone or after who writes: "Oak Ltd, Tarn, 7 May 2025. We".
+
+    After a version, a month is enough: "Revision D, October 2025. It replaces revision C."
+    """
     day = next(days_in(line[:LONGEST]), None)
-    if day is None or len(day.iso) < len("2025-05-07") or line[day.end : day.end + 2] not in (". ", "."):
+    if day is None or len(day.iso) < len("2025-05") or line[day.end : day.end + 2] not in (". ", "."):
         return None
     before = line[: day.start].strip()
+    if len(day.iso) == len("2025-05"):
+        return day if version_in(before)[0] and len(before.split()) <= STATED else None
     parts = [part.split() for part in before.removesuffix(",").split(",")]
     named = before.endswith(",") and not any(mark in before for mark in ".;:!?")
     named = named and all(part and (part[0][0].isupper() or len(part) <= 2) for part in parts)
