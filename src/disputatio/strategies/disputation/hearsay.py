@@ -22,6 +22,8 @@ _HEARSAY = re.compile(
             rf"\baccording\sto\s(?:my|our|a|some)\s{_RELATIVES}\b",
             r"\b(?:i|we)(?:'ve|’ve|\shave)?\s(?:heard|was\stold|were\stold)\b|\btold\sme\b",
             rf"\bmate\s(?:says?|said|reckons?)\b|\b(?:says|said|reckons)\s(?:my|our)\s{_RELATIVES}\b",
+            r"\bit\sis\s(?:said|rumou?red)\b|,\s(?:hört|munkelt|sagt)\sman\b|\bman\smunkelt\b",
+            r"\bdit-on\b|\ble\sbruit\scourt\b|\bà\sce\squ['’]on\sdit\b",
             r"\b(?:someone|somebody)\s(?:says?|said|told)\b|\brumou?r\s(?:has\sit|says)\b|\bword\sis\b",
             r"\b(?:sagt|sagte|meint|meinte|behauptet|laut)\s(?:mein|unser)(?:e|er|em|en)?\s\w+",
             r"\bhat\s(?:mir|uns)\b.{0,40}\b(?:gesagt|erzählt)\b|\bhab(?:e|en)?\s(?:ich\s|wir\s)?gehört\b|\bangeblich",
