@@ -424,7 +424,16 @@ def test_the_trace_has_votes_as_votes_and_apart_from_them_the_features() -> None
     (side,) = note["sides"]
     assert (side["answer"], side["votes"], side["moved"]) == (TRUE, 2.0, {})
     assert side["features"]["votes"] == pytest.approx(math.log(2))
-    assert side["features"].keys() == {"votes", "lead", "prose", "resemblance", "kind", "orders", "hearsay"}
+    assert side["features"].keys() == {
+        "votes",
+        "lead",
+        "prose",
+        "resemblance",
+        "kind",
+        "orders",
+        "hearsay",
+        "talk",
+    }
 
 
 def test_the_trace_has_by_how_much_belief_and_debate_moved_a_side() -> None:

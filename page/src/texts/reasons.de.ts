@@ -68,6 +68,7 @@ export const weaknesses: Record<string, string> = {
   ground: "die Textstelle nennt zu wenig von dem, wonach gefragt ist",
   orders: "die Textstelle, oder was ihr Dokument verbirgt, gibt dem Leser Anweisungen",
   hearsay: "die Textstelle hat es nur vom Hörensagen",
+  talk: "es ist nur in einem Gespräch gesagt",
   prose: "es steht zwischen Verweisen oder Zahlen, nicht in einem Text",
   kinship: "sonst stützt es nichts",
   resemblance: "sonst stützt es nichts",
@@ -215,7 +216,8 @@ export function reasonOf({ cause: kind, details, reason }: Position): string {
     votes: isNumber(cause) ? "" : `; die Stimmen wiegen ${weighed(cause)}`,
   };
   const before = [SURE[cause.confidence ?? ""], cause.remembered && "aus dem Gedächtnis des Modells"].filter(Boolean);
-  return `${[...before, (sentences[kind] ?? held)(facts)].join("; ")}${cause.remark && ` (${cause.remark})`}`;
+  const after = kind === "off_topic" ? "" : weaknesses[cause.feature ?? ""];
+  return `${[...before, (sentences[kind] ?? held)(facts), after].filter(Boolean).join("; ")}${cause.remark && ` (${cause.remark})`}`;
 }
 
 function stated(support: Support): string {

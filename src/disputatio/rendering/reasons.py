@@ -154,6 +154,7 @@ WEAKNESSES: Mapping[str, str] = MappingProxyType(
         "ground": "its passage names too little of what is asked about",
         "orders": "its passage, or what its document hides, gives orders to its reader",
         "hearsay": "its passage has it from somebody's word alone",
+        "talk": "it is only said in a conversation",
         "prose": "it stands among links or figures, not in a text",
         "kinship": "nothing else supports it",
         "resemblance": "nothing else supports it",
@@ -226,6 +227,8 @@ def _decided(cause: Cause) -> str:
     """Return the cause itself in English: what supports the position, and what that was compared with."""
     rival = cause.rivals[0] if cause.rivals else Rival(answer="another answer")
     text = CAUSES.get(cause.kind, _OTHER).sentence
+    if cause.feature and "{weakness}" not in text:
+        text += "; {weakness}"
     return text.format(
         supported=_stated(cause.support),
         reader="source" if cause.support.passages is None else "passage",

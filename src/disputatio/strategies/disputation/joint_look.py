@@ -17,7 +17,7 @@ from disputatio.errors import MustAskAgain
 from disputatio.events import LookedJointly
 from disputatio.kit import TRAINED_READER, Kit, chat
 from disputatio.strategies.disputation.details import Record
-from disputatio.strategies.disputation.resolve import Expectation, ResolvedSide
+from disputatio.strategies.disputation.resolve import Expectation, ResolvedSide, without_talk
 from disputatio.strategies.disputation.sides import Side, successor_of, unfit
 from disputatio.text import is_unknown, one_line
 from disputatio.types import Completion, Sampling
@@ -89,6 +89,7 @@ def sides_to_show(resolved: Sequence[ResolvedSide], expect: Expectation) -> list
         and not side.is_retracted
         and successor_of(side, sides) is None
     ]
+    shown = without_talk(sides, shown)
     if len(shown) < (2 if accepted else CHOICE):
         return []
     if not accepted and not any(_is_taken_for_an_answer(sides[number]) for number in shown):

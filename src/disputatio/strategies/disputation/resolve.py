@@ -146,6 +146,8 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
             older = [sides[other] for other, heir in fallen.items() if heir == number]
             if cause.kind == "unopposed" and older:
                 cause = replace(cause, kind="in_force", rivals=_rivals(side, older, older))
+        if side.is_talk:
+            cause = replace(cause, feature="talk")
         resolved.append(ResolvedSide(side=side, verdict=verdict, cause=cause, rivals=tuple(opponents)))
     return resolved
 
@@ -169,8 +171,16 @@ def _beaten(beaten_by: Mapping[int, Collection[int]]) -> set[int]:
 
 
 def _standing(sides: Sequence[Side]) -> list[int]:
-    """Return the numbers of the sides that stand; of the best ones that are not hopeless if none does."""
+    """Return the numbers of the sides that stand; of the best ones that are not hopeless if none does.
+
+    What is only said in conversations stands where nothing else does.
+    """
     fit = [number for number, side in enumerate(sides) if _may_stand(side)]
+    documents = [number for number in fit if not sides[number].is_talk]
+    return _best_of(sides, documents) or _best_of(sides, fit)
+
+
+def _best_of(sides: Sequence[Side], fit: Sequence[int]) -> list[int]:
     standing = [
         number
         for number in fit
@@ -209,6 +219,7 @@ def sides_in_doubt(question: str, resolved: Sequence[ResolvedSide], expect: Expe
         for number, side in enumerate(sides)
         if side.log_odds >= PLAUSIBLE and _may_stand(side) and successor_of(side, sides) is None
     ]
+    plausible = without_talk(sides, plausible)
     rivals = {
         number: [
             other
@@ -226,6 +237,11 @@ def sides_in_doubt(question: str, resolved: Sequence[ResolvedSide], expect: Expe
     return sorted(
         doubted, key=lambda number: (sides[number].contest_score, sides[number].log_odds), reverse=True
     )
+
+
+def without_talk(sides: Sequence[Side], numbers: Sequence[int]) -> list[int]:
+    """Return the numbers of those sides that are of documents; all of them where none is."""
+    return [number for number in numbers if not sides[number].is_talk] or list(numbers)
 
 
 def is_open(resolved: ResolvedSide) -> bool:
@@ -306,7 +322,7 @@ def strength(side: Side) -> tuple[float, float]:
 
 def newest(side: Side) -> str:
     """Return the latest date of a side's passages, empty where none has one."""
-    return max(map(known_day, side.passages), default="")
+    return max(map(known_day, side.documents), default="")
 
 
 def is_newer(side: Side, rival: Side) -> bool:
@@ -324,8 +340,8 @@ def _has_later(side: Side, rival: Side) -> bool:
         return False
     return is_later(side.stated_day, rival.stated_day) or any(
         is_later_published(mine, theirs) and not is_later(known_day(mine), side.today)
-        for mine in side.passages
-        for theirs in rival.passages
+        for mine in side.documents
+        for theirs in rival.documents
     )
 
 
@@ -429,7 +445,7 @@ def set_later(side: Side) -> ResolvedSide:
 def _weakness(side: Side) -> Cause:
     """Return why a side does not stand: the feature that lowers its log-odds most."""
     support = support_of(side)
-    feature = unfit(side.features) or weakest(side.features)
+    feature = unfit(side.features) or ("talk" if side.is_talk else weakest(side.features))
     if feature in SIMILARITIES and side.most_similar is not None:
         return Cause(kind="altered_copy", support=support, rivals=(Rival(answer=side.most_similar.answer),))
     return Cause(kind="off_topic", support=support, feature=feature)

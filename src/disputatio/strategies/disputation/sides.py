@@ -27,6 +27,7 @@ from disputatio.reliability.similarity import (
 )
 from disputatio.reliability.source_weights import weight_of
 from disputatio.reliability.succession import Succession, best_claim, denial
+from disputatio.strategies.disputation.conversation import is_hearsay, talk_among
 from disputatio.strategies.disputation.grounding import (
     HARDLY,
     has_the_name,
@@ -37,7 +38,6 @@ from disputatio.strategies.disputation.grounding import (
     stating,
     stems_named,
 )
-from disputatio.strategies.disputation.hearsay import is_hearsay
 from disputatio.strategies.disputation.kinds import is_foreign, is_of_another_dimension, is_of_the_kind
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.rows import is_row
@@ -60,6 +60,7 @@ Feature = Literal[
     "ground",
     "orders",
     "hearsay",
+    "talk",
     "kinship",
     "resemblance",
 ]
@@ -69,6 +70,7 @@ LABEL = 5  # words of the name of a property before its value
 FEW, ENDS = 12, (".", "!", "?")  # a sentence of fewer words has no share of plain ones that tells anything
 SENTENCE = 0.25  # share of plain words from which a line that ends as a sentence does is one
 PICKED = 0.0  # log-odds that a side has at least which a joint look picked (set)
+TALK = -1.0  # log-odds that a side has at most which only conversations give (set): 27 in a hundred
 SURELY_NOT = 0.02  # the probability from which one is as good as another
 BIAS = 0.55
 # feature: (weight, what it usually is); a feature that is left out or unknown counts as usual.
@@ -85,6 +87,7 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
         "ground": (1.0, 1.0),  # and these
         "orders": (1.0, 1.0),
         "hearsay": (1.0, 1.0),
+        "talk": (1.0, 1.0),
         "kinship": (-5.2, 0.22),  # with better-ranked passages of another answer
         "resemblance": (-2.1, 0.37),  # with any passage of another answer, where ranks are not trusted
     }
@@ -107,7 +110,7 @@ class Side:
     `most_similar` is the reading with another answer that one of its own is most similar to; `moved` is by how
     much belief and debate moved its contest score. `superseded` has the passages, by id, whose place a
     document with another answer takes, `claimed` those of which one only says so; `today` is the day after which
-    no date counts.
+    no date counts. `talk` has all passages of conversations, by id, where something else was read, too.
     """
 
     answer: str
@@ -123,17 +126,37 @@ class Side:
     superseded: Mapping[str, Succession] = field(default_factory=dict)
     claimed: Mapping[str, Succession] = field(default_factory=dict)
     today: str = ""
+    talk: frozenset[str] = frozenset()
+
+    @property
+    def is_talk(self) -> bool:
+        """True if it is said in conversations alone, and something else was read."""
+        return self.features.get("talk") == 0.0
+
+    @property
+    def telling(self) -> tuple[PassageReading, ...]:
+        """The readings that count: those of documents, of conversations where there are no others."""
+        return tuple(each for each in self.readings if each.passage.id not in self.talk) or self.readings
+
+    @property
+    def documents(self) -> list[Passage]:
+        """The passages that count."""
+        return [reading.passage for reading in self.telling]
+
+    def is_told(self, mine: Passage, theirs: Passage) -> bool:
+        """Return whether a passage of another side tells anything of one of its own: talk nothing of documents."""
+        return theirs.id not in self.talk or mine.id in self.talk
 
     @property
     def stated_day(self) -> str:
         """The latest date that a record or a person states of its passages; that of an upload is none."""
-        days = [iso_day(stated_date(each)) for each in self.passages if each.owner != UNVERIFIED]
+        days = [iso_day(stated_date(each)) for each in self.documents if each.owner != UNVERIFIED]
         return max((day for day in days if not is_later(day, self.today)), default="")
 
     @property
     def is_superseded(self) -> bool:
         """True if documents of other answers take the place of all of its own."""
-        return bool(self.superseded) and all(passage.id in self.superseded for passage in self.passages)
+        return bool(self.superseded) and all(passage.id in self.superseded for passage in self.documents)
 
     @property
     def is_doubted(self) -> bool:
@@ -158,7 +181,7 @@ class Side:
     @property
     def is_retracted(self) -> bool:
         """True if people state that every document which gives the answer is retracted."""
-        return all(is_retracted(passage) for passage in self.passages)
+        return all(is_retracted(passage) for passage in self.documents)
 
     @property
     def groups(self) -> int:
@@ -166,11 +189,15 @@ class Side:
         return len(self.independent_votes) if self.independent_votes else len(independent(self.passages))
 
     @property
+    def voting(self) -> list[Passage]:
+        """The passages that have a vote: those in force, of documents if there are any."""
+        return [each for each in self.documents if each.id not in self.superseded] or self.documents
+
+    @property
     def joined(self) -> tuple[Joined, ...]:
         """The reasons why it has fewer votes than passages."""
-        voting = [passage for passage in self.passages if passage.id not in self.superseded] or self.passages
-        left_out: tuple[Joined, ...] = ("superseded",) if len(voting) < len(self.passages) else ()
-        return (*why_joined(voting, self.groups), *left_out)
+        left_out: tuple[Joined, ...] = ("superseded",) if len(self.voting) < len(self.documents) else ()
+        return (*why_joined(self.voting, self.groups), *left_out)
 
     @property
     def contest_score(self) -> float:
@@ -197,7 +224,7 @@ class Side:
     @property
     def probability(self) -> float:
         """The probability that the answer is right, in (0, 1); what a joint look picked is at least as likely as not."""
-        odds = max(self.log_odds, PICKED) if self.is_picked else self.log_odds
+        odds = max(self.log_odds, PICKED) if self.is_picked and not self.is_talk else self.log_odds
         return 1 / (1 + math.exp(-max(odds, -500.0)))
 
 
@@ -279,11 +306,13 @@ def weigh(
     With `ranked`, of two similar passages that differ in the answer the better-ranked is taken for the
     original; else a side is compared with every other. `alike` gives the similarity of passages.
     """
-    sides = _with_successions(sides_of(readings), day)
+    talk = talk_among([reading.passage for reading in readings])
+    documents_first = sorted(readings, key=lambda reading: reading.passage.id in talk)
+    sides = _with_successions([replace(side, talk=talk) for side in sides_of(documents_first)], day)
     ranks = {id(reading): rank for rank, reading in enumerate(readings)} if ranked else None
     weighed = []
     for side in sides:
-        voting = [passage for passage in side.passages if passage.id not in side.superseded] or side.passages
+        voting = side.voting
         votes = total_votes(voting, reliabilities)
         similarity, most_similar = _most_similar(question, side, sides, ranks)
         features = _features(question, side) | {
@@ -295,7 +324,7 @@ def weigh(
             side,
             votes=votes,
             independent_votes=tuple(independent_votes(voting, reliabilities, alike)),
-            named=stems_named(question, side.readings),
+            named=stems_named(question, side.telling),
             features=kept,
             log_odds=log_odds(kept),
             most_similar=most_similar,
@@ -320,13 +349,14 @@ def _grounded(question: str, sides: Sequence[Side], openings: Mapping[str, str])
         mine = {passage.id for passage in side.passages}
         falls = any(
             other is not side
+            and (side.is_talk or not other.is_talk)
             and _is_ground_of(question, other, side)
             and (other.accounts >= side.accounts or len(side.named) <= HARDLY * len(content_stems(question)))
             and not any(claim.newer.id in mine for claim in other.superseded.values())
             and not _are_versions(other, side)
             for other in fit
         )
-        falls = falls or all(is_of_nothing_asked(question, reading, openings) for reading in side.readings)
+        falls = falls or all(is_of_nothing_asked(question, reading, openings) for reading in side.telling)
         features: dict[Feature, float] = {**side.features, **({"ground": 0.0} if falls else {})}
         grounded.append(replace(side, features=features, log_odds=log_odds(features)))
     return grounded
@@ -365,7 +395,10 @@ def _with_successions(sides: Sequence[Side], day: str) -> list[Side]:
     with_claims = []
     for side in sides:
         rivals = [passage for other in sides if other is not side for passage in other.passages]
-        claims = {passage.id: best_claim(passage, rivals, day) for passage in side.passages}
+        claims = {
+            passage.id: best_claim(passage, [each for each in rivals if side.is_told(passage, each)], day)
+            for passage in side.passages
+        }
         for passage in side.passages:
             if (claim := claims[passage.id]) is None or not claim.believed:
                 claims[passage.id] = _denied(passage, side, sides, day) or claim
@@ -383,7 +416,8 @@ def _denied(passage: Passage, side: Side, sides: Sequence[Side], day: str) -> Su
         for other in sides
         if other is not side
         for reading in other.readings
-        if (claim := denial(reading.passage, passage, reading.answer, side.answer, day)) is not None
+        if side.is_told(passage, reading.passage)
+        and (claim := denial(reading.passage, passage, reading.answer, side.answer, day)) is not None
     ]
     return max(made, key=lambda claim: claim.believed, default=None)
 
@@ -430,31 +464,29 @@ def _lifted(sides: Sequence[Side]) -> list[Side]:
 
 def _features(question: str, side: Side) -> dict[Feature, float]:
     """Return the features of a side that its own passages show: the best value of each among them."""
-    fitting = [_fit_of(question, reading) for reading in side.readings]
+    readings = side.telling
+    fitting = [_fit_of(question, reading) for reading in readings]
     values: dict[Feature, list[float]] = {
-        "lead": [share_named(question, reading) for reading in side.readings],
+        "lead": [share_named(question, reading) for reading in readings],
         "prose": [
             prose
-            for reading in side.readings
+            for reading in readings
             if not reading.by_trained and (prose := _prose_of(question, reading)) is not None
         ],
         "certainty": [
-            reading.certainty
-            for reading in side.readings
-            if reading.by_model and reading.certainty is not None
+            reading.certainty for reading in readings if reading.by_model and reading.certainty is not None
         ],
-        "answered": [_odds(reading.answered) for reading in side.readings if reading.answered is not None],
+        "answered": [_odds(reading.answered) for reading in readings if reading.answered is not None],
         "kind": _told([None if skipped else fits for fits, skipped in fitting]),
         "language": _told([False if skipped else fits for fits, skipped in fitting])
         if any(skipped for _, skipped in fitting)
         else [],
-        "orders": [float(not reading.passage.gives_orders) for reading in side.readings],
+        "orders": [float(not reading.passage.gives_orders) for reading in readings],
         "hearsay": [
-            float(not all(map(is_hearsay, told))) for reading in side.readings if (told := stating(reading))
+            float(not all(map(is_hearsay, told))) for reading in readings if (told := stating(reading))
         ],
-        "thing": _told(
-            [speaks_of_asked(question, reading.answer, reading.passage) for reading in side.readings]
-        ),
+        "talk": [float(any(passage.id not in side.talk for passage in side.passages))],
+        "thing": _told([speaks_of_asked(question, reading.answer, reading.passage) for reading in readings]),
     }
     return {name: max(known) for name, known in values.items() if known}
 
@@ -488,9 +520,10 @@ def log_odds(features: Mapping[Feature, float]) -> float:
     >>> log_odds(usual) == log_odds({}) == BIAS, log_odds({**usual, "votes": 2.0}) > BIAS
     (True, True)
     """
-    return BIAS + sum(
+    odds = BIAS + sum(
         weight * (features.get(name, usually) - usually) for name, (weight, usually) in WEIGHTS.items()
     )
+    return min(odds, TALK) if features.get("talk") == 0.0 else odds
 
 
 def unfit(features: Mapping[Feature, float]) -> Feature | None:
@@ -643,6 +676,8 @@ def _most_similar(
     for other in (rival for rival in sides if rival is not side):
         for mine in side.readings:
             for theirs in other.readings:
+                if not side.is_told(mine.passage, theirs.passage):
+                    continue
                 if ranks is not None and ranks[id(theirs)] >= ranks[id(mine)]:
                     continue
                 if mine.passage.id in side.superseded or theirs.passage.id in other.superseded:
