@@ -14,7 +14,7 @@ from disputatio.store.ingesting import ingest
 from disputatio.store.ingesting.ingest import Refusal, look
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
 
-SETTINGS = settings_of(DEFAULT, "", Path("a.txt"))
+SETTINGS = settings_of(DEFAULT, "")
 
 
 @pytest.mark.long
@@ -56,6 +56,6 @@ def test_time_and_size_prove_a_file_unchanged_only_when_it_was_at_rest(tmp_path:
     assert old.unchanged
     assert old.now is not None
     assert old.now.proves(old.now.size, long_ago, SETTINGS)
-    assert not look(file, settings_of(ReadOptions(source_by="file"), "", file), old.now).unchanged
+    assert not look(file, settings_of(ReadOptions(source_by="file"), ""), old.now).unchanged
     file.write_text("A giraffe.")
     assert not look(file, SETTINGS, old.now).unchanged

@@ -66,7 +66,7 @@ def test_front_matter_is_taken_off_the_text(tmp_path: Path) -> None:
     (document,) = _read(file)
     assert document.text == "Head\n\nBody."
     assert (document.title, document.source, document.date) == ("A: b", "census", "2020-01-01")
-    assert document.metadata == {"place": "north"}
+    assert document.metadata == {"place": "north", "outline": "0,4,1"}
 
 
 def test_a_rule_that_is_not_front_matter_stays_in_the_text(tmp_path: Path) -> None:

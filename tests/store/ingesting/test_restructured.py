@@ -116,7 +116,8 @@ def test_it_becomes_the_text_that_its_reader_sees(tmp_path: Path) -> None:
         "1. Pens",
         "Changed in version 4.2: Pens are checked.",
         "New in version 4.1.",
-        "INK\ndefault: 7",
+        "INK",
+        "default: 7",
         "- one more\n- two",
         "term\nIts meaning.",
         "On macOS",
@@ -152,7 +153,7 @@ def test_passages_are_verbatim_and_have_their_headings(tmp_path: Path) -> None:
     document = _read(tmp_path / "a.rest", f"Pens\n====\n\nFees\n^^^^\n\n{words}\n\nInk\n^^^\n\n{words}\n")
     passages = prepare(document).passages
     assert all(document.text[one.start : one.end] == one.text for one in passages)
-    assert {one.metadata["heading"] for one in passages} == {"Pens › Fees", "Ink"}
+    assert {one.metadata["heading"] for one in passages} == {"Pens › Fees", "Pens › Ink"}
 
 
 def test_the_rows_of_tables_are_written_out_and_their_borders_are_no_headings(tmp_path: Path) -> None:
@@ -174,20 +175,23 @@ def test_the_ending_txt_stays_text(tmp_path: Path) -> None:
     assert _read(tmp_path / "a.txt", _TEXT).text == _TEXT.strip("\n")
 
 
-def test_only_such_files_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_read_again_by_readers_that_make_something_else_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "documents"
     folder.mkdir()
     for name in ("a.rst", "b.md"):
         (folder / name).write_text(f"Pens\n====\n\nThe pen {name} is blue.\n")
         os.utime(folder / name, ns=(1, 1))
     index = FolderIndex.open(tmp_path / "index")
-    with monkeypatch.context() as before:
-        before.setattr(options, "_READ_OTHERWISE", ())
-        assert index.ingest(folder).added == 2
+    assert index.ingest(folder).added == 2
     read: list[str] = []
     monkeypatch.setattr("disputatio.store.ingesting.ingest.Run.note", lambda _, one: read.append("file"))
     assert index.ingest(folder).unchanged == 2
-    assert read == ["file"]
+    assert read == []
+    monkeypatch.setattr(options, "READING", options.READING + 1)
+    assert index.ingest(folder).unchanged == 2
+    assert read == ["file"] * 2
 
 
 @pytest.mark.parametrize(

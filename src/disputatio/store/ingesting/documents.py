@@ -27,7 +27,7 @@ class Document:
     the file under the path that was given. `date_origin`, `date_quote`, `version`, `family`, `authority`,
     `relations` and `by_people` are those of its passages. `id` is given by the index from the content.
     `metadata` may hold `hidden` (the number of characters removed because no reader would see them) and, for
-    paged formats, `pages` (see `page_of`).
+    paged formats, `pages` (see `page_of`), for those that mark headings, `outline` (see `outline_of`).
     """
 
     text: str
@@ -93,9 +93,11 @@ def document_of(
     *,
     hidden: int = 0,
     pages: Sequence[int] = (),
+    outline: Sequence[int] = (),
 ) -> Document:
     """Return a document from named fields; those without a place of their own are metadata, unless too long.
-    `hidden` counts what a parser removed, `pages` holds the offset of each page. Raises `IngestError` for a
+    `hidden` counts what a parser removed, `pages` holds the offset of each page, `outline` what
+    `plain_text.outlined` found. Raises `IngestError` for a
     field that is no text, too long, or a row without text.
 
     >>> document_of({"text": "a\u200bb", "year": 2010}, "f.jsonl", 1).metadata
@@ -126,6 +128,8 @@ def document_of(
         metadata["left_out"] = ", ".join(left_out[:_MOST_FIELDS])
     if pages:
         metadata["pages"] = ",".join(map(str, pages))
+    if outline:
+        metadata["outline"] = ",".join(map(str, outline))
     if hidden:
         metadata["hidden"] = str(hidden)
     origin = _origin(fields.get("date_origin", "stated")) if stated.get("date") else ""
@@ -181,11 +185,31 @@ def passage_metadata(document: Document, start: int, end: int) -> dict[str, str]
     >>> passage_metadata(paged, 0, 3), passage_metadata(paged, 0, 8)["page"]
     ({'team': 'red', 'page': '1'}, '1-2')
     """
+    metadata = dict(document.metadata)
+    if outline_of(metadata.get("outline", "")):
+        del metadata["outline"]
     first, last = page_of(document, start), page_of(document, max(start, end - 1))
     if not first:
-        return dict(document.metadata)
-    metadata = {name: value for name, value in document.metadata.items() if name != "pages"}
+        return metadata
+    del metadata["pages"]
     return {**metadata, "page": first if first == last else f"{first}-{last}"}
+
+
+@functools.lru_cache(maxsize=16)
+def outline_of(outline: str) -> tuple[tuple[int, int, int], ...]:
+    """Return the parts that a field `outline` marks: where each begins and ends, and its level as a
+    heading, 0 for code; none where it is some other field of that name.
+
+    >>> outline_of("0,5,1,9,20,0"), outline_of("a plan"), outline_of("")
+    (((0, 5, 1), (9, 20, 0)), (), ())
+    """
+    words = outline.split(",")
+    if len(words) % 3 or not all(word.isascii() and word.isdigit() and len(word) < 12 for word in words):
+        return ()
+    numbers = [*map(int, words)]
+    parts = [*zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)]
+    ends = [number for start, end, _ in parts for number in (start, end)]
+    return tuple(parts) if all(a <= b for a, b in itertools.pairwise(ends)) else ()
 
 
 @functools.lru_cache(maxsize=16)

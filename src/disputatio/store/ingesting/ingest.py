@@ -136,7 +136,7 @@ def put_files(
     run.total = len(files)
     with open_reader(options) as read:
         for path, folder in files:
-            file, settings = file_key(path), settings_of(options, folder, path)
+            file, settings = file_key(path), settings_of(options, folder)
             seen = look(path, settings, writer.fingerprints.get(file)) if file else Look(None, False)
             if seen.now is not None and seen.unchanged:
                 writer.keep(seen.now)

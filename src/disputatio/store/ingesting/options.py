@@ -16,9 +16,8 @@ SIDECAR = "disputatio.yaml"
 CODE, CONFIGURATION, EXCLUDED, HIDDEN = "code", "configuration", "excluded", "hidden"
 """Reasons to leave something out: kinds of files, a pattern of the user, sheets and rows not shown."""
 
-READING = 6
+READING = 7
 """Grows when the readers make something else of the same file, so that files are read again."""
-_READ_OTHERWISE = (".rst", ".rest")  # since the last growth, so that these alone are read again
 _CODE = frozenset({
     ".bash", ".bat", ".c", ".cc", ".cjs", ".class", ".clj", ".cmd", ".cpp", ".cs", ".css", ".cxx",
     ".dart", ".erl", ".ex", ".exs", ".fs", ".go", ".gradle", ".groovy", ".h", ".hpp", ".hs", ".ipynb",
@@ -98,11 +97,10 @@ def read_columns(pairs: Iterable[str], text_column: str | None = None) -> dict[s
     return columns
 
 
-def settings_of(options: ReadOptions, folder: str, path: Path) -> str:
+def settings_of(options: ReadOptions, folder: str) -> str:
     """Return what, beside its bytes, decides what is read from a file."""
-    reading = READING + (path.suffix.lower() in _READ_OTHERWISE)
     columns = sorted(options.columns.items())
-    settings = [reading, options.source_by or "", folder, columns, sorted(options.exclude)]
+    settings = [READING, options.source_by or "", folder, columns, sorted(options.exclude)]
     return json.dumps([*settings, "unverified"] if options.unverified else settings)
 
 

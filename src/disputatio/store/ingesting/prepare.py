@@ -62,7 +62,7 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
         document = replace(document, date=day, date_origin="name", date_quote=stem_of(document.path))
     metadata = stored_metadata(document)
     identity = identity_of(document, metadata, passage_id)
-    spans = split(document.text)
+    spans = split(document.text, document.metadata.get("outline", ""))
     identified = replace(document, id=identity, folder="")
     passages = []
     for start, end in spans:
@@ -79,9 +79,15 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
 
 def passage_at(document: Document, passage_id: str, start: int, end: int) -> Passage:
     """Return the passage at `start:end` of a document, under the headings of that part."""
-    metadata = passage_metadata(document, start, end) if "pages" in document.metadata else document.metadata
+    metadata = document.metadata
+    if "pages" in metadata or "outline" in metadata:
+        metadata = passage_metadata(document, start, end)
     is_part = end - start < len(document.text.strip())
-    heading = heading_of(document.text, start)[:_LONGEST_HEADING] if is_part else ""
+    outline = document.metadata.get("outline", "")
+    heading = heading_of(document.text, start, outline) if is_part else ""
+    while len(heading) > _LONGEST_HEADING and " › " in heading:
+        heading = heading.partition(" › ")[2]
+    heading = heading[:_LONGEST_HEADING]
     if heading and heading != document.title:
         metadata = {**metadata, "heading": heading}
     return Passage(

@@ -147,7 +147,7 @@ def _is_unchanged(writer: Writer, path: Path, folder: str, options: ReadOptions)
     known = writer.fingerprints.get(file_key(path))
     if known is None:
         return False
-    seen = look(path, settings_of(options, folder, path), known)
+    seen = look(path, settings_of(options, folder), known)
     if seen.now is None or not seen.unchanged:
         return False
     writer.keep(seen.now)
@@ -536,7 +536,7 @@ class IngestWorker:
     def _rows(self, file: Mapping[str, Any]) -> Iterator[WorkerRow]:
         options = self._options
         number, path, folder = file["number"], Path(os.fsdecode(file["path"])), file["folder"]
-        run, seen = Run(unverified=options.unverified), look(path, settings_of(options, folder, path))
+        run, seen = Run(unverified=options.unverified), look(path, settings_of(options, folder))
         broken: IngestError | None = None
         try:
             reading = self._read(path, folder)

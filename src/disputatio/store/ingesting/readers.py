@@ -192,9 +192,8 @@ def _from_parts(parts: Iterator[ParsedPart], name: str, task: _Task) -> Iterator
             task.left_out[part["left_out"]] += part.get("count", 1)
         elif "document" in part:
             try:
-                yield document_of(
-                    part["document"], inner, hidden=part.get("hidden", 0), pages=part.get("pages", ())
-                )
+                places = {name: part.get(name, ()) for name in ("pages", "outline")}
+                yield document_of(part["document"], inner, hidden=part.get("hidden", 0), **places)
             except IngestError as error:
                 if inner == name:
                     raise

@@ -213,6 +213,7 @@ def _checked(answer: bytes) -> ParsedPart:
         ),
         "hidden": lambda value: type(value) is int and value >= 0,
         "pages": _are_numbers,
+        "outline": _are_numbers,
         "name": lambda value: isinstance(value, str) and len(value) <= 2_000,
         "rows": lambda value: _are_rows(value, dict),
         "bad": lambda value: _are_rows(value, str),

@@ -2,7 +2,8 @@
 
 A parser takes an open file and yields parts: dictionaries that JSON can carry. A part is one of
 
-- `{"document": fields, "hidden": characters removed, "pages": offsets, "name": of an inner document}`
+- `{"document": fields, "hidden": characters removed, "pages": offsets, "outline": its headings, "name": of an
+  inner document}`
 - `{"rows": [[number, fields], ...], "bad": [[number, reason], ...]}`, some rows of a table
 - `{"member": path of indices, "name": name}`, a file in an archive, to be asked for next
 - `{"left_out": reason, "count": number}`, parts of a file that no reader sees, as `options` names the reason

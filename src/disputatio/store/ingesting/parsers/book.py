@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 from urllib.parse import unquote
 
-from disputatio.store.ingesting.hidden import cleaned, ink_of, orders_in
+from disputatio.store.ingesting.hidden import ink_of, orders_in
 from disputatio.store.ingesting.parsers import (
     LARGEST_BOOK,
     LARGEST_TEXT,
@@ -18,7 +18,7 @@ from disputatio.store.ingesting.parsers import (
     past_limit,
     too_much_text,
 )
-from disputatio.store.ingesting.parsers.plain_text import plain_text
+from disputatio.store.ingesting.parsers.plain_text import joined, outlined
 from disputatio.store.ingesting.parsers.web import visible_tree
 from disputatio.store.ingesting.parsers.word import checked_package, strict_xml
 
@@ -49,7 +49,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         locked = _locked(book)
         items = {str(item.get("id")): item for item in package.iter("{*}item")}
         folder = posixpath.dirname(package_path)
-        texts: list[str] = []
+        texts: list[tuple[str, list[int]]] = []
         hidden = size = 0
         orders: dict[str, str] = {}
         for number, reference in enumerate(package.iter("{*}itemref")):
@@ -63,17 +63,17 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             if name in locked:
                 raise RefusedDocument("is locked by its seller (DRM)", "encrypted")
             tree, unseen = visible_tree(_read(book, name), "utf-8")
-            text, removed = cleaned(plain_text(tree))
+            text, outline, removed = outlined(tree)
             hidden += ink_of(unseen) + removed
             orders |= orders_in(unseen)
-            if text:
-                texts.append(text)
-                size += len(text)
+            texts.append((text, outline))
+            size += len(text)
             if size > LARGEST_TEXT:
                 raise too_much_text()
     names = {"title": "title", "date": "date", "author": "creator", "publisher": "publisher"}
     about = {name: _said(package, element) for name, element in names.items()}
-    yield {"document": {"text": "\n\n".join(texts), **about, **orders}, "hidden": hidden}
+    text, outline = joined(texts)
+    yield {"document": {"text": text, **about, **orders}, "hidden": hidden, "outline": outline}
 
 
 def _read(book: zipfile.ZipFile, name: str) -> bytes:

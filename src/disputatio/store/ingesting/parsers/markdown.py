@@ -15,7 +15,7 @@ from disputatio.store.ingesting.parsers import (
     RefusedDocument,
     too_much_text,
 )
-from disputatio.store.ingesting.parsers.plain_text import plain_text
+from disputatio.store.ingesting.parsers.plain_text import joined, outlined
 from disputatio.store.ingesting.parsers.web import visible_tree
 from disputatio.store.ingesting.rows import decoded, front_matter
 
@@ -47,22 +47,24 @@ def parse(file: BinaryIO, translate: Callable[[str], str] = str) -> Iterator[Par
     if len(text) > LARGEST_TEXT:
         raise too_much_text()
     fields, body = front_matter(text, certain=True)
-    texts: list[str] = []
+    texts: list[tuple[str, list[int]]] = []
     orders: dict[str, str] = {}
     title = ""
     for page in _rendered(translate(body)):
         if not page.strip():
             continue
         tree, hidden = visible_tree(page.encode(), "utf-8")
-        removed += ink_of(hidden)
+        words, outline, unseen = outlined(tree)
+        removed += ink_of(hidden) + unseen
         orders |= orders_in(hidden)
-        texts.append(plain_text(tree))
+        texts.append((words, outline))
         if not title:
             title = next((" ".join("".join(heading.itertext()).split()) for heading in tree.iter("h1")), "")
-    whole = "\n\n".join(filter(None, texts))
+    whole, outline = joined(texts)
     if not whole:
         raise RefusedDocument("has no text", "no_text")
-    yield {"document": {"text": whole, "title": title[:1000], **fields, **orders}, "hidden": removed}
+    about = {"text": whole, "title": title[:1000], **fields, **orders}
+    yield {"document": about, "hidden": removed, "outline": outline}
 
 
 def _rendered(body: str) -> Iterator[str]:

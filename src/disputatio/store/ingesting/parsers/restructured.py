@@ -38,6 +38,7 @@ _CODE = re.compile(
 _UNSEEN = re.compile(
     "toctree|contents|(?:literal)?include|image|raw|index|meta|highlight|(?:current)?module|role|auto.*|default-.*"
 )
+_TERM = re.compile("rubric|setting|conf(?:val|ig)|(?:cmd)?option|envvar|object")
 _LAYOUT = re.compile("figure|container|(?:rst-|css)?class|only|grid|tab-set|tabs|list-table")
 _NOTES = re.compile("note|warning|tip|hint|important|caution|attention|danger|error")
 _VERSIONS = {
@@ -60,6 +61,7 @@ class _Translation:
         self._blocks: list[str] = []
         self._open: list[str] = []  # lines of the block that is read
         self._lead = ""  # words before the next one
+        self._levels: dict[tuple[str, int], int] = {}  # of headings, by their lines
         self._base = 0  # where its last line begins, which code is indented against
         self._indent: int | None = None  # of its next line, None for any
         ends = (n for n, line in enumerate(self._lines) if not line and n)
@@ -92,7 +94,8 @@ class _Translation:
                 return False
         if len(under) < len(title):
             return False
-        self._blocks.append(f"# {_inline(title)}")
+        level = self._levels.setdefault((under[0], lines), len(self._levels) + 1)
+        self._blocks.append(f"{'#' * min(level, 6)} {_inline(title)}")
         self._at += lines
         return True
 
@@ -176,6 +179,9 @@ class _Translation:
                 self._blocks.append(f"{self._lead}.")
                 self._lead = ""
         elif not _LAYOUT.fullmatch(name):
+            if argument and _TERM.fullmatch(name):
+                self._blocks.append(f"**{_inline(argument)}**")
+                argument = ""
             self._blocks.append("  \n".join(_inline(line) for line in [argument, *options] if line))
 
     def _start(self, text: str, indent: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from disputatio.store.ingesting.grids import row_text, spelled_rows
 from disputatio.store.ingesting.hidden import ink_of, orders_in
 from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, RefusedDocument
-from disputatio.store.ingesting.parsers.plain_text import plain_text
+from disputatio.store.ingesting.parsers.plain_text import outlined, plain_text
 from disputatio.store.ingesting.rows import decoded
 from disputatio.store.ingesting.visibility.selectors import TooMuch
 from disputatio.store.ingesting.visibility.web_page import remove_hidden
@@ -44,7 +44,8 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
 
     tree, hidden = visible_tree(file.read(LARGEST_FILE))
     # First, for the extraction changes the tree.
-    whole = plain_text(tree, menus=False) or plain_text(tree)
+    whole = outlined(tree, menus=False)
+    whole = whole if whole[0] else outlined(tree)
     address, date = _canonical(tree), stated_date(tree)
     page = trafilatura.bare_extraction(
         tree,
@@ -56,16 +57,19 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             "outputformat": "%Y-%m-%d",
         },
     )
-    text = plain_text(page.body) if page is not None and page.body is not None else ""
+    text, outline, removed = (
+        outlined(page.body) if page is not None and page.body is not None else ("", [], 0)
+    )
     # What was found may be a part of the main text only, where there is not much on the page; where a page
     # marks no main text, it is the paragraphs alone, without their headings and lists.
     is_bare = text and page.body.find(".//head") is None and page.body.find(".//list") is None
     most = (1 + _MOST_LEFT_OUT) * len(text) if is_bare else 2 * _SHORT if len(text) < _SHORT else 0
-    if not text or len(whole) < most:
-        text = whole
+    if not text or len(whole[0]) < most:
+        text, outline, removed = whole
     fields = {name: str(getattr(page, name, None) or "") for name in ("title", "url")}
     fields["url"] = address or fields["url"]
-    yield {"document": {"text": text, **fields, "date": date, **orders_in(hidden)}, "hidden": ink_of(hidden)}
+    about = {"text": text, **fields, "date": date, **orders_in(hidden)}
+    yield {"document": about, "hidden": ink_of(hidden) + removed, "outline": outline}
 
 
 def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, str]:

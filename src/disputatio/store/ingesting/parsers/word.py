@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from disputatio.store.ingesting.grids import spelled_rows
-from disputatio.store.ingesting.hidden import orders_in
+from disputatio.store.ingesting.hidden import cleaned, orders_in
 from disputatio.store.ingesting.parsers import (
     LARGEST_BOOK,
     LARGEST_TEXT,
@@ -18,6 +19,7 @@ from disputatio.store.ingesting.parsers import (
     past_limit,
     too_much_text,
 )
+from disputatio.store.ingesting.parsers.plain_text import MINOR, is_line
 from disputatio.store.ingesting.visibility.colours import WHITE, colour_of, is_lost
 
 FORMATS = (
@@ -35,6 +37,7 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _SPACE = {_W + "tab": "\t", _W + "br": "\n", _W + "cr": "\n", _W + "noBreakHyphen": "-"}
 _GONE = frozenset({_W + "del", _W + "moveFrom", _FALLBACK})
+_HEADING = re.compile(r"title|heading ([1-9])")  # names of styles, which no language translates
 _MOST_SPAN = 100  # columns that one cell covers
 _PROLOGUE = 65_536  # bytes at the start of a part
 _OFF = frozenset({"0", "false", "off", "none"})
@@ -51,14 +54,21 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     date = about.modified or about.created
     shown = _Shown(document.styles.element)
     texts: list[str] = []
-    size = 0
+    outline: list[int] = []
+    size = at = 0
     for block in _blocks(document.element.body):
         text = shown.table(block) if block.tag == _W + "tbl" else shown.paragraph(block).strip()
         if text.strip():
+            text = shown.clean(text)
+            if level := shown.level(block, text):
+                outline += (at, at + len(text), level)
             texts.append(text)
             size += len(text)
+            at += len(text) + 2
         if size > LARGEST_TEXT:
             raise too_much_text()
+    if len(outline) == 3:  # a title alone does not say that there are no other headings
+        outline[2] = MINOR
     fields = {
         "text": "\n\n".join(texts),
         "title": (str(about.title or "").strip() or headline(texts[0] if texts else ""))[:1000],
@@ -67,7 +77,8 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         "author": str(about.author or "")[:1000],
         **orders_in("".join(shown.hidden)),
     }
-    yield {"document": fields, "hidden": sum(map(len, shown.hidden))}
+    hidden = sum(map(len, shown.hidden)) + shown.removed
+    yield {"document": fields, "hidden": hidden, "outline": outline}
 
 
 def checked_package(file: BinaryIO) -> None:
@@ -124,11 +135,28 @@ class _Shown:
 
     def __init__(self, styles: Any) -> None:
         self.hidden: list[str] = []
+        self.removed = 0  # characters without ink
         self._vanishing: set[str] = set()
+        self._levels: dict[str, int] = {}  # of headings, by their style
         for style in styles.iter(_W + "style"):
             marks = style.find(_W + "rPr")
+            name = _value(style.find(_W + "name")).lower()
+            if heading := _HEADING.fullmatch(name):
+                self._levels[style.get(_W + "styleId", "")] = min(int(heading[1] or 0) + 1, MINOR - 1)
             if marks is not None and _is_on(marks.find(_W + "vanish")):
                 self._vanishing.add(style.get(_W + "styleId", ""))
+
+    def clean(self, text: str) -> str:
+        text, removed = cleaned(text)
+        self.removed += removed
+        return text
+
+    def level(self, block: Any, text: str) -> int:
+        """Return the level of a paragraph that is a heading by its style, or one bold line; else 0."""
+        style = _style(block.find(_W + "pPr"), "pStyle")
+        runs = [run for run in block.iterchildren(_W + "r") if "".join(run.itertext(_W + "t")).strip()]
+        is_bold = runs and all(_is_on(run.find(f"{_W}rPr/{_W}b")) for run in runs)
+        return self._levels.get(style, 0) or (MINOR if is_bold and is_line(text) else 0)
 
     def table(self, table: Any) -> str:
         """Return a line for each row, "column: value"; without names of columns ` | ` between cells."""
