@@ -2,7 +2,7 @@
 
     python -m bench.documents.build DIR [--metadata found|stated] [--part PART]
 
-The texts are in bench/documents/sources, those of the part `aside2` in sources2 and so on; those of `public` are fetched. A name
+The texts are in bench/documents/sources, those of the part `aside2` in sources2 and so on; those of `public`, `public2` are fetched. A name
 that ends in `.docx.md`, `.pdf.md`, `.epub.md` or `.pptx.md` becomes a file of that format, one in `.xlsx.csv` or
 `.ods.csv` a workbook; any other file is copied. With `--metadata stated` the folder also
 has the file `disputatio.yaml`, in which its owner states dates, sources and authority.
@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
 
-from bench.documents.public import public_documents, public_names
+from bench.documents.public import PUBLIC, public_documents, public_names
 from bench.documents.questions import HERE, Part
 
 SIDECAR = "disputatio.yaml"
@@ -329,8 +329,8 @@ def sources_of(part: Part) -> Path:
 
 def count_files(part: Part) -> int:
     """Return the number of a part's documents; nothing is fetched for it."""
-    if part == "public":
-        return len(public_names())
+    if part in PUBLIC:
+        return len(public_names(part))
     return sum(path.is_file() for path in sources_of(part).rglob("*"))
 
 
@@ -340,9 +340,9 @@ def _number_of(part: Part) -> str:
 
 
 def documents(metadata: Metadata = "found", part: Part = "development") -> Iterator[tuple[str, bytes]]:
-    """Yield the path and the content of every document, in the order of paths; those of `public` are fetched."""
-    if part == "public":
-        yield from sorted(public_documents())
+    """Yield the path and the content of every document, in the order of paths; those of `public` parts are fetched."""
+    if part in PUBLIC:
+        yield from sorted(public_documents(part))
     folder = sources_of(part)
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name, data = path.relative_to(folder).as_posix(), path.read_bytes()

