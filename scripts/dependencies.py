@@ -46,6 +46,7 @@ USES = {
     "lxml-html-clean": "loaded by trafilatura",
     "markdown-it-py": "Markdown",
     "numba": "kernels of keyword and vector search",
+    "py3langid": "the language of passages, so that a question is searched in it",
     "pypdf": "PDF",
     "pystemmer": "stems of keyword search",
     "python-calamine": "Excel and OpenDocument tables",

@@ -36,6 +36,7 @@ from tests.strategies.sources import rated
 _TOLD = {"design": r"by (\w+ \w+)", "open": r"(?:in|on) ((?:\d+ \w+ )?\d{4})"}
 _BELIEF = "You know many things."
 _EXPLAIN = "You explain"
+_TRANSLATE = "Translate the question into "
 
 
 def word(answer: str, subject: str = "") -> str:
@@ -119,6 +120,8 @@ class Agents(Scripted):
             )
         if role == "explain":
             return self._explains
+        if role == "translate":
+            return f"{self._explains} ({text.removeprefix(_TRANSLATE).partition('.')[0]})"
         if role == "look":
             return self._looks
         assert role == "closed book", text[:80]
@@ -153,6 +156,7 @@ def role_of_text(text: str) -> str:
         LOOK_SYSTEM: "look",
         PARTS_SYSTEM: "parts",
         _EXPLAIN: "explain",
+        _TRANSLATE: "translate",
         KNOWN_SYSTEM: "knows",
     }
     return next((role for system, role in begins.items() if text.startswith(system)), "closed book")

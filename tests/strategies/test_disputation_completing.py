@@ -70,6 +70,17 @@ def test_where_nothing_is_found_an_explanation_is_searched_for_among_unread_pass
     assert ([one.round for one in answer.replies], answer.rounds) == ([1, 2, 2], 2)
 
 
+def test_where_passages_are_in_other_languages_the_question_is_searched_in_those() -> None:
+    german = (
+        "Der Leuchtturm von Quillhaven steht am alten Hafen und wird jede Woche von zwei Leuten gestrichen."
+    )
+    others = [passage(f"de{n}", f"{german} {german} Das war {n} Mal so.") for n in range(4)]
+    model, shelf = Agents(explains="Wer?"), Shelf([GOATS], others)
+    answered(model, shelf)
+    assert model.batches == [("reader", 1), ("translate", 1), ("reader", 4)]
+    assert shelf.asked[-1] == ("Wer? (German)", frozenset({"goats"}))
+
+
 def test_what_was_read_first_is_weighed_again_with_what_is_found_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

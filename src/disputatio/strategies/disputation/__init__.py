@@ -31,6 +31,7 @@ from disputatio.agents.explainer import explained
 from disputatio.agents.options import MaxTokens, PassageCount
 from disputatio.agents.replies import TEXT, list_of, object_of, parse_object
 from disputatio.agents.single_prompt import recalled
+from disputatio.agents.translator import other_languages, translated
 from disputatio.errors import InputError, NoLogprobs, ReplyError, TooLate
 from disputatio.events import (
     AgentFault,
@@ -84,6 +85,7 @@ KNOWN_SYSTEM = """\
 You judge what you know yourself. Reply with one word: Yes when you know the answer to the question for certain, No when you do not."""
 
 FOLLOW_K = 5  # passages that one follow-up brings
+OTHERS, DEEP = 2, 100  # other languages that are searched, and passages by which they are known
 WIDE_K = 20  # passages that one search beyond the first ones brings
 VERSIONS = 4  # passages of other versions of what answers
 LONGEST_QUERY = 1_000  # characters
@@ -424,14 +426,23 @@ def _side_formed(resolved: ResolvedSide) -> SideFormed:
 
 # --- searching further ----------------------------------------------------------------------------
 def _follow_up(question: str, read_ids: Collection[str], kit: Kit) -> list[Passage]:
-    """Return unread passages that an explanation of the question finds; asks nothing if none is left."""
+    """Return unread passages that the question finds in the other languages of the index, else its explanation.
+
+    Asks nothing if no passage is left.
+    """
     known = tuple(sorted(read_ids))
-    if not kit.search(question, k=1, exclude=known):
+    nearest = [hit.passage.text for hit in kit.search(question, k=DEEP, exclude=known)]
+    if not nearest:
         return []
-    query = explained(one_line(question), kit, "resolver")
-    passages = [hit.passage for hit in kit.search(query, k=FOLLOW_K, exclude=known)]
-    kit.emit(FollowedUp(question=question, query=query, passages=[passage.id for passage in passages]))
-    return passages
+    queries = [
+        translated(question, each, kit, "resolver") for each in other_languages(question, nearest)[:OTHERS]
+    ]
+    found: dict[str, Passage] = {}
+    for query in queries or [explained(one_line(question), kit, "resolver")]:
+        passages = [hit.passage for hit in kit.search(query, k=FOLLOW_K, exclude=known)]
+        kit.emit(FollowedUp(question=question, query=query, passages=[passage.id for passage in passages]))
+        found |= {passage.id: passage for passage in passages}
+    return list(found.values())
 
 
 def find_versions(question: str, readings: Sequence[PassageReading], kit: Kit) -> list[Passage]:
