@@ -11,7 +11,7 @@ from disputatio.agents.translator import LANGUAGES, other_languages, translated
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 
-GERMAN = "Wer den Platz aufgibt, sagt es dem Schriftführer acht Wochen vorher schriftlich und räumt ihn auf."
+GERMAN = "Wer den Platz aufgibt, sagt es dem Schriftführer acht Wochen vorher und räumt ihn vollständig auf, sagt er."
 FRENCH = (
     "Celui qui rend sa parcelle le dit par écrit au secrétaire huit semaines avant et la rend propre et vide."
 )
