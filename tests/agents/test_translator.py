@@ -11,7 +11,10 @@ from disputatio.agents.translator import LANGUAGES, other_languages, translated
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 
-GERMAN = "Wer den Platz aufgibt, sagt es dem Schriftführer acht Wochen vorher und räumt ihn vollständig auf, sagt er."
+GERMAN = (
+    "Wer den Platz aufgibt, sagt es dem Schriftführer acht Wochen vorher "
+    "und räumt ihn bis dahin vollständig auf."
+)
 FRENCH = (
     "Celui qui rend sa parcelle le dit par écrit au secrétaire huit semaines avant et la rend propre et vide."
 )
