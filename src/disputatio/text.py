@@ -244,6 +244,36 @@ def sentences(text: str) -> list[tuple[int, int]]:
     return stripped
 
 
+_VERBS = (
+    r"is|are|was|were|do|does|did|has|have|had|will|would|can|could|may|must|should|shall"
+    r"|darf|dürfen|kann|können|muss|müssen|soll|ist|sind|gibt|est-ce|peut|puis|dois|doit|faut"
+)
+_ASKS = (
+    r"what|which|who|whom|whose|how|why|when|where|was|wie|wann|wo|wer|welche[rsmn]?"
+    r"|combien|quel(?:le)?s?|qui|où"
+)
+# What a sentence begins with that tells a circumstance first: "With today's release, does it run?"
+_CIRCUMSTANCE = re.compile(
+    rf"\W*(?!(?:when|where)\s+(?:{_VERBS})\b)(?:after|as|at|before|by|if|in|once|since|under|unless|when|where|while"
+    r"|with|without|als|falls|mit|nach|ohne|seit|wenn|avec|dans|depuis|lorsque|quand|sans|si)\b"
+    rf"(?:(?!\b(?:{_ASKS})\b)[^,?;]){{1,200}},\s+(?=(?:{_VERBS}|{_ASKS})\b)",
+    re.IGNORECASE,
+)
+
+
+def asking(question: str) -> str:
+    """Return the part of a question that asks, without the sentences before it that tell how things stand.
+
+    >>> asking("My Mac is on 11.7. Does it still run?"), asking("When I ask for none, which do I get?")
+    ('Does it still run?', 'which do I get?')
+    >>> asking("When was it made, and by whom?"), asking("Is it red? Is it blue?")
+    ('When was it made, and by whom?', 'Is it red? Is it blue?')
+    """
+    asked = [question[start:end] for start, end in sentences(question) if "?" in question[start:end]]
+    one = asked[0] if len(asked) == 1 else question
+    return _CIRCUMSTANCE.sub("", one, count=1) if _CIRCUMSTANCE.match(one) else one
+
+
 def nearest_sentence(text: str, query: str, limit: int = 300) -> tuple[int, int]:
     """Return the span of the first sentence with most words of a query, cut at `limit` characters.
 

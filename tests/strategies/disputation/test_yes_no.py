@@ -253,3 +253,18 @@ def test_the_encoder_gives_no_words_in_a_language_that_it_does_not_read() -> Non
     assert (side.features["language"], unfit(side.features)) == (0.0, "language")
     [weighed] = weigh("Which sort does the store refuse?", [reading], {})
     assert "language" not in weighed.features
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "said"),
+    [
+        ("I'm not at the quay. Is the pier open in May?", "The pier is open in May.", "yes"),
+        ("My boat is closed up. Is the pier open in May?", "The pier is not open in May.", "no"),
+        ("If I come by night, is the pier open in May?", "In May the pier is closed.", "no"),
+    ],
+)
+def test_what_stands_before_the_question_is_no_part_of_what_is_denied(
+    question: str, text: str, said: str
+) -> None:
+    assert asks_yes_or_no(question)
+    assert yes_or_no(question, Passage(text=text), "May") == (said, text)

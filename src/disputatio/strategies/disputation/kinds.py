@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from disputatio.reliability.similarity import content_stems
-from disputatio.text import bare_words
+from disputatio.text import asking, bare_words
 from disputatio.values import canonical
 from disputatio.values.figures import Date, Figure, Time
 from disputatio.values.units import ORDINAL, READINGS, VERSION, symbol_of
@@ -156,11 +156,12 @@ def asked_kinds(question: str) -> frozenset[Kind]:
     (['mass'], ['duration'])
     >>> sorted(asked_kinds("Combien de jours de congé ?")), sorted(asked_kinds("How many degrees is the slope?"))
     (['duration'], [])
-    >>> asked_kinds("What is the colour of the door?")
-    frozenset()
+    >>> asked_kinds("What is the colour of the door?"), asked_kinds("When I ask for none, which one do I get?")
+    (frozenset(), frozenset())
     """
     if _SEVERAL.search(question):
         return frozenset()
+    question = asking(question)
     if many := _HOW_MANY.search(question):
         if _PER_CENT.match(question, many.start("first")):
             return frozenset({"percent"})

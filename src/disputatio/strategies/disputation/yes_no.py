@@ -11,7 +11,7 @@ import re
 from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.kinds import OF_KINDS, of_organisations
 from disputatio.strategies.disputation.rows import cell_with_mark, is_mark, marked_rows
-from disputatio.text import bare_words, sentences, stem
+from disputatio.text import asking, bare_words, sentences, stem
 from disputatio.types import Passage
 from disputatio.values import states
 
@@ -65,8 +65,11 @@ def asks_yes_or_no(question: str) -> bool:
 
     >>> asks_yes_or_no("Is the pier open?"), asks_yes_or_no("Is it red or blue?"), asks_yes_or_no("Who is it?")
     (True, False, False)
+    >>> asks_yes_or_no("I have Borg 1.1. Do they mend it?"), asks_yes_or_no("If I pray, have I lost?")
+    (True, True)
     """
-    return _ASKS.match(question) is not None and not _GERMAN.match(question)
+    asked = asking(question)
+    return _ASKS.match(asked) is not None and not _GERMAN.match(asked)
 
 
 def yes_or_no(question: str, passage: Passage, answer: str, *, answers: bool = True) -> tuple[str, str]:
@@ -88,6 +91,7 @@ def yes_or_no(question: str, passage: Passage, answer: str, *, answers: bool = T
     signs = {
         row.text for row in marked_rows(passage.text) if not {mark for _, mark in row.marks} <= {"yes", "no"}
     }
+    told, question = content_stems(question), asking(question)
     wanted = content_stems(question) - OF_KINDS - of_organisations(question)
     lines = [line for a, b in sentences(passage.text) for line in passage.text[a:b].split("\n")]
     texts = [line.strip() for line in lines if line.strip() not in signs]  # they have no words
@@ -106,7 +110,15 @@ def yes_or_no(question: str, passage: Passage, answer: str, *, answers: bool = T
         fit = [number for number, text in enumerate(texts) if own[number] and answer and states(text, answer)]
     if not fit:
         return "", ""
-    best = max(fit, key=lambda number: (bool(answer) and states(texts[number], answer), own[number], number))
+    best = max(
+        fit,
+        key=lambda number: (
+            bool(answer) and states(texts[number], answer),
+            own[number],
+            len(told & _stems(texts[number])),
+            number,
+        ),
+    )
     after = texts[best + 1] if best + 1 < len(texts) else ""
     is_affirmed = _is_affirmed(question, texts[best])
     taken_back = _TAKEN_BACK.match(after) or (
