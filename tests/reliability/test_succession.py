@@ -199,3 +199,21 @@ def test_a_text_amends_no_other_section_nothing_later_and_nothing_of_others() ->
     assert found(NOTICE, replace(RULES, authority="binding")) is None
     draft = replace(NOTICE, relations=(Relation(kind="draft", quote="DRAFT"),))
     assert found(draft, RULES) is None
+
+
+def test_what_a_log_says_of_an_earlier_version_falls_to_what_the_present_one_says() -> None:
+    log = Passage(
+        id="log", document="log", text="Needs gears of type 3.", source="mill", family="mill/changes",
+        version="2.4", metadata={"heading": "Changes › 2.1.0 (2019-03-05)"},
+    )  # fmt: skip
+    page = replace(log, id="page", document="page", text="Needs gears of type 5.", family="mill/install")
+    page = replace(page, metadata={"heading": "Installing"})
+    assert found(page, log) == ("version", True)
+    assert found(log, page) is None
+    assert found(page, replace(log, metadata={"heading": "Changes › 2.4 (2026-01-01)"})) is None
+    assert found(page, replace(log, metadata={"heading": "2.1 Gears"})) is None
+    assert found(replace(page, version=""), log) is None
+    assert found(replace(page, source="stranger"), log) is None
+    assert (
+        found(replace(page, metadata={"heading": "2.2.0"}), log) is None
+    )  # two entries tell of two versions

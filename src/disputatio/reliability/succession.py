@@ -19,7 +19,7 @@ from disputatio.types import Passage, Relation
 from disputatio.versions.dates import is_later, known_day
 from disputatio.versions.denials import sentence_denying
 from disputatio.versions.families import family_names, is_higher, is_named, one_publisher, version_in
-from disputatio.versions.sections import names_title, number_of, sentence_citing
+from disputatio.versions.sections import names_title, number_of, sentence_citing, version_of_entry
 
 SuccessionKind = Literal[
     "replaces", "amends", "corrects", "withdrawn", "draft", "version", "date", "expired", "not_in_force"
@@ -123,9 +123,8 @@ def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
             relation.target, older, related=related
         ):
             return made(cast("SuccessionKind", relation.kind), relation.quote)
-    is_after = bool(known_day(newer)) and not earlier and not to_come
-    if believed and is_after and (quote := _section_cited(newer, older)):
-        return made("amends", quote)
+    if believed and not earlier and not to_come and (by_section := _by_section(newer, older)) is not None:
+        return made(*by_section)
     if not related or not believed:
         return None  # a date, a number or what the other says of itself claims nothing for another publisher
     if (reason := why_not_in_force(older, day)) is not None:
@@ -146,16 +145,19 @@ def _bears_on(correction: Relation, newer: Passage, older: Passage) -> bool:
     return content_similarity(newer.text, older.text) >= TOLD_AGAIN
 
 
-def _section_cited(newer: Passage, older: Passage) -> str:
-    """Return where a text names the section of another document that a passage stands under; else nothing.
+def _by_section(newer: Passage, older: Passage) -> tuple[SuccessionKind, str] | None:
+    """Return how a passage takes the place of another by the heading under which that stands; None if it does not.
 
-    A notice says in whatever words that section 6 of the terms now reads otherwise. It names that document,
-    too, or has no numbered sections that it could mean.
+    A notice that is dated says in whatever words that section 6 of the terms now reads otherwise: it names that
+    document, too, or has no numbered sections that it could mean. And a log of changes tells how things were.
     """
-    number = number_of(older.metadata.get("heading", ""))
+    heading, own = (passage.metadata.get("heading", "") for passage in (older, newer))
+    number = number_of(heading) if known_day(newer) else ""
     quote = sentence_citing(newer.text, number) if number else ""
-    own = number_of(newer.metadata.get("heading", ""))
-    return quote if quote and (names_title(newer.text, older.title) or not own) else ""
+    if quote and (names_title(newer.text, older.title) or not number_of(own)):
+        return "amends", quote
+    logged = is_higher(newer.version, version_of_entry(heading)) and not version_of_entry(own)
+    return ("version", "") if logged else None
 
 
 def _words_of(passage: Passage) -> str:

@@ -48,7 +48,12 @@ _LABELLED = re.compile(r"(?:(.+)[-_. ])?v(?:ersion[-_. ]?)?", re.IGNORECASE)
 _NAMED = re.compile(r"(.{2,})[-_ ]")
 _TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
 _ANY_NUMBER = re.compile(r"\d{1,4}(?:\.\d{1,4}){0,3}")
-_OWN_NUMBER = re.compile(r"(?:(?!0\d|(?:19|20)\d\d(?!\d))\d{1,4}(?:\.(?=\d)|$)){2,3}")
+_OWN_NUMBER = re.compile(
+    r"(?:(?!0\d|(?:19|20)\d\d(?!\d))\d{1,4}(?:\.(?=\d)|$)){2,3}"
+    r"|\d(?:\.\d{1,4}){3}"  # an address begins higher
+    r"|20\d\d(?=(?:\.\d\d)?\.\d(?![\d]))(?:\.(?!0)\d{1,2}){1,2}"  # a day is written with two figures
+)
+_BEFORE_RELEASE = re.compile(r"(?<=\d)(?:a|b|rc|alpha|beta|dev)\d{1,3}$", re.IGNORECASE)
 _COUNTED = re.compile(
     r"(?:chapter|section|part|unit|lesson|week|day|kapitel|abschnitt|teil|chapitre|partie)s?", re.IGNORECASE
 )
@@ -102,7 +107,7 @@ def folder_version(name: str) -> tuple[str, str]:
     >>> {folder_version(name)[1] for name in ("2024", "01", "chapter-3", "minutes-2024.05", "x-12.05.2024")}
     {''}
     """
-    name = name[:LONGEST]
+    name = _BEFORE_RELEASE.sub("", name[:LONGEST])
     number = name[len(name.rstrip("0123456789.")) :].lstrip(".")
     head = name.removesuffix(number) if number else ""
     match = _LABELLED.fullmatch(head) if _ANY_NUMBER.fullmatch(number) else None

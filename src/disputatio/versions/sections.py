@@ -14,6 +14,11 @@ _KINDS = (
 )
 _NUMBER = r"(\d{1,3}(?:\.\d{1,3}){0,2})(?![\d/])(?!\.\d)"
 _CITED = re.compile(rf"(?<!\w)(?:{_KINDS})[ \t]?:?[ \t]?{_NUMBER}", re.IGNORECASE)
+_ENTRY = re.compile(
+    rf"(?:(?:version|release|v)[ ]?|[^\W\d][\w.-]{{0,20}}[ ])?{_NUMBER.replace('0,2', '1,3')}"
+    r"[ ,:/–—-]{0,4}[(\[]?(?:(?:released(?: on)? |rel\. )?[^()\[\]]{0,20}\d{4}[^()\[\]]{0,8})?[)\]]?",
+    re.IGNORECASE,
+)
 _HEADING = re.compile(rf"\W{{0,3}}(?:(?:{_KINDS})[ \t]?)?{_NUMBER}", re.IGNORECASE)
 
 
@@ -25,6 +30,18 @@ def number_of(heading: str) -> str:
     """
     numbers = (match[1] for part in heading.split(" › ") if (match := _HEADING.match(part)))
     return next(reversed(list(numbers)), "")
+
+
+def version_of_entry(heading: str) -> str:
+    """Return the version that the last heading of a path is an entry for, as logs of changes have them.
+
+    >>> version_of_entry("LOG › Version 4.0.0 (2020 June 12)"), version_of_entry("3.1 › 0.10.0 / 2019-03-05")
+    ('4.0.0', '0.10.0')
+    >>> version_of_entry("3.1 Who pays"), version_of_entry("Version 2 › Fees")
+    ('', '')
+    """
+    match = _ENTRY.fullmatch(heading.rpartition(" › ")[2].strip())
+    return match[1] if match else ""
 
 
 def sentence_citing(text: str, number: str) -> str:
