@@ -149,7 +149,7 @@ def _by_section(newer: Passage, older: Passage) -> tuple[SuccessionKind, str] | 
     """Return how a passage takes the place of another by the heading under which that stands; None if not.
 
     A notice that is dated says in whatever words that section 6 of the terms now reads otherwise: it names
-    that document, too, or has no numbered sections that it could mean. A log of changes tells how things were.
+    that document, too, or has no numbered sections that it could mean. A log tells how things were.
     """
     heading, own = (passage.metadata.get("heading", "") for passage in (older, newer))
     number = number_of(heading) if known_day(newer) else ""
