@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.strategies.disputation_agents import (
     LINKS,
     OPENED,
     QUESTION,
+    TITLE,
     TRUE,
     WHEN,
     WHO,
@@ -79,6 +81,20 @@ def test_where_passages_are_in_other_languages_the_question_is_searched_in_those
     answered(model, shelf)
     assert model.batches == [("reader", 1), ("translate", 1), ("reader", 4)]
     assert shelf.asked[-1] == ("Wer? (German)", frozenset({"goats"}))
+
+
+def test_other_versions_of_what_is_found_later_are_read_too() -> None:
+    old = passage("old", "Barnaby Croll designed the Quillhaven lighthouse.", title=TITLE, source="town")
+    old = replace(old, document="old", family="town/guide", version="1.0", metadata={"heading": "Makers"})
+    new = replace(old, id="new", document="new", version="2.0", text=GUILD.text)
+    other = replace(new, id="other", metadata={"heading": "Rooms"}, text="The town has many rooms to let.")
+    hills = [passage(f"hill{n}", f"Hill {n} is green and steep and has no tower.") for n in range(4)]
+    rooms = [replace(other, id=f"room{n}") for n in range(4)]
+    answer = answered(Agents(), Shelf([GOATS], [old, *hills, *rooms, new]))
+    assert answer.answers == (TRUE,)
+    read = [one.id for one in answer.passages]
+    assert "new" in read  # of the same section, before others of its version
+    assert len([one for one in read if one.startswith("room")]) == 3
 
 
 def test_what_was_read_first_is_weighed_again_with_what_is_found_later(

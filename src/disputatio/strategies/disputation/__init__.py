@@ -85,7 +85,8 @@ KNOWN_SYSTEM = """\
 You judge what you know yourself. Reply with one word: Yes when you know the answer to the question for certain, No when you do not."""
 
 FOLLOW_K = 5  # passages that one follow-up brings
-OTHERS, DEEP = 2, 100  # other languages that are searched, and passages by which they are known
+DEEP = 100  # passages among which other versions and other languages are looked for
+OTHERS = 2  # other languages that are searched
 WIDE_K = 20  # passages that one search beyond the first ones brings
 VERSIONS = 4  # passages of other versions of what answers
 LONGEST_QUERY = 1_000  # characters
@@ -243,10 +244,18 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         if kit.trace.is_followed:
             kit.emit(sides_so_far(told))
 
-    read_more = partial(read, question, kit=kit, reader=plan.reader, max_tokens=plan.max_tokens, tell=tell)
-    readings = read_more(passages)
-    if other_versions := find_versions(question, readings, kit):
-        readings += read_more(other_versions)
+    read_these = partial(read, question, kit=kit, reader=plan.reader, max_tokens=plan.max_tokens, tell=tell)
+    readings: list[PassageReading] = []
+
+    def read_more(passages: Sequence[Passage], turn: int = 1) -> list[PassageReading]:
+        """Read passages, and other versions of those documents that answer; return the readings of the former."""
+        added = read_these(passages, turn=turn)
+        readings.extend(added)
+        if other_versions := find_versions(question, readings, kit):
+            readings.extend(read_these(other_versions, turn=turn))
+        return added
+
+    read_more(passages)
     looks: list[str] = []
     look = partial(_look, question, kit=kit, plan=plan, replies=looks)
     resolved = look(_weigh_and_resolve(question, readings, kit, plan), standing=False)
@@ -259,7 +268,7 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         if not more:
             break
         turn += 1
-        readings += read_more(more, turn=turn)
+        read_more(more, turn)
         resolved = look(_weigh_and_resolve(question, readings, kit, plan), standing=False)
     looked = None
     if plan.wider and not kit.is_late and (disputed := find_disputed(resolved)):
@@ -267,8 +276,7 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         looked = WiderSearch(searches=searches, read=len(more), answered=0)
         if more:
             turn += 1
-            added = read_more(more, turn=turn)
-            readings += added
+            added = read_more(more, turn)
             before, resolved = _accepted(resolved), _weigh_and_resolve(question, readings, kit, plan)
             looked = replace(
                 looked,
@@ -280,18 +288,8 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         resolved = look(resolved, standing=True)
     resolved, beliefs = _ask_on(question, resolved, kit, plan)
     _tell_sides(question, resolved, kit)
-    later = divided(question, readings, plan.as_of)[1]
-    today: list[ResolvedSide] = []
-    if any(reading.answer for reading in later):
-        now = replace(plan, as_of="")
-        today = [
-            each
-            for each in resolve(question, _weigh(question, readings, now, of_today=True), expect=plan.expect)
-            if each.verdict == "accepted"
-        ]
-        known = [each.side.answer for each in resolved]
-        sides = _weigh(question, later, now, of_today=True)
-        resolved += [set_later(side) for side in sides if not any(same_answer(side.answer, a) for a in known)]
+    today, later = _of_today(question, readings, resolved, plan)
+    resolved += later
     return PartResult(
         question=question,
         readings=tuple(readings),
@@ -303,6 +301,22 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         look=looks[-1] if looks else "",
         today=tuple(today),
     )
+
+
+def _of_today(
+    question: str, readings: Sequence[PassageReading], resolved: Sequence[ResolvedSide], plan: Options
+) -> tuple[list[ResolvedSide], list[ResolvedSide]]:
+    """Return what holds today where another day is asked for, and the sides that are later than that day."""
+    later = divided(question, readings, plan.as_of)[1]
+    if not any(reading.answer for reading in later):
+        return [], []
+    now = replace(plan, as_of="")
+    every = resolve(question, _weigh(question, readings, now, of_today=True), expect=plan.expect)
+    known = [each.side.answer for each in resolved]
+    sides = _weigh(question, later, now, of_today=True)
+    return [each for each in every if each.verdict == "accepted"], [
+        set_later(side) for side in sides if not any(same_answer(side.answer, a) for a in known)
+    ]
 
 
 def _is_none_accepted(resolved: Sequence[ResolvedSide]) -> bool:
@@ -459,8 +473,10 @@ def find_versions(question: str, readings: Sequence[PassageReading], kit: Kit) -
     if not families:
         return []
     query = one_line(f"{question} {' '.join(sorted(families))}")[:LONGEST_QUERY]
-    hits = kit.search(query, k=WIDE_K, exclude=tuple(sorted(_ids(readings))))
+    hits = kit.search(query, k=DEEP, exclude=tuple(sorted(_ids(readings))))
     found = [hit.passage for hit in hits if family_names(hit.passage) & families]
+    headings = {heading for side in alone if (heading := side.metadata.get("heading"))}
+    found.sort(key=lambda passage: passage.metadata.get("heading") not in headings)  # the same section first
     documents = {passage.document for passage in answering if passage.document}
     new = [passage for passage in found if passage.document not in documents]
     return [passage for passage in new if best_claim(passage, alone) or _succeeds(passage, alone)][:VERSIONS]
