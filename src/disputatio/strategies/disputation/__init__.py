@@ -320,7 +320,8 @@ def _of_today(
 
 
 def _is_none_accepted(resolved: Sequence[ResolvedSide]) -> bool:
-    return all(each.verdict == "rejected" for each in resolved)
+    """Return whether no document gives an answer that stands; what a conversation alone says is none."""
+    return all(each.verdict == "rejected" or each.side.is_talk for each in resolved)
 
 
 def _look(

@@ -250,12 +250,16 @@ def is_open(resolved: ResolvedSide) -> bool:
 
 
 def find_disputed(resolved: Sequence[ResolvedSide]) -> list[ResolvedSide]:
-    """Return the sides that contradict each other where none leads by two independent accounts."""
+    """Return the sides that contradict each other where none leads by two independent accounts.
+
+    What a conversation says otherwise is one account: it wins nothing, but more is looked for.
+    """
     disputed: list[ResolvedSide] = []
+    talk = any(each.side.is_talk for each in resolved)
     for each in resolved:
-        if each.verdict == "rejected" or not each.rivals:
+        if each.verdict == "rejected" or each.side.is_talk or not (each.rivals or talk):
             continue
-        best = max(rival.groups for rival in each.rivals)
+        best = max((rival.groups for rival in each.rivals), default=1)
         if is_open(each) or each.side.groups - best < CLEAR_LEAD:
             rivals = [other for other in resolved if any(other.side is rival for rival in each.rivals)]
             disputed += [other for other in (each, *rivals) if not any(other is known for known in disputed)]
