@@ -194,8 +194,10 @@ def test_a_text_amends_no_other_section_nothing_later_and_nothing_of_others() ->
     assert found(NOTICE, replace(RULES, metadata={})) is None
     assert found(replace(NOTICE, date="2025-10-12"), RULES) is None
     assert found(replace(NOTICE, date=""), RULES) is None
-    assert found(NOTICE, replace(RULES, date="")) is None  # perhaps it came after
-    assert found(replace(NOTICE, version="C"), replace(RULES, version="D")) is None
+    for_revision_b = replace(NOTICE, text=f"Put this into revision B. {NOTICE.text}")
+    for sheet in (for_revision_b, replace(NOTICE, version="C")):
+        assert found(sheet, replace(RULES, version="D", date="")) is None
+        assert found(sheet, replace(RULES, version="B", date="")) == ("amends", True)
     assert found(NOTICE, RULES, day="2026-05-01") is None  # still to come
     assert found(replace(NOTICE, source="stranger"), RULES) is None
     assert found(NOTICE, replace(RULES, authority="binding")) is None

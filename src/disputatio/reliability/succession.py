@@ -152,8 +152,8 @@ def _by_section(newer: Passage, older: Passage) -> tuple[SuccessionKind, str] | 
     that document, too, or has no numbered sections that it could mean. A log tells how things were.
     """
     heading, own = (passage.metadata.get("heading", "") for passage in (older, newer))
-    is_after = is_later(known_day(newer), known_day(older)) and not is_higher(older.version, newer.version)
-    number = number_of(heading) if is_after else ""
+    named = newer.version or version_in(newer.text)[0]  # "put this into revision B"
+    number = number_of(heading) if known_day(newer) and not is_higher(older.version, named) else ""
     quote = sentence_citing(newer.text, number) if number else ""
     if quote and (names_title(newer.text, older.title) or not number_of(own)):
         return "amends", quote
