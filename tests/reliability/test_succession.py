@@ -199,8 +199,11 @@ def test_a_text_amends_no_other_section_nothing_later_and_nothing_of_others() ->
         assert found(sheet, replace(RULES, version="D", date="")) is None
         assert found(sheet, replace(RULES, version="B", date="")) == ("amends", True)
     assert found(NOTICE, RULES, day="2026-05-01") is None  # still to come
-    assert found(replace(NOTICE, source="stranger"), RULES) is None
-    assert found(NOTICE, replace(RULES, authority="binding")) is None
+    for shown in ((replace(NOTICE, source="stranger"), RULES), (NOTICE, replace(RULES, authority="binding"))):
+        assert found(*shown) == ("amends", False)
+    assert (
+        found(replace(NOTICE, source="stranger", text="In section 6 of our book it is six."), RULES) is None
+    )
     draft = replace(NOTICE, relations=(Relation(kind="draft", quote="DRAFT"),))
     assert found(draft, RULES) is None
 

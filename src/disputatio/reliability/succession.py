@@ -123,7 +123,7 @@ def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
             relation.target, older, related=related
         ):
             return made(cast("SuccessionKind", relation.kind), relation.quote)
-    if believed and not earlier and not to_come and (by_section := _by_section(newer, older)) is not None:
+    if not earlier and not to_come and (by_section := _by_section(newer, older, believed)) is not None:
         return made(*by_section)
     if not related or not believed:
         return None  # a date, a number or what the other says of itself claims nothing for another publisher
@@ -145,7 +145,7 @@ def _bears_on(correction: Relation, newer: Passage, older: Passage) -> bool:
     return content_similarity(newer.text, older.text) >= TOLD_AGAIN
 
 
-def _by_section(newer: Passage, older: Passage) -> tuple[SuccessionKind, str] | None:
+def _by_section(newer: Passage, older: Passage, believed: bool) -> tuple[SuccessionKind, str] | None:
     """Return how a passage takes the place of another by the heading under which that stands; None if not.
 
     A notice that is dated says in whatever words that section 6 of the terms now reads otherwise: it names
@@ -155,9 +155,9 @@ def _by_section(newer: Passage, older: Passage) -> tuple[SuccessionKind, str] | 
     named = newer.version or version_in(newer.text)[0]  # "put this into revision B"
     number = number_of(heading) if known_day(newer) and not is_higher(older.version, named) else ""
     quote = sentence_citing(newer.text, number) if number else ""
-    if quote and (names_title(newer.text, older.title) or not number_of(own)):
+    if quote and (names_title(newer.text, older.title) or (believed and not number_of(own))):
         return "amends", quote
-    logged = is_higher(newer.version, version_of_entry(heading)) and not version_of_entry(own)
+    logged = believed and is_higher(newer.version, version_of_entry(heading)) and not version_of_entry(own)
     return ("version", "") if logged else None
 
 
