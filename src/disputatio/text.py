@@ -266,8 +266,8 @@ def asking(question: str) -> str:
 
     >>> asking("My Mac is on 11.7. Does it still run?"), asking("When I ask for none, which do I get?")
     ('Does it still run?', 'which do I get?')
-    >>> asking("When was it made, and by whom?"), asking("Is it red? Is it blue?")
-    ('When was it made, and by whom?', 'Is it red? Is it blue?')
+    >>> asking("When does it open, who pays?"), asking("Is it red? Is it blue?")
+    ('When does it open, who pays?', 'Is it red? Is it blue?')
     """
     asked = [question[start:end] for start, end in sentences(question) if "?" in question[start:end]]
     one = asked[0] if len(asked) == 1 else question

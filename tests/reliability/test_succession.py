@@ -221,6 +221,5 @@ def test_what_a_log_says_of_an_earlier_version_falls_to_what_the_present_one_say
     assert found(page, replace(log, metadata={"heading": "2.1 Gears"})) is None
     assert found(replace(page, version=""), log) is None
     assert found(replace(page, source="stranger"), log) is None
-    assert (
-        found(replace(page, metadata={"heading": "2.2.0"}), log) is None
-    )  # two entries tell of two versions
+    entry = replace(page, version="2.6", metadata={"heading": "2.2.0"})  # two entries: two versions
+    assert found(entry, replace(log, version="2.1.0")) is None

@@ -268,3 +268,9 @@ def test_what_stands_before_the_question_is_no_part_of_what_is_denied(
 ) -> None:
     assert asks_yes_or_no(question)
     assert yes_or_no(question, Passage(text=text), "May") == (said, text)
+
+
+def test_what_is_told_first_chooses_among_sentences_that_answer_alike() -> None:
+    text = "The pier of Venn is not open. The pier is open."
+    said = yes_or_no("I live at Venn. Is the pier open?", Passage(text=text), "open")
+    assert said == ("no", "The pier of Venn is not open.")
