@@ -254,8 +254,8 @@ _ASKS = (
 )
 # What a sentence begins with that tells a circumstance first: "With today's release, does it run?"
 _CIRCUMSTANCE = re.compile(
-    rf"\W*(?!(?:when|where)\s+(?:{_VERBS})\b)(?:after|as|at|before|by|if|in|once|since|under|unless|when|where|while"
-    r"|with|without|als|falls|mit|nach|ohne|seit|wenn|avec|dans|depuis|lorsque|quand|sans|si)\b"
+    rf"\A\W{{0,9}}(?!(?:when|where)\s+(?:{_VERBS})\b)(?:after|as|at|before|by|if|in|once|since|under|unless"
+    r"|when|where|while|with|without|als|falls|mit|nach|ohne|seit|wenn|avec|dans|depuis|lorsque|quand|sans|si)\b"
     rf"(?:(?!\b(?:{_ASKS})\b)[^,?;]){{1,200}},\s+(?=(?:{_VERBS}|{_ASKS})\b)",
     re.IGNORECASE,
 )

@@ -216,7 +216,7 @@ export function reasonOf({ cause: kind, details, reason }: Position): string {
     votes: isNumber(cause) ? "" : `; die Stimmen wiegen ${weighed(cause)}`,
   };
   const before = [SURE[cause.confidence ?? ""], cause.remembered && "aus dem Gedächtnis des Modells"].filter(Boolean);
-  const after = kind === "off_topic" ? "" : weaknesses[cause.feature ?? ""];
+  const after = kind !== "off_topic" && cause.feature === "talk" && weaknesses.talk;
   return `${[...before, (sentences[kind] ?? held)(facts), after].filter(Boolean).join("; ")}${cause.remark && ` (${cause.remark})`}`;
 }
 

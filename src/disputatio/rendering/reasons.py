@@ -227,7 +227,7 @@ def _decided(cause: Cause) -> str:
     """Return the cause itself in English: what supports the position, and what that was compared with."""
     rival = cause.rivals[0] if cause.rivals else Rival(answer="another answer")
     text = CAUSES.get(cause.kind, _OTHER).sentence
-    if cause.feature and "{weakness}" not in text:
+    if cause.feature == "talk" and "{weakness}" not in text:
         text += "; {weakness}"
     return text.format(
         supported=_stated(cause.support),
