@@ -79,10 +79,8 @@ _OPEN = (",", ";", "{", "(", "[", "=")  # ends of lines of code, and of no post
 LEAST, PIECE = 3, 2  # posts of a conversation, and of a piece of one that its title names, by nicknames
 LINES, LONGEST = 400, 300  # lines that are looked at, and their length
 WORDS = 3  # words that most posts have: the values of a list have fewer
-FOLLOW, AFTER_TIME = (
-    10,
-    2,
-)  # lines below what names a writer alone, and below a post with a time, that are its own
+# Lines below what names a writer alone, and below a post with a time, that are its own.
+FOLLOW, AFTER_TIME = 10, 2
 
 
 class _Post(NamedTuple):
