@@ -115,6 +115,19 @@ CONVERSATIONS = {
         No, it has a scaffold.
         bell_ringer, 2 September 2026
         Then next year.""",
+    "votes and ages": """r/Towers · Posted by u/bell_ringer · 19 days ago
+        [–] **u/moss77** 38 points · 19 days ago
+        No, it has a scaffold.
+        [–] **u/bell_ringer** [OP] 6 points · 18 days ago
+        Then in June.
+        [–] **u/gull** -2 points · 17 days ago
+        [removed]""",
+    "vor Tagen": """Anna Berg · vor 3 Tagen
+        Macht der Turm zu Ostern auf?
+        Ben Holm – vor 2 Tagen
+        Nein, da steht ein Gerüst.
+        Anna Berg – vor 2 Stunden
+        Dann im Juni?""",
     "**name** text": """**Anna** does the tower open at Easter?
         **Ben** it has a scaffold
         **Ben** and a fence!
@@ -474,7 +487,7 @@ def test_talk_that_a_look_picks_is_withheld_all_the_same() -> None:
 
 def test_talk_stands_for_no_ground_that_a_document_lacks() -> None:
     question = "When does the tower of Saint Vigor in Holm open?"
-    poor = Passage(id="poor", text="The tower opens in June.", source="other")
+    poor = Passage(id="poor", text="The tower opens in June.", source="Holm fair")
     named = THREAD.text.replace("tower of Holm", "tower of Saint Vigor in Holm")
     for text, fault in ((named, None), (named.replace(":", " says"), "ground")):
         told = (("June", poor), ("Easter", replace(THREAD, text=text)), ("", PRICES))
@@ -482,7 +495,7 @@ def test_talk_stands_for_no_ground_that_a_document_lacks() -> None:
 
 
 def test_talk_lends_a_document_nothing_that_it_lacks() -> None:
-    cakes = Passage(id="cakes", text="Cakes are sold in June.", source="other")
+    cakes = Passage(id="cakes", text="Cakes are sold in June.")
     withdrawn = replace(TERMS, by_people={"status": "retracted"})
     mixed, alone = (
         sides(*told)["June"]

@@ -10,7 +10,7 @@ from disputatio.kit import Kit
 from disputatio.pipeline import ask
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.disputation.kinds import asked_kinds, is_of_the_kind
-from disputatio.strategies.disputation.things import speaks_of_asked
+from disputatio.strategies.disputation.things import sources_named, speaks_of_asked
 from disputatio.types import Answer, Extraction, Passage
 
 
@@ -80,6 +80,11 @@ def test_the_kind_of_value_is_told_from_the_question(question: str, kinds: str) 
         ("How long is the warranty?", "two years", True),
         ("How long is the warranty?", "until further notice", None),
         ("How long is the warranty?", "30 kg", False),
+        ("How long must a pike be for me to keep it?", "62 cm", True),
+        ("How long must a pike be for me to keep it?", "62 kg", False),
+        ("How long must a key be kept?", "62 cm", False),
+        ("Wie lang ist die Rutsche?", "62 m", True),
+        ("Wie lange ist die Rutsche offen?", "62 m", False),
         ("Since when is the pier closed?", "3 May 2021", True),
         ("Since when is the pier closed?", "before the storm season", None),
         ("Since when is the pier closed?", "14 kg", False),
@@ -154,6 +159,10 @@ _CARRIES, _BORN = "How much does the Tern 20 carry?", "In which year was the pai
         (_BORN, "1958", _passage("Born in 1958, he paints.", "About the painter"), None),
         (_BORN, "1958", _passage("Per Holm was born in 1958.", "Olga Rist (chemist)"), None),
         (_RENT, "May", _passage("The rent is due in May.", "House Rules"), None),
+        ("What does it cost now?", "9 EUR", _passage("No. 8: it costs 9 EUR."), None),
+        ("Is room B free?", "yes", _passage("Room C is free: yes."), False),
+        ("It is for the small boat. What does the boat cost?", "9", _passage("For: small boat; Price: 9."), None),
+        ("Un lit simple. Combien est-ce à Arvène ?", "9", _passage("Lit: lit simple; Prix: 9; Où: Arvene."), None),
         ("what does the 5 kg bag cost?", "9 EUR", _passage("Bag: 5 kg; Price: 9 EUR."), None),
     ],
 )  # fmt: skip
@@ -161,6 +170,31 @@ def test_another_thing_than_the_one_asked_about_is_told(
     question: str, answer: str, passage: Passage, told: bool | None
 ) -> None:
     assert speaks_of_asked(question, answer, passage) is told
+
+
+def _of(source: str, text: str = "The fee is 9 EUR.", title: str = "") -> Passage:
+    return Passage(text=text, source=source, title=title)
+
+
+@pytest.mark.parametrize(
+    ("passage", "told"),
+    [
+        (_of("Oak Club"), None),
+        (_of("Elm Club"), False),
+        (_of("Elm Club", "At the Oaks the fee is 9 EUR."), None),
+        (_of("Elm Club", title="The oak club"), None),
+        (_of("The Oak Club's friends"), None),
+        (_of(""), None),
+    ],
+)
+def test_a_passage_of_another_source_than_the_named_one_speaks_of_it_where_it_says_so(
+    passage: Passage, told: bool | None
+) -> None:
+    question = "What is the Oak club's fee?"
+    named = sources_named(question, ["Oak Club", "Elm Club", "", "the"])
+    assert named == {"Oak Club"}
+    assert speaks_of_asked(question, "9 EUR", passage, named) is told
+    assert speaks_of_asked("What is the fee?", "9 EUR", passage, frozenset()) is None
 
 
 class _Reader:

@@ -498,6 +498,28 @@ def test_an_older_side_that_was_outvoted_is_misinformation_not_outdated() -> Non
     assert kind(side("7", votes=2, date="2021"), side("9", date="1998")) == "misinformation"
 
 
+@pytest.mark.parametrize(
+    ("source", "date", "falls"),
+    [("town", "2022", True), ("town", "", True), ("town", "2026", False), ("paper", "2022", False)],
+)
+def test_what_its_publisher_repeats_of_a_superseded_document_falls_with_it(
+    source: str, date: str, falls: bool
+) -> None:
+    old, guide = (
+        stated("7", "It has 7 people.", source="town", date="2021"),
+        stated("7", "Our 7 people greet you.", source=source, date=date),
+    )
+    new = stated("9", "It has 9 people.", source="town", date="2025")
+    old, guide = (replace(each, passage=replace(each.passage, id=each.passage.text)) for each in (old, guide))
+    claim = Succession(kind="replaces", newer=new.passage, older=old.passage)
+    side_of_both = Side(answer="7", readings=(old, guide), superseded={old.passage.id: claim})
+    assert side_of_both.is_superseded is falls
+    revised = replace(guide, passage=replace(guide.passage, document="terms"))
+    claim = replace(claim, newer=replace(new.passage, document="terms"))
+    of_the_newer = replace(side_of_both, readings=(old, revised), superseded={old.passage.id: claim})
+    assert not of_the_newer.is_superseded
+
+
 def superseding(*, of_thing: float = 1.0, log_odds: float = 1.0) -> tuple[Side, Side]:
     """Return a side whose document replaces that of the other; `of_thing` is if that speaks of it."""
     old, new = side("9", log_odds=log_odds), side("7", log_odds=log_odds)

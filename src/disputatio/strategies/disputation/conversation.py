@@ -41,11 +41,13 @@ _DAY = (
     rf"|{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?,?\s\d{{4}})"
 )
 _CLOCK = r"\d{1,2}[:h.]\d\d(?::\d\d)?(?:\s?[ap]\.?m\b\.?|\sUhr|Z)?"
-_TIME = (
-    rf"(?:[^\W\d_]{{2,9}}\.?,?\s)?(?:{_DAY}(?:(?:,?\s(?:(?:at|um|à)\s)?|T){_CLOCK})?|{_CLOCK}(?:,?\s{_DAY})?)"
+_AGO = (
+    r"(?:\d{1,3}\s?(?:min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|months?|years?|[hdwmy])\sago|vor\s\d{1,3}\s[^\W\d_]{3,8}"
+    r"|il\sy\sa\s\d{1,3}\s[^\W\d_]{2,8})"
 )
+_TIME = rf"(?:{_AGO}|(?:[^\W\d_]{{2,9}}\.?,?\s)?(?:{_DAY}(?:(?:,?\s(?:(?:at|um|à)\s)?|T){_CLOCK})?|{_CLOCK}(?:,?\s{_DAY})?))"
 _BEFORE = rf"(?:[-*•]\s(?=[\[*\d]))?(?:\[?(?P<before>{_TIME})\]?(?:\s?[-–—]\s|\s))?"
-_AFTER = rf"(?:,\s?|\s?[-–—]\s|\s?[(\[]|\s)(?P<after>{_TIME})[)\]]?"
+_AFTER = rf"(?:,\s?|\s?[-–—·•]\s|\s?[(\[]|\s)(?P<after>{_TIME})[)\]]?"
 _POSTS = (
     re.compile(rf"{_BEFORE}(?P<name>{_NAME})(?:{_AFTER})?\s?:(?:\s(?P<text>.{{1,300}}))?$"),
     re.compile(rf"{_BEFORE}<(?P<name>{_NAME})>\s(?P<after>)(?P<text>.{{1,300}})$"),
@@ -75,6 +77,9 @@ _PLACE = re.compile(
 _HANDLE = re.compile(r"@?[^\W\dA-ZÄÖÜÉ_]\S{0,30}$|\S{0,30}[\d_]\S{0,30}$")
 _SURELY_HANDLE = re.compile(r"\S{0,30}[^\W\d_]\S{0,30}[\d_]")
 _NO_NAME = re.compile(r".{1,30}\s\d{1,4}\.?$|[^\W\d_]?[\W\d]*$")  # "Step 2", "v1.2", "Q"
+_VOTED = re.compile(
+    r"^\[[-–+]\]\s|(?<!\S)u/(?=\w)|(?<=\*)u/(?=\w)|\s\[OP\]|\s-?\d{1,6}\spoints?\s[·•]"
+)  # of boards where posts are voted on
 _OPEN = (",", ";", "{", "(", "[", "=")  # ends of lines of code, and of no post
 LEAST, PIECE = 3, 2  # posts of a conversation, and of a piece of one that its title names, by nicknames
 LINES, LONGEST = 400, 300  # lines that are looked at, and their length
@@ -101,7 +106,8 @@ def is_conversation(passage: Passage) -> bool:
     (True, False)
     """
     text = _BROKEN.sub(" ", passage.text)
-    lines = [stripped[:LONGEST] for line in text.splitlines()[:LINES] if (stripped := line.strip("> \t"))]
+    whole = [stripped[:LONGEST] for line in text.splitlines()[:LINES] if (stripped := line.strip("> \t"))]
+    lines = [_VOTED.sub("", line) for line in whole]
     is_digest = any(map(_REPLY.match, lines))
     posts: list[_Post] = []
     told, left = 0, 0  # lines of posts and topics, and those that the last post may still have
@@ -162,6 +168,7 @@ def _post_of(line: str, *, is_digest: bool) -> _Post | None:
         if (found["text"] or "").endswith(_OPEN):
             continue
         both = line.startswith(("[", "<")) or (re.search(_DAY, time) and re.search(_CLOCK, time[4:]))
+        both = both or re.fullmatch(_AGO, time)  # only pages of posts tell their age
         return _Post(name, found["text"] or "", 2 if both else int(bool(time)))
     return None
 

@@ -46,6 +46,7 @@ _QUESTIONS = (
     _asks("money percent", r"\bwhat\s+(?:do|does|did|will|would)\s+(?:[\w'’-]+\s+){1,8}costs?\b|\bwas\s+kostet|\bcombien\s+co[uû]t|\bquel(?:le)?\s+(?:est\s+)?(?:le\s+|la\s+|l['’])?(?:prix|tarif|co[uû]t|montant|loyer|salaire|amende|cotisation|caution)\b|\bcombien\s+d['’]argent\b|\bcuánto\s+cuesta"),
     _asks("money percent", r"\bhow\s+(?:much\s+money|expensive)\b|\bwie\s?viel\s+kostet|\bwie\s+teuer\b|多少钱|多少元|combien\s+co[uû]te|\bcombien\s(?!d[e'’]).{0,80}\b(?:payer|paie|paye|vaut)\b"),
     _asks("duration", r"\bhow\s+long\s+(?:does|did|will|would)\s+it\s+take\b"),
+    _asks("length duration date", r"\bhow\s+long\s+(?:must|should|can|may|does|do|will)\b[^?.;]{0,60}\bbe\b(?!\s+(?:\w{2,20}(?:ed|en|pt)|away|closed|open|valid|in|on|under)\b)|\bwie\s+lang\b"),
     _asks("duration date", r"\bhow\s+long\s+(?:does|do|did|must|can|may|should|will|has|have|had)\b|\bwie\s+lange?\b|\bcombien\s+de\s+temps\b|\bcuánto\s+tiempo\b|多久|多长时间|几天|多少天"),
     _asks("duration date", r"\bhow\s+long\s+(?:is|are|was|were)\b.{0,80}\b(?:valid|open|closed|available|in\s+force|kept)\b"),
     _asks("length duration", r"\bhow\s+long\b|多长"),

@@ -41,7 +41,7 @@ from disputatio.strategies.disputation.grounding import (
 from disputatio.strategies.disputation.kinds import is_foreign, is_of_another_dimension, is_of_the_kind
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.rows import is_row
-from disputatio.strategies.disputation.things import speaks_of_asked
+from disputatio.strategies.disputation.things import sources_named, speaks_of_asked
 from disputatio.text import bare_words, stem
 from disputatio.types import Passage
 from disputatio.values import canonical, contradicts, groups, is_yes_or_no, matches
@@ -155,8 +155,20 @@ class Side:
 
     @property
     def is_superseded(self) -> bool:
-        """True if documents of other answers take the place of all of its own."""
-        return bool(self.superseded) and all(passage.id in self.superseded for passage in self.documents)
+        """True if documents of other answers take the place of all of its own, and of those that only repeat them."""
+        return bool(self.superseded) and all(
+            passage.id in self.superseded or self._repeats_superseded(passage) for passage in self.documents
+        )
+
+    def _repeats_superseded(self, passage: Passage) -> bool:
+        """Return whether a passage of the publisher of a superseded one, no later than what replaced it, says the same."""
+        return any(
+            passage.source == older.source != ""
+            and not (passage.document and passage.document == claim.newer.document)
+            and not is_later(iso_day(stated_date(passage)), iso_day(stated_date(claim.newer)))
+            for older in self.passages
+            if (claim := self.superseded.get(older.id)) is not None
+        )
 
     @property
     def is_doubted(self) -> bool:
@@ -310,12 +322,13 @@ def weigh(
     documents_first = sorted(readings, key=lambda reading: reading.passage.id in talk)
     sides = _with_successions([replace(side, talk=talk) for side in sides_of(documents_first)], day)
     ranks = {id(reading): rank for rank, reading in enumerate(readings)} if ranked else None
+    named = sources_named(question, {reading.passage.source for reading in readings})
     weighed = []
     for side in sides:
         voting = side.voting
         votes = total_votes(voting, reliabilities)
         similarity, most_similar = _most_similar(question, side, sides, ranks)
-        features = _features(question, side) | {
+        features = _features(question, side, named) | {
             "votes": math.log(max(votes * (2 if reliabilities else 1), 0.05)),
             "kinship" if ranked else "resemblance": similarity,
         }
@@ -462,7 +475,7 @@ def _lifted(sides: Sequence[Side]) -> list[Side]:
     return [replace(side, log_odds=value) for side, value in zip(sides, odds, strict=True)]
 
 
-def _features(question: str, side: Side) -> dict[Feature, float]:
+def _features(question: str, side: Side, named: frozenset[str]) -> dict[Feature, float]:
     """Return the features of a side that its own passages show: the best value of each among them."""
     readings = side.telling
     fitting = [_fit_of(question, reading) for reading in readings]
@@ -486,7 +499,9 @@ def _features(question: str, side: Side) -> dict[Feature, float]:
             float(not all(map(is_hearsay, told))) for reading in readings if (told := stating(reading))
         ],
         "talk": [float(any(passage.id not in side.talk for passage in side.passages))],
-        "thing": _told([speaks_of_asked(question, reading.answer, reading.passage) for reading in readings]),
+        "thing": _told(
+            [speaks_of_asked(question, reading.answer, reading.passage, named) for reading in readings]
+        ),
     }
     return {name: max(known) for name, known in values.items() if known}
 

@@ -7,10 +7,12 @@ that names another one and not this one gives no answer; where nothing is told, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.kinds import of_organisations
 from disputatio.strategies.disputation.rows import is_about_another, is_row
 from disputatio.text import sentences, stem
@@ -29,7 +31,7 @@ _NUMBERED = re.compile(
     r"(?<!\w)(?P<of>version|release|revision|edition|room|article|section|clause|chapter|phase|line|class|type|model"
     r"|series|level|grade|unit|building|gate|platform|terminal|annex|tier|stage|zone|group|batch|lot|site|plant|no|nr"
     r"|fassung|ausgabe|artikel|abschnitt|kapitel|linie|klasse|raum|stufe|§)\.?\s*"
-    r"(?P<number>\d{1,6}(?:\.\d{1,4}){0,3}|[A-Z])(?![\w.]?\w)",
+    r"(?P<number>\d{1,6}(?:\.\d{1,4}){0,3}|(?<=[\s.])(?-i:[A-Z]))(?![\w.]?\w)",
     re.IGNORECASE,
 )
 _VERSION = re.compile(r"(?<![\w.])v\.?\s?(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})(?![\w.]?\w)", re.IGNORECASE)
@@ -53,6 +55,7 @@ jul aug sep sept oct nov dec januar februar märz mai juni juli oktober dezember
 _MONTHS = frozenset(_MONTHS_WORDS.split())
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'-]{0,30}[^\W\d_]"
 _NAME = re.compile(rf"(?<![\w-]){_CAPITAL}(?:\s{_CAPITAL}){{0,4}}")
+_TITLES = ("Dr.", "Mr.", "Mrs.", "Ms.", "St.", "Prof.", "No.")  # before names, and no ends of sentences
 _NOUN = re.compile(r"\s([a-zß-ÿ]{3,30})\b")
 _NO_NAMES_WORDS = """
 the a an in on of and or but at by for from to with as is was were are its his her their our this that new old mr mrs
@@ -95,6 +98,7 @@ _RELATED = re.compile(
     r"\s[^\W\d_][\w’'-]{0,30}(?:\s\d{1,5}[A-Za-z]{0,2}|(?<=\d)|(?=\W))",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[^\W_]+")
 _FOLDED = re.compile(r"[\W_]+")
 _GERMAN = re.compile(
     r"\b(?:der|die|das|ist|wie|wer|wann|wo|welche[rs]?|und|für|im|den|dem|des|ein|eine)\b", re.IGNORECASE
@@ -120,11 +124,32 @@ def things_of(text: str) -> frozenset[Thing]:
     return frozenset(_things(text))
 
 
-def speaks_of_asked(question: str, answer: str, passage: Passage) -> bool | None:
+def sources_named(question: str, sources: Iterable[str]) -> frozenset[str]:
+    """Return the sources whose name a question has as a name, with a capital; with or without accents.
+
+    >>> sorted(sources_named("What is Arvène's fee for the canteen of Oak Ltd?", ["arvene", "canteen", "Oak Ltd", "Oak Hill"]))
+    ['Oak Ltd', 'arvene']
+    """
+    words = [(_spaced(each[0]), each.start()) for each in _WORD.finditer(question)]
+    capital = [question[at].isupper() and not _begins_sentence(question, at) for _, at in words]
+    asked = [word for word, _ in words]
+
+    def is_named(name: list[str]) -> bool:
+        return any(
+            asked[at : at + len(name)] == name and any(capital[at : at + len(name)])
+            for at in range(len(asked))
+        )
+
+    return frozenset(each for each in sources if content_stems(each) and is_named(_spaced(each).split()))
+
+
+def speaks_of_asked(
+    question: str, answer: str, passage: Passage, named: frozenset[str] = frozenset()
+) -> bool | None:
     """Return whether a passage gives an answer of the thing that a question asks about.
 
-    False where what states the answer, or the passage about it, names another thing of the kind and not this one;
-    None where it names none.
+    False where what states the answer, or the passage about it, names another thing of the kind and not this one,
+    or the question has `named` sources and the passage is of none and has no word of their names; None where it names none.
 
     >>> row = Passage(text="Pump: X210; Weight: 14 kg.")
     >>> speaks_of_asked("What does the X200 weigh?", "14 kg", row)
@@ -140,10 +165,19 @@ def speaks_of_asked(question: str, answer: str, passage: Passage) -> bool | None
         _tells_name(question, passage),
         False if is_about_another(question, passage.text) else None,
         _tells_attribute(question, passage),
+        False if named and _is_of_another_source(passage, named) else None,
     ]
     if False in verdicts:
         return False
     return True if True in verdicts else None
+
+
+def _is_of_another_source(passage: Passage, named: frozenset[str]) -> bool:
+    """Return whether a passage is of no source that was named and has no word of their names."""
+    told, own = _folded_whole(passage), set(_spaced(passage.source).split())
+    names = [{word for word in _spaced(name).split() if content_stems(word)} for name in named]
+    is_mentioned = any(words <= own or any(word in told for word in words - own) for words in names)
+    return bool(passage.source) and not is_mentioned
 
 
 @lru_cache(maxsize=512)
@@ -242,15 +276,7 @@ def _tells_name(question: str, passage: Passage) -> bool | None:
     names = _names(question)
     if not names:
         return None
-    told = (
-        passage.title,
-        passage.text,
-        passage.source,
-        passage.owner,
-        passage.url,
-        *passage.metadata.values(),
-    )
-    folded = _FOLDED.sub("", " ".join(told)).casefold()
+    folded = _folded_whole(passage)
     organisations = of_organisations(question)
     if _names_another(passage) and any(
         all(word[0].isupper() and stem(_folded(word)) not in folded for word in name)
@@ -291,8 +317,29 @@ def _has_rival(name: tuple[str, ...], text: str) -> bool:
     return bool(others) and len(others) == len(before)
 
 
+def _folded_whole(passage: Passage) -> str:
+    told = (passage.title, passage.text, passage.source, passage.owner, passage.url)
+    return _folded(" ".join((*told, *passage.metadata.values())))
+
+
 def _folded(word: str) -> str:
-    return _FOLDED.sub("", word.removesuffix("'s").removesuffix("’s")).casefold()
+    return _spaced(word.removesuffix("'s").removesuffix("’s")).replace(" ", "")
+
+
+def _spaced(text: str) -> str:
+    """Return the words of a text in small letters without accents, with a space between them."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return _FOLDED.sub(" ", "".join(filter(lambda char: not unicodedata.combining(char), plain))).strip()
+
+
+def _begins_sentence(text: str, start: int) -> bool:
+    """Return whether a sentence of a text begins at a place, after whatever marks open it.
+
+    >>> _begins_sentence("We met. How?", 8), _begins_sentence("Is Dr. Lund in?", 7)
+    (True, False)
+    """
+    before = text[max(0, start - 12) : start].rstrip(" \t\n\"'“«(¿¡")
+    return not before or (before[-1] in ".!?:" and not before.endswith(_TITLES))
 
 
 @lru_cache(maxsize=512)
@@ -311,7 +358,9 @@ def _names(question: str) -> frozenset[tuple[str, ...]]:
     found = []
     for match in _NAME.finditer(question):
         parts = match[0].split()
-        if match.start() == 0 or (len(parts) == 1 and parts[0].isupper() and len(parts[0]) <= 5):
+        if _begins_sentence(question, match.start()) or (
+            len(parts) == 1 and parts[0].isupper() and len(parts[0]) <= 5
+        ):
             continue
         after = _NOUN.match(question, match.end())
         if len(parts) == 1 and after and after[1] not in _NO_NOUNS:
