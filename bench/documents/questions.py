@@ -1,8 +1,8 @@
 """The questions about the folder: what is accepted, what is wrong, why; written before any of them was asked.
 
 A third of each kind, drawn once by a seed, is set aside and asked last. The part `aside2` is of other organisations in a
-folder of its own, written after the answers were improved on the first, and asked once, as are `aside3` to `aside12`.
-`public` and `public2` are of documents that people wrote, which are fetched (`bench.documents.public`).
+folder of its own, written after the answers were improved on the first, and asked once, as are `aside3` to `aside13`.
+`public`, `public2` and `public3` are of documents that people wrote, which are fetched (`bench.documents.public`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ Part = Literal[
     "aside10",
     "aside11",
     "aside12",
+    "aside13",
     "public",
     "public2",
+    "public3",
 ]
 SHA256 = {
     "development": "b904458717c9bca3084dda6f562c2227d1514d2f524095c8c6a8fcc8e4c99fb8",
@@ -46,7 +48,9 @@ SHA256 = {
     "aside10": "40ead6f3f47b9477daee4e60c95a75d6e078b6e985e79e1eef1f6489d7d5a0fb",
     "aside11": "8911e8f06a31443a30c644abeb86686202e5e227694e5b3e11a69142729ab015",
     "aside12": "35b8fd7cded12e0318e473d7bf3d19d541563daaefdcfd796248fedbce01af12",
+    "aside13": "42f4a0ba019c4e8a9d1a99535f06eefa630e305154136513470f07eba3ed3b83",
     "public2": "8c227959f49462a9eb73e89e46482c3dc069163665ef8f61f988c7729b8d335d",
+    "public3": "7156edd7d3b8473cb8d038f6ba493c15e067a021dacc8c1f2e7c4fc96208948b",
     "public": "0edf48a1bf376df9f1f8dc6c578a063d448f7b9500647f46501a076f9b089f81",
 }
 """The digests of the parts as they were before the first run."""

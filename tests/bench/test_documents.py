@@ -126,8 +126,10 @@ def test_questions_are_those_that_were_written_and_agree_with_their_own_grades(p
             "aside10": 80,
             "aside11": 80,
             "aside12": 80,
+            "aside13": 80,
             "public": 60,
             "public2": 60,
+            "public3": 60,
         }[part]
     )
     for each in asked:
@@ -272,7 +274,8 @@ def test_a_run_goes_on_where_it_was_stopped_and_stops_after_faults_in_a_row(
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "part", ["aside3", "aside4", "aside5", "aside6", "aside8", "aside9", "aside10", "aside11", "aside12"]
+    "part",
+    ["aside3", "aside4", "aside5", "aside6", "aside8", "aside9", "aside10", "aside11", "aside12", "aside13"],
 )
 def test_each_question_that_a_folder_answers_has_evidence_in_files_of_it(part: Part) -> None:
     rows = map(json.loads, (HERE / "evidence.jsonl").read_text(encoding="utf-8").splitlines())
