@@ -163,7 +163,7 @@ def pdf(source: str) -> bytes:
     text = read_text(source)
     lines: list[tuple[int, str]] = []
     for block in text.blocks:
-        size = {0: 10, 1: 16, 2: 12}[block.level]
+        size = {0: 10, 1: 16}.get(block.level, 12)
         if block.kind == "table":
             lines += [(size, "    ".join(row)) for row in block.rows]
         else:
