@@ -13,7 +13,15 @@ from disputatio.errors import LLMError
 from disputatio.kit import TRAINED_READER, Kit
 from disputatio.llm.scripted import Line, Scripted
 from disputatio.reliability.succession import Succession
-from disputatio.strategies.disputation.joint_look import CHOICE, MOST, UNSURE, move_by_look, sides_to_show
+from disputatio.strategies.disputation.joint_look import (
+    CHOICE,
+    DOUBTFUL_NO,
+    MOST,
+    UNSURE,
+    move_by_look,
+    read_beside,
+    sides_to_show,
+)
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.resolve import ResolvedSide, resolve
 from disputatio.strategies.disputation.sides import Side
@@ -238,3 +246,52 @@ def test_a_model_that_was_trained_to_read_compares_what_it_read_in_the_words_of_
     assert reply == "two hours"
     assert {side.answer for side in moved if side.is_picked} == {"two hours"}
     assert (len(trained.calls), model.calls) == (1, [])
+
+
+# --- what was declined without being sure -----------------------------------------------------------
+def _declined(paper: Passage, logprob: float, raw: str = "unknown") -> PassageReading:
+    reply = Reply(passages=(paper.id,), raw=raw, certainty=logprob)
+    return PassageReading(passage=paper, reply=reply, by_trained=True)
+
+
+def _beside(
+    said: Completion | str, declined: PassageReading, verdict: PositionVerdict = "accepted"
+) -> tuple[list[PassageReading], Scripted]:
+    model = Scripted({"quote": said})
+    standing = decided(side_of(LEASE, "thirty days", log_odds=1.0), verdict)
+    kit = Kit(model=Scripted({}), roles={TRAINED_READER: model})
+    return read_beside(QUESTION, [standing], [*standing.side.readings, declined], kit), model
+
+
+def test_an_unsure_refusal_is_read_again_beside_what_stands() -> None:
+    readings, model = _beside("two hours", _declined(RULES, DOUBTFUL_NO - 0.01))
+    assert [each.answer for each in readings] == ["thirty days", "two hours"]
+    assert readings[1].by_trained
+    assert readings[1].reply.quote == "The help desk is told of a theft within two hours."
+    [prompt] = [str(call.prompt) for call in model.calls]
+    assert "A tenant says within thirty days" in prompt
+    assert "told of a theft within two hours" in prompt
+
+
+@pytest.mark.parametrize(
+    ("said", "declined"),
+    [
+        ("two hours", _declined(RULES, DOUBTFUL_NO + 0.01)),
+        ("two hours", replace(_declined(RULES, -1.0), by_trained=False)),
+        ("two hours", _declined(RULES, -1.0, raw="not in the passage")),
+        ("thirty days", _declined(RULES, -1.0)),
+        ("unknown", _declined(RULES, -1.0)),
+        ("nine weeks", _declined(RULES, -1.0)),
+    ],
+)
+def test_a_sure_refusal_and_what_no_passage_says_stay_as_they_are(
+    said: str, declined: PassageReading
+) -> None:
+    readings, _ = _beside(said, declined)
+    assert [each.answer for each in readings] == ["thirty days", ""]
+
+
+def test_without_a_side_that_stands_no_refusal_is_read_again() -> None:
+    readings, model = _beside("two hours", _declined(RULES, -1.0), "rejected")
+    assert [each.answer for each in readings] == ["thirty days", ""]
+    assert model.calls == []

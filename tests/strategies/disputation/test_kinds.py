@@ -131,6 +131,7 @@ def _passage(text: str, title: str = "") -> Passage:
 
 _WEIGHS, _NUMBER = "What does the QL-40 weigh?", "What is the number of the Elbe depot?"
 _RENT = "When does the Corle Harbour Company pay its rent?"
+_BOAT, _LIT = "It is for the small boat. What is the boat's?", "Un lit simple. Combien est-ce à Arvène ?"
 _CARRIES, _BORN = "How much does the Tern 20 carry?", "In which year was the painter Per Holm born?"
 
 
@@ -161,8 +162,8 @@ _CARRIES, _BORN = "How much does the Tern 20 carry?", "In which year was the pai
         (_RENT, "May", _passage("The rent is due in May.", "House Rules"), None),
         ("What does it cost now?", "9 EUR", _passage("No. 8: it costs 9 EUR."), None),
         ("Is room B free?", "yes", _passage("Room C is free: yes."), False),
-        ("It is for the small boat. What does the boat cost?", "9", _passage("For: small boat; Price: 9."), None),
-        ("Un lit simple. Combien est-ce à Arvène ?", "9", _passage("Lit: lit simple; Prix: 9; Où: Arvene."), None),
+        (_BOAT, "9", _passage("For: small boat; Price: 9."), None),
+        (_LIT, "9", _passage("Lit: lit simple; Prix: 9; Où: Arvene."), None),
         ("what does the 5 kg bag cost?", "9 EUR", _passage("Bag: 5 kg; Price: 9 EUR."), None),
     ],
 )  # fmt: skip

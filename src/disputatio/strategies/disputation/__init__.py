@@ -50,7 +50,7 @@ from disputatio.strategies.disputation.answering import PartResult, compose_answ
 from disputatio.strategies.disputation.changes import answer_changes, divided
 from disputatio.strategies.disputation.debate import move_by_belief, move_by_debate
 from disputatio.strategies.disputation.details import Record, Similarity, WiderSearch
-from disputatio.strategies.disputation.joint_look import move_by_look
+from disputatio.strategies.disputation.joint_look import move_by_look, read_beside
 from disputatio.strategies.disputation.reading import HOPELESS, MAX_TOKENS, PassageReading, Reader, read
 from disputatio.strategies.disputation.resolve import (
     Expectation,
@@ -251,9 +251,12 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         """Read passages, and other versions of those documents that answer; return the readings of the former."""
         added = read_these(passages, turn=turn)
         readings.extend(added)
+        read_versions(turn)
+        return added
+
+    def read_versions(turn: int) -> None:
         if other_versions := find_versions(question, readings, kit):
             readings.extend(read_these(other_versions, turn=turn))
-        return added
 
     read_more(passages)
     looks: list[str] = []
@@ -270,6 +273,9 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         turn += 1
         read_more(more, turn)
         resolved = look(_weigh_and_resolve(question, readings, kit, plan), standing=False)
+    if plan.look and not kit.is_late and _read_beside(question, resolved, readings, kit):
+        read_versions(turn)
+        resolved = _weigh_and_resolve(question, readings, kit, plan)
     looked = None
     if plan.wider and not kit.is_late and (disputed := find_disputed(resolved)):
         more, searches = _search_wider(question, disputed, _ids(readings), kit, plan.wider)
@@ -346,6 +352,18 @@ def _look(
         return resolved
     replies.append(reply)
     return resolve(question, sides, expect=expect)
+
+
+def _read_beside(
+    question: str, resolved: Sequence[ResolvedSide], readings: list[PassageReading], kit: Kit
+) -> bool:
+    """Put one reading in the place of an unsure refusal, where beside what stands there is one; return whether."""
+    try:
+        again = read_beside(question, resolved, readings, kit)
+    except TooLate:
+        return False
+    before, readings[:] = list(readings), again
+    return any(new is not old for new, old in zip(readings, before, strict=True))
 
 
 def _ids(readings: Sequence[PassageReading]) -> list[str]:

@@ -5,6 +5,9 @@ number. Side by side, the one that speaks of what is asked stands out, in whatev
 none of the answers that were read in them; the side whose answer it gives has the look in its favour and stands, though its
 passage names little of what is asked. It is one more piece of evidence: a lead of two accounts, known sources, dates and
 successions decide as before, and what is superseded, retracted, of another kind or thing is not shown.
+
+A passage that a trained reader declined without being sure is read again beside the quotes of what stands: what it says in
+other words is told there from what is next to it.
 """
 
 from __future__ import annotations
@@ -17,10 +20,11 @@ from disputatio.errors import MustAskAgain
 from disputatio.events import LookedJointly
 from disputatio.kit import TRAINED_READER, Kit, chat
 from disputatio.strategies.disputation.details import Record
+from disputatio.strategies.disputation.reading import PassageReading, answering
 from disputatio.strategies.disputation.resolve import Expectation, ResolvedSide, without_talk
 from disputatio.strategies.disputation.sides import Side, successor_of, unfit
-from disputatio.text import is_unknown, one_line
-from disputatio.types import Completion, Sampling
+from disputatio.text import is_unknown, nearest_sentence, one_line
+from disputatio.types import Completion, Passage, Sampling
 from disputatio.values import matches, same_answer
 
 SYSTEM = """\
@@ -37,6 +41,10 @@ CHOICE = 4  # sides from which on a reply is a choice, where none of them stands
 QUOTE, NAME = 300, 100  # characters of each quote, and of the title and heading before it
 MAX_TOKENS = 60
 LOOK = 1.0  # of the contest score: a lead of two accounts to one weighs 1.7
+# Mean log-probability of a refusal below which it is doubtful: P("unknown") under .7 for a reader whose refusal has two tokens
+# (set; `docs/research/documents.md`).
+DOUBTFUL_NO = -0.18
+BESIDE = 3  # sides, and doubtful passages, of which a passage is read again beside the others
 UNSURE = -0.5  # mean log-probability of the reply's tokens below which it is a guess
 
 
@@ -70,6 +78,55 @@ def move_by_look(
             moved = {**sides[number].moved, "look": LOOK if number == picked else 0.0}
             sides[number] = replace(sides[number], moved=moved)
     return sides, reply
+
+
+def read_beside(
+    question: str, resolved: Sequence[ResolvedSide], readings: Sequence[PassageReading], kit: Kit
+) -> list[PassageReading]:
+    """Show the model what stands beside passages that its reader declined without being sure; return the readings,
+    with the answer of one of these where the model gives one that no side has.
+
+    Raises `LLMError` for faults and `TooLate` after the deadline.
+    """
+    standing = [each.side for each in resolved if each.verdict != "rejected" and not each.side.is_talk]
+    declined = sorted(filter(_is_doubtful_no, readings), key=lambda each: each.certainty or 0.0)[:BESIDE]
+    if not standing or not declined:
+        return list(readings)
+    passages = [reading.passage for reading in declined]
+    quotes = [
+        *map(_quote_of, standing[:BESIDE]),
+        *(_shown(each, _nearest(question, each)) for each in passages),
+    ]
+    prompt, sampling = look_prompt(question, quotes), Sampling(max_tokens=MAX_TOKENS)
+    try:
+        (completion,) = kit.complete(TRAINED_READER, [prompt], sampling, passages=[passages])
+    except MustAskAgain:
+        return list(readings)
+    said = one_line(completion.text)
+    if is_unknown(said) or _is_guess(completion) or any(_gives(said, each.side) for each in resolved):
+        return list(readings)
+    certainty = sum(token.logprob for token in completion.tokens) / max(len(completion.tokens), 1)
+    for reading in declined:
+        reply = replace(reading.reply, certainty=certainty, raw=completion.text)
+        again = replace(answering(question, reading.passage, reply, said), by_trained=True)
+        if again.answer:
+            kit.emit(LookedJointly(question=question, reply=said, answer=again.answer))
+            return [again if each is reading else each for each in readings]
+    return list(readings)
+
+
+def _is_doubtful_no(reading: PassageReading) -> bool:
+    """Return whether a trained reader declined a passage without being sure."""
+    certainty = reading.certainty
+    is_no = reading.by_trained and not reading.answer and is_unknown(reading.reply.raw.partition("\n")[0])
+    return is_no and not reading.reply.fault and certainty is not None and certainty < DOUBTFUL_NO
+
+
+def _nearest(question: str, passage: Passage) -> str:
+    """Return the part of a passage that is nearest to a question, with what stands about it."""
+    start, end = nearest_sentence(passage.text, question)
+    first = max(0, start - (QUOTE - (end - start)) // 3)
+    return passage.text[first : first + QUOTE]
 
 
 def sides_to_show(resolved: Sequence[ResolvedSide], expect: Expectation) -> list[int]:
@@ -127,11 +184,11 @@ def _is_guess(completion: Completion) -> bool:
 def _quote_of(side: Side) -> str:
     """Return the quote of a side's best passage, after its title and heading."""
     best = side.readings[0]
-    parts = (
-        best.passage.title[:NAME],
-        best.passage.metadata.get("heading", "")[:NAME],
-        best.reply.quote[:QUOTE],
-    )
+    return _shown(best.passage, best.reply.quote[:QUOTE])
+
+
+def _shown(passage: Passage, quote: str) -> str:
+    parts = (passage.title[:NAME], passage.metadata.get("heading", "")[:NAME], quote)
     return " | ".join(filter(None, map(one_line, parts)))
 
 

@@ -189,10 +189,10 @@ def parse_reading(
         round=turn,
         raw=completion.text,
     )
-    return _answering(question, passage, reply, fields["answer"].strip())
+    return answering(question, passage, reply, fields["answer"].strip())
 
 
-def _answering(question: str, passage: Passage, reply: Reply, answer: str) -> PassageReading:
+def answering(question: str, passage: Passage, reply: Reply, answer: str) -> PassageReading:
     """Return a reply as a reading with this answer, or without one where it is not in the passage."""
     if not asked_of(question).previous:
         answer = instead_of(passage.text, answer)
@@ -289,7 +289,7 @@ def parse_brief(question: str, passage: Passage, completion: Completion, *, turn
         round=turn,
         raw=raw,
     )
-    return replace(_answering(question, passage, reply, one_line(answer)), by_trained=True)
+    return replace(answering(question, passage, reply, one_line(answer)), by_trained=True)
 
 
 def _certainty_of_line(completion: Completion) -> float | None:
