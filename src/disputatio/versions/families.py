@@ -241,6 +241,11 @@ def is_version(asked: str, version: str) -> bool:
     return f"{version}.".startswith(f"{asked}.")
 
 
+def are_versions(first: Passage, second: Passage) -> bool:
+    """Return whether two passages are of different documents that are versions of one."""
+    return first.document != second.document and bool(family_names(first) & family_names(second))
+
+
 def one_publisher(first: Passage, second: Passage) -> bool:
     """Return whether two passages are of one source or owner; uploads of strangers are of none.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product, starmap
 from types import MappingProxyType
 from typing import Literal
 
@@ -46,7 +47,7 @@ from disputatio.text import bare_words, stem
 from disputatio.types import Passage
 from disputatio.values import canonical, contradicts, groups, is_yes_or_no, matches
 from disputatio.versions.dates import is_later, iso_day, stated_date
-from disputatio.versions.families import UNVERIFIED, family_names
+from disputatio.versions.families import UNVERIFIED, are_versions, one_publisher
 
 Feature = Literal[
     "votes",
@@ -163,7 +164,7 @@ class Side:
     def _repeats_superseded(self, passage: Passage) -> bool:
         """Return whether a passage of the publisher of a superseded one, no later than what replaced it, says the same."""
         return any(
-            passage.source == older.source != ""
+            one_publisher(passage, older)
             and not (passage.document and passage.document == claim.newer.document)
             and not is_later(iso_day(stated_date(passage)), iso_day(stated_date(claim.newer)))
             for older in self.passages
@@ -366,25 +367,14 @@ def _grounded(question: str, sides: Sequence[Side], openings: Mapping[str, str])
             and _is_ground_of(question, other, side)
             and (other.accounts >= side.accounts or len(side.named) <= HARDLY * len(content_stems(question)))
             and not any(claim.newer.id in mine for claim in other.superseded.values())
-            and not _are_versions(other, side)
+            # One of these names its organisation in every passage, another one in its first.
+            and not all(starmap(are_versions, product(other.passages, side.passages)))
             for other in fit
         )
         falls = falls or all(is_of_nothing_asked(question, reading, openings) for reading in side.telling)
         features: dict[Feature, float] = {**side.features, **({"ground": 0.0} if falls else {})}
         grounded.append(replace(side, features=features, log_odds=log_odds(features)))
     return grounded
-
-
-def _are_versions(first: Side, second: Side) -> bool:
-    """Return whether all passages of two sides are of documents that are versions of one.
-
-    One of these names its organisation in every passage, another one in its first.
-    """
-    return all(
-        mine.document != theirs.document and family_names(mine) & family_names(theirs)
-        for mine in first.passages
-        for theirs in second.passages
-    )
 
 
 def _is_ground_of(question: str, side: Side, rival: Side) -> bool:
