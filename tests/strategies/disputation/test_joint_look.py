@@ -12,7 +12,9 @@ from disputatio.causes import Cause
 from disputatio.errors import LLMError
 from disputatio.kit import TRAINED_READER, Kit
 from disputatio.llm.scripted import Line, Scripted
+from disputatio.pipeline import ask
 from disputatio.reliability.succession import Succession
+from disputatio.store.in_memory import InMemory
 from disputatio.strategies.disputation.joint_look import (
     CHOICE,
     DOUBTFUL_NO,
@@ -295,3 +297,17 @@ def test_without_a_side_that_stands_no_refusal_is_read_again() -> None:
     readings, model = _beside("two hours", _declined(RULES, -1.0), "rejected")
     assert [each.answer for each in readings] == ["thirty days", ""]
     assert model.calls == []
+
+
+@pytest.mark.parametrize(
+    ("doubt", "answers"), [(-0.6, {"thirty days", "two hours"}), (-0.01, {"thirty days"})]
+)
+def test_what_is_read_again_is_a_side_like_others(doubt: float, answers: set[str]) -> None:
+    tokens = (Token(text="unknown", logprob=doubt),)
+    declined = Completion(text="unknown", finish_reason="stop", usage=Usage(calls=1), tokens=tokens)
+    replies: dict[str, Line] = {"quotes": "two hours", "tenant": "thirty days", "theft": declined}
+    kit = Kit(model=Agents(), roles={TRAINED_READER: Scripted(replies)}, retriever=InMemory([LEASE, RULES]))
+    answer = ask(
+        QUESTION, kit=kit, strategy="disputation", options={"belief": False, "debate": 0}, verify=False
+    )
+    assert {each.answer for each in answer.conflict.positions} == answers
