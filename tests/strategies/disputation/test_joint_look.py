@@ -251,6 +251,11 @@ def test_a_model_that_was_trained_to_read_compares_what_it_read_in_the_words_of_
 
 
 # --- what was declined without being sure -----------------------------------------------------------
+def guess(text: str) -> Completion:
+    tokens = (Token(text=text, logprob=UNSURE - 0.1),)
+    return Completion(text=text, finish_reason="stop", usage=Usage(calls=1), tokens=tokens)
+
+
 def _declined(paper: Passage, logprob: float, raw: str = "unknown") -> PassageReading:
     reply = Reply(passages=(paper.id,), raw=raw, certainty=logprob)
     return PassageReading(passage=paper, reply=reply, by_trained=True)
@@ -284,6 +289,8 @@ def test_an_unsure_refusal_is_read_again_beside_what_stands() -> None:
         ("thirty days", _declined(RULES, -1.0)),
         ("unknown", _declined(RULES, -1.0)),
         ("nine weeks", _declined(RULES, -1.0)),
+        ("thirty days", _declined(replace(RULES, text="Say it of a laptop within thirty days."), -1.0)),
+        (guess("two hours"), _declined(RULES, -1.0)),
     ],
 )
 def test_a_sure_refusal_and_what_no_passage_says_stay_as_they_are(
@@ -293,6 +300,41 @@ def test_a_sure_refusal_and_what_no_passage_says_stay_as_they_are(
     assert [each.answer for each in readings] == ["thirty days", ""]
 
 
+def test_the_least_sure_refusals_are_shown_and_talk_is_none_that_stands() -> None:
+    papers = [
+        replace(RULES, id=f"rules {n}", text=f"The desk {n} is told within two hours.") for n in range(5)
+    ]
+    model = Scripted({"quote": "unknown"})
+    kit = Kit(model=Scripted({}), roles={TRAINED_READER: model})
+    stands = decided(side_of(LEASE, "thirty days", log_odds=1.0), "accepted")
+    declined = [_declined(paper, -1.0 - n) for n, paper in enumerate(papers)]
+    read_beside(QUESTION, [stands], declined, kit)
+    [prompt] = [str(call.prompt) for call in model.calls]
+    assert [n for n in range(5) if f"desk {n}" in prompt] == [2, 3, 4]
+    talk = replace(stands, side=replace(stands.side, features={"talk": 0.0}))
+    read_beside(QUESTION, [talk], declined, kit)
+    assert len(model.calls) == 1
+
+
+def test_versions_of_what_was_read_again_are_read_too() -> None:
+    old, new = (
+        replace(RULES, id=f"rules {n}", document=f"rules {n}", family="rules", version=str(n)) for n in (1, 2)
+    )
+    new = replace(new, text="Tell of a robbery within an hour.")
+    tokens = (Token(text="unknown", logprob=-0.6),)
+    declined = Completion(text="unknown", finish_reason="stop", usage=Usage(calls=1), tokens=tokens)
+    replies: dict[str, Line] = {
+        "quotes": "two hours", "porter": "thirty days", "locks": declined, "robbery": "an hour"
+    }  # fmt: skip
+    kit = Kit(
+        model=Agents(), roles={TRAINED_READER: Scripted(replies)}, retriever=InMemory([LEASE, old, new])
+    )
+    options = {"belief": False, "debate": 0, "k": 2, "wider": 0, "complete": 0}
+    question = "How soon does a tenant of the college say of a theft that a room is given up?"
+    answer = ask(question, kit=kit, strategy="disputation", options=options, verify=False)
+    assert "an hour" in {each.answer for each in answer.conflict.positions}
+
+
 def test_without_a_side_that_stands_no_refusal_is_read_again() -> None:
     readings, model = _beside("two hours", _declined(RULES, -1.0), "rejected")
     assert [each.answer for each in readings] == ["thirty days", ""]
@@ -300,14 +342,18 @@ def test_without_a_side_that_stands_no_refusal_is_read_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("doubt", "answers"), [(-0.6, {"thirty days", "two hours"}), (-0.01, {"thirty days"})]
+    ("doubt", "look", "answers"),
+    [
+        (-0.6, True, {"thirty days", "two hours"}),
+        (-0.01, True, {"thirty days"}),
+        (-0.6, False, {"thirty days"}),
+    ],
 )
-def test_what_is_read_again_is_a_side_like_others(doubt: float, answers: set[str]) -> None:
+def test_what_is_read_again_is_a_side_like_others(doubt: float, look: bool, answers: set[str]) -> None:
     tokens = (Token(text="unknown", logprob=doubt),)
     declined = Completion(text="unknown", finish_reason="stop", usage=Usage(calls=1), tokens=tokens)
     replies: dict[str, Line] = {"quotes": "two hours", "tenant": "thirty days", "theft": declined}
     kit = Kit(model=Agents(), roles={TRAINED_READER: Scripted(replies)}, retriever=InMemory([LEASE, RULES]))
-    answer = ask(
-        QUESTION, kit=kit, strategy="disputation", options={"belief": False, "debate": 0}, verify=False
-    )
+    options = {"belief": False, "debate": 0, "look": look}
+    answer = ask(QUESTION, kit=kit, strategy="disputation", options=options, verify=False)
     assert {each.answer for each in answer.conflict.positions} == answers

@@ -160,7 +160,7 @@ _CARRIES, _BORN = "How much does the Tern 20 carry?", "In which year was the pai
         (_BORN, "1958", _passage("Born in 1958, he paints.", "About the painter"), None),
         (_BORN, "1958", _passage("Per Holm was born in 1958.", "Olga Rist (chemist)"), None),
         (_RENT, "May", _passage("The rent is due in May.", "House Rules"), None),
-        ("What does it cost now?", "9 EUR", _passage("No. 8: it costs 9 EUR."), None),
+        ("What does it cost now?", "9 EUR", _passage("By tariff no 8 it costs 9 EUR."), None),
         ("Is room B free?", "yes", _passage("Room C is free: yes."), False),
         (_BOAT, "9", _passage("For: small boat; Price: 9."), None),
         (_LIT, "9", _passage("Lit: lit simple; Prix: 9; Où: Arvene."), None),
@@ -194,6 +194,7 @@ def test_a_passage_of_another_source_than_the_named_one_speaks_of_it_where_it_sa
     question = "What is the Oak club's fee?"
     named = sources_named(question, ["Oak Club", "Elm Club", "", "the"])
     assert named == {"Oak Club"}
+    assert not sources_named("Canteen hours? When is the canteen open?", ["canteen"])
     assert speaks_of_asked(question, "9 EUR", passage, named) is told
     assert speaks_of_asked("What is the fee?", "9 EUR", passage, frozenset()) is None
 
