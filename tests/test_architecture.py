@@ -15,7 +15,7 @@ SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
 ROOMS, ARROWS, PUBLIC_NAMES = 39, 274, 69  # the most there may be, as scripts/structure.py counts them
-MODULES, LINES_OF_SRC, LINES_OF_BENCH = 410, 89_163, 10_383
+MODULES, LINES_OF_SRC, LINES_OF_BENCH = 410, 89_167, 10_383
 
 GROUND = (
     *("authority", "calling", "causes", "databases", "errors", "events", "platforms"),

@@ -105,9 +105,8 @@ def read_beside(
     said = one_line(completion.text)
     if is_unknown(said) or _is_guess(completion) or any(_gives(said, each.side) for each in resolved):
         return list(readings)
-    certainty = sum(token.logprob for token in completion.tokens) / max(len(completion.tokens), 1)
     for reading in declined:
-        reply = replace(reading.reply, certainty=certainty, raw=completion.text)
+        reply = replace(reading.reply, certainty=_mean_logprob(completion), raw=completion.text)
         again = replace(answering(question, reading.passage, reply, said), by_trained=True)
         if again.answer:
             kit.emit(LookedJointly(question=question, reply=said, answer=again.answer))
@@ -177,8 +176,13 @@ def _reply(question: str, sides: Sequence[Side], kit: Kit) -> str:
 
 
 def _is_guess(completion: Completion) -> bool:
+    mean = _mean_logprob(completion)
+    return mean is not None and mean < UNSURE
+
+
+def _mean_logprob(completion: Completion) -> float | None:
     logprobs = [token.logprob for token in completion.tokens]
-    return bool(logprobs) and sum(logprobs) / len(logprobs) < UNSURE
+    return sum(logprobs) / len(logprobs) if logprobs else None
 
 
 def _quote_of(side: Side) -> str:
