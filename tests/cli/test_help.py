@@ -44,10 +44,13 @@ def test_a_help_text_fits_eighty_columns_and_names_no_type_of_a_flag(
     assert not re.search(r"^  -.*<", done.out, re.MULTILINE), "an option has no metavar"
 
 
-@pytest.mark.parametrize("name", ["index", "model", "strategy", "journal"])
-def test_the_help_of_ask_shows_the_defaults_of_the_settings(name: str, capsys: Capture) -> None:
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [*(("ask", name) for name in ("index", "model", "strategy", "journal")), ("ingest", "embedder")],
+)
+def test_a_help_text_shows_the_defaults_of_the_settings(command: str, name: str, capsys: Capture) -> None:
     default = Settings.model_fields[name].default
-    lines = " ".join(run(capsys, "ask", "--help").out.split())
+    lines = " ".join(run(capsys, command, "--help").out.split())
     about = lines.split(f" --{name} ")[1].split(" --")[0]
     assert about.endswith(f"[default: {default}]")
 

@@ -60,7 +60,8 @@ def ingest(
         bool, typer.Option("--strict", help="Exit with 1 when a file or row was refused.")
     ] = False,
     embedder: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Embedding model, or none.  [default: minilm-l6-v2]")
+        str | None,
+        typer.Option(metavar="NAME", help="Embedding model, or none.  [default: multilingual-e5-small]"),
     ] = None,
     language: Annotated[
         str | None,
