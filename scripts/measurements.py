@@ -17,9 +17,7 @@ def first_line(script: Path) -> str:
 
 
 def is_measurement(script: Path) -> bool:
-    """Return whether a file of bench/ can be run by a user; a worker is started by the script that
-    it serves.
-    """
+    """Return whether a user can run a file of bench/; a worker is started by the script that it serves."""
     serves = script.parent.name == "lib" or script.stem.endswith("_worker")
     return not serves and '__name__ == "__main__"' in script.read_text(encoding="utf-8")
 

@@ -139,9 +139,7 @@ def wrong_with_ours(words: list[str]) -> str:
 
 
 def wrong_with_inspect(words: list[str]) -> str:
-    """Return why Inspect's command line, or one of our tasks under it, would refuse these words,
-    or nothing.
-    """
+    """Return why Inspect's command line, or a task of ours under it, would refuse these words, or nothing."""
     import click
     from inspect_ai._cli.main import inspect
 

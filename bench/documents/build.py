@@ -29,9 +29,8 @@ from bench.documents.public import PUBLIC, public_documents, public_names
 from bench.documents.questions import HERE, Part
 
 SIDECAR = "disputatio.yaml"
-EXPORTED = datetime(
-    2026, 8, 3, 9, 0, tzinfo=UTC
-)  # when a converter made the files that state no day of their own
+# When a converter made the files that state no day of their own.
+EXPORTED = datetime(2026, 8, 3, 9, 0, tzinfo=UTC)
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of all members of zip packages
 _WIDTH, _LINES = 92, 56  # letters of a line and lines of a page of a PDF
 

@@ -22,9 +22,8 @@ from disputatio.types import Answer, Example, Passage
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
-THREADS = (
-    16  # questions in flight: single answers are written one token a step, and many cost little more than one
-)
+# Questions in flight: single answers are written one token a step, and many cost little more than one.
+THREADS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -117,9 +117,8 @@ def commands(
         for words in run.build:
             if not Path(folders.fill(words[-1])).exists():  # a builder's last word is what it writes
                 own = words[0] == "ingest" or words[0].startswith("bench.")
-                writer = (
-                    ["--model", model] if model and "--texts" in words else []
-                )  # its last word stays last
+                # Before the other words, of which the last stays last.
+                writer = ["--model", model] if model and "--texts" in words else []
                 yield [*([] if own else ["eval", "build"]), words[0], *writer, *map(folders.fill, words[1:])]
         yield evaluation(asked, run, folders, limit, flags)
 

@@ -22,9 +22,7 @@ from disputatio.reliability.weighted_vote import CAP, estimate, weighted_vote, w
 SOURCES, TESTED = 9, 300
 RECORDS = (0, 10, 50, 200)  # questions that sources are estimated from
 SHARES = (STRENGTH, 100.0, 1e9)
-EXACT = Reader(
-    factual=(1, 0, 0), misleading=(0, 1, 0, 0), irrelevant=(0, 1, 0)
-)  # it reads no error into them
+EXACT = Reader(factual=(1, 0, 0), misleading=(0, 1, 0, 0), irrelevant=(0, 1, 0))  # never errs
 Floats = NDArray[np.float64]
 
 

@@ -2,13 +2,12 @@
 
     python -m bench.search.corpus --work DIR --size 100000 [--seed 7]
 
-The same size and seed give the same texts on every machine with the same numpy, and the same vectors but
-for rounding. A passage is 60-146 words
-(mean 125) in sentences; words are drawn by Zipf's law from 400,000, frequent ones short, and none is changed by
-an English stemmer. Vectors have 384 dimensions and unit length: 2,000 clusters of unequal size, with
-noise of about 26 effective dimensions around each centre. Sources are 1,000, the largest with 8 % of the
-passages. Of the queries (40 to warm up and tune with, 120 to measure with) 30 % are planted: 12 passages
-anywhere in the corpus hold all their words and a vector near theirs.
+The same size and seed give the same texts on every machine with the same numpy, and the same vectors but for
+rounding. A passage is 60-146 words (mean 125) in sentences; words are drawn by Zipf's law from 400,000,
+frequent ones short, and none is changed by an English stemmer. Vectors have 384 dimensions and unit length:
+2,000 clusters of unequal size, with noise of about 26 effective dimensions around each centre. Sources are
+1,000, the largest with 8 % of the passages. Of the queries (40 to warm up and tune with, 120 to measure with)
+30 % are planted: 12 passages anywhere in the corpus hold all their words and a vector near theirs.
 
 `DIR/SIZE/corpus/` holds: texts.bin with offsets.npy (bytes), vectors.npy, sources.npy, queries.json with query_vectors.npy, and
 planted.npy.

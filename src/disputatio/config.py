@@ -107,10 +107,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return flags, then the environment, then the file."""
-        del (
-            dotenv_settings,
-            file_secret_settings,
-        )  # the library hands them over; settings do not come from there
+        del dotenv_settings, file_secret_settings  # settings do not come from there
         _check_size(settings_file())
         file = TomlConfigSettingsSource(settings_cls, settings_file())
         if not os.environ.get(NAMED_FILE):

@@ -226,9 +226,8 @@ class NotJournalled(LLMError):
 class BatchFault(LLMError):
     """Some calls of a batch failed.
 
-    `results` has one item a prompt, in order: the `Completion` (or `Choice`), or None where the call
-    failed; `errors` has the faults. The journal keeps the good ones, so that running again
-    repeats only what failed.
+    `results` has one item a prompt, in order: the `Completion` (or `Choice`), or None where the call failed;
+    `errors` has the faults. The journal keeps the good ones, so that running again repeats only what failed.
     """
 
     def __init__(self, results: Sequence[Any], errors: Sequence[LLMError]) -> None:

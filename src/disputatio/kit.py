@@ -71,17 +71,15 @@ _EXCERPTS = 5  # passages that are shown before a model has read any
 class Kit:
     """The parts that one question is answered with.
 
-    `model` serves every role that `roles` does not name. `sources` has what is known of
-    the sources by name. `reader` reads passages without a language model, `trained` is one that was
-    trained to read them and plays the role `trained_reader` where `roles` does not name one.
-    `entailment` is None where the judge's model is to be asked, `reranker` where the model is to say how
-    well a passage fits, `embedder` where passages are compared by their words.
-    `elsewhere` is a second place to search, as a function of a query and how many passages are wanted;
-    without one that is `retriever` again. `recorded` is empty for a new question; for an answer that is
-    decided again it has the details that its strategy left in `Basis.details`. `cancel` ends the question,
-    and after `deadline` no model is asked.
-    `today` is the day on which it is asked, in ISO form, empty where that is not to count; `speeds` are those
-    of the models so far.
+    `model` serves every role that `roles` does not name. `sources` has what is known of the sources by name.
+    `reader` reads passages without a language model, `trained` is one that was trained to read them and plays
+    the role `trained_reader` where `roles` does not name one. `entailment` is None where the judge's model is
+    to be asked, `reranker` where the model is to say how well a passage fits, `embedder` where passages are
+    compared by their words. `elsewhere` is a second place to search, as a function of a query and how many
+    passages are wanted; without one that is `retriever` again. `recorded` is empty for a new question; for an
+    answer that is decided again it has the details that its strategy left in `Basis.details`. `cancel` ends
+    the question, and after `deadline` no model is asked. `today` is the day on which it is asked, in ISO
+    form, empty where that is not to count; `speeds` are those of the models so far.
     """
 
     model: LLM

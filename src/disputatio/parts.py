@@ -56,10 +56,9 @@ def build_kit(
 ) -> Kit:
     """Return the kit that settings describe; models are opened at their first use.
 
-    `model`, `roles` and `embedder` are objects that stand in place of those that the settings name. `say`
-    is called with what a user should know while waiting, `progress` with how far a download is. Nothing is
-    loaded. Raises
-    `ConfigError` for a model that cannot be, `UnknownName` with the nearest one.
+    `model`, `roles` and `embedder` are objects that stand in place of those that the settings name. `say` is
+    called with what a user should know while waiting, `progress` with how far a download is. Nothing is
+    loaded. Raises `ConfigError` for a model that cannot be, `UnknownName` with the nearest one.
     """
     journal = open_journal(settings)
     named = partial(_journalled, settings=settings, journal=journal, say=say, progress=progress)
@@ -160,9 +159,7 @@ def _late_embedder(settings: Settings, say: Say, progress: catalogue.Progress | 
 
 
 def _served_embedder(name: str, settings: Settings, dimension: int | None) -> Embedder:
-    """Return an embedder behind a server, with the prefixes of the settings, else those that its
-    model wants.
-    """
+    """Return an embedder behind a server, with the prefixes of the settings, else those its model wants."""
     from disputatio.llm.connection import LARGEST_EMBEDDINGS, Connection
     from disputatio.llm.endpoint_embedder import EndpointEmbedder, split_name
     from disputatio.store.embed import trained_prefixes

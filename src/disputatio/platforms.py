@@ -90,7 +90,7 @@ def open_lock(folder: Path) -> int:
 
 
 # --- opening and rights -----------------------------------------------------------------------------
-def open_handle(path: Path, how: int, rights: int = 0o600, *, follow: bool = False) -> int:
+def open_handle(path: Path, how: int, *, follow: bool = False) -> int:
     """Open a file as `os.open` does, its bytes as they are, without waiting for the writer of a pipe.
 
     Children do not get it. Unless `follow` is set, a link is refused with `ELOOP`; Windows looks at the name
@@ -102,7 +102,7 @@ def open_handle(path: Path, how: int, rights: int = 0o600, *, follow: bool = Fal
         if not hasattr(os, "O_NOFOLLOW") and path.is_symlink():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
         how |= getattr(os, "O_NOFOLLOW", 0)
-    return os.open(path, how, rights)
+    return os.open(path, how, 0o600)
 
 
 def restrict(handle: int) -> None:

@@ -274,8 +274,11 @@ def asking(question: str) -> str:
     return _CIRCUMSTANCE.sub("", one, count=1) if _CIRCUMSTANCE.match(one) else one
 
 
-def nearest_sentence(text: str, query: str, limit: int = 300) -> tuple[int, int]:
-    """Return the span of the first sentence with most words of a query, cut at `limit` characters.
+_LONGEST_SENTENCE = 300  # characters that are shown of one
+
+
+def nearest_sentence(text: str, query: str) -> tuple[int, int]:
+    """Return the span of the first sentence with most words of a query, cut where it is very long.
 
     >>> text = "Ann Doyle is a singer. Night Harbour came out in 1921."
     >>> text[slice(*nearest_sentence(text, "When did Night Harbour come out?"))]
@@ -284,22 +287,23 @@ def nearest_sentence(text: str, query: str, limit: int = 300) -> tuple[int, int]
     wanted = {stem(word) for word in bare_words(query)}
     best, most = (0, 0), -1
     for start, whole in sentences(text):
-        end = min(whole, start + limit)
+        end = min(whole, start + _LONGEST_SENTENCE)
         shared = len(wanted & {stem(word) for word in bare_words(text[start:end])})
         if shared > most:
             best, most = (start, end), shared
     return best
 
 
-def sentence_at(text: str, start: int, end: int, limit: int = 300) -> tuple[int, int]:
-    """Return the span of the sentence around `start:end`, or that span if it exceeds `limit`.
+def sentence_at(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span of the sentence around `start:end`; of a very long one, a part from `start` on.
 
     >>> sentence_at("It rained. Then it stopped!", 16, 18)
     (11, 27)
     """
     for first, last in sentences(text):
         if first <= start < last:
-            return (first, last) if last - first <= limit else (start, max(end, start + limit))
+            whole = last - first <= _LONGEST_SENTENCE
+            return (first, last) if whole else (start, max(end, start + _LONGEST_SENTENCE))
     return start, end
 
 

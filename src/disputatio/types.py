@@ -124,9 +124,8 @@ class Passage(Serialisable):
     `name` where its file's name does, `file` where only the properties of its file do, and empty where that
     is not known. `version` and `family` (its name without version and date) place it among the versions of
     one document, `relations` are what it says of others; `authority` is the tier that people gave it.
-    `by_people` has the fields that people stated of the document, whatever it states itself.
-    `start:end` are character offsets into the text of `document` (a content hash), where the passage came
-    from an index.
+    `by_people` has the fields that people stated of the document, whatever it states itself. `start:end` are
+    character offsets into the text of `document` (a content hash), where the passage came from an index.
     """
 
     text: str
@@ -597,9 +596,8 @@ class Contradiction(Serialisable):
     `kind` is `version` where the documents are versions of one. `scope` has what only one of them says and
     what may reconcile them; the severity is then `low`. `newer`, `higher` (in declared authority) and
     `more_reliable` (as learnt) name a side where that is known, `holds` the one that is in force.
-    `settled_by`
-    says what would settle it. `probability` is a model's, where one has judged. `new` is false for one that a
-    baseline has; `id` stays the same as long as both quotes do.
+    `settled_by` says what would settle it. `probability` is a model's, where one has judged. `new` is false
+    for one that a baseline has; `id` stays the same as long as both quotes do.
     """
 
     id: str
@@ -625,8 +623,7 @@ class Check(Presentable):
 
     `compared` counts the pairs of statements that were compared, `left_out` those that were not because there
     were too many. `hidden` counts contradictions of a lower severity than was asked for, `judged` the calls
-    of
-    a model. `refused` names files and rows that could not be read.
+    of a model. `refused` names files and rows that could not be read.
     """
 
     contradictions: tuple[Contradiction, ...] = ()

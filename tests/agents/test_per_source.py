@@ -6,12 +6,7 @@ import json
 
 import pytest
 
-from disputatio.agents.per_source import (
-    SourceReply,
-    answer_per_source,
-    drop_unsupported,
-    retrieve_per_source,
-)
+from disputatio.agents.per_source import SourceReply, answer_per_source, drop_unsupported, retrieve_per_source
 from disputatio.errors import MissingPart, NoLogprobs
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Line, Scripted

@@ -29,16 +29,7 @@ from disputatio.eval.reporting.tables import markdown
 from disputatio.eval.running.run_log import read_journal
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
-from disputatio.types import (
-    Answer,
-    Capabilities,
-    Choice,
-    Citation,
-    Claim,
-    Example,
-    Passage,
-    Usage,
-)
+from disputatio.types import Answer, Capabilities, Choice, Citation, Claim, Example, Passage, Usage
 from tests.eval.fakes import HALF, MANIFEST, RIGHT, ask, examples, run
 
 CASE = Case(

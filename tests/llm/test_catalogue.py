@@ -112,9 +112,7 @@ def know(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 # --- a server -----------------------------------------------------------------------------------
 @dataclass
 class Site:
-    """The behaviour of the server on loopback: `cuts` are the bytes after which it hangs up, one a
-    request.
-    """
+    """The server on loopback: `cuts` are the bytes after which it hangs up, one a request."""
 
     address: str = ""
     files: dict[str, bytes] = field(default_factory=dict)

@@ -18,18 +18,7 @@ from disputatio.llm.stream import Deadlines
 from disputatio.protocols import LLM, Cancel
 from disputatio.types import Sampling
 from tests.llm.conftest import Connect, Serve
-from tests.llm.fake_server import (
-    Asked,
-    Wire,
-    ask,
-    capable,
-    chunk,
-    event,
-    fails,
-    logprobs,
-    says,
-    usage,
-)
+from tests.llm.fake_server import Asked, Wire, ask, capable, chunk, event, fails, logprobs, says, usage
 
 
 def test_an_endpoint_is_an_llm_whose_name_says_what_users_write() -> None:

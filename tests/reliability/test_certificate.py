@@ -22,9 +22,7 @@ def winner_of(choices: list[int], weights: list[Fraction]) -> int:
 
 
 def by_enumeration(choices: list[int], weights: list[Fraction]) -> int:
-    """Return the size of the smallest set of liars that changes the answer, by trying all sets and
-    all lies.
-    """
+    """Return the size of the smallest set of liars that changes the answer, trying all sets and lies."""
     if not any(weights):
         weights = [Fraction(1)] * len(weights)
     before = winner_of(choices, weights)

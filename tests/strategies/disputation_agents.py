@@ -19,17 +19,7 @@ from disputatio.strategies.disputation.debate import DEBATE_SYSTEM
 from disputatio.strategies.disputation.joint_look import SYSTEM as LOOK_SYSTEM
 from disputatio.strategies.disputation.reading import SYSTEM
 from disputatio.trace import Trace
-from disputatio.types import (
-    Answer,
-    Choice,
-    Completion,
-    Hit,
-    Passage,
-    Prompt,
-    Sampling,
-    Token,
-    Usage,
-)
+from disputatio.types import Answer, Choice, Completion, Hit, Passage, Prompt, Sampling, Token, Usage
 from tests.strategies.sources import rated
 
 # A word of the question, and how a passage of the town states the answer.
@@ -232,9 +222,7 @@ def answered(
     trace: Trace | None = None,
     **options: object,
 ) -> Answer:
-    """Return what the disputation answers of passages; `sources` has the reliability of those that
-    are known.
-    """
+    """Return what the disputation answers of passages; `sources` has the reliability of known ones."""
     shelf = given if isinstance(given, Shelf | InMemory) else Shelf(given)
     kit = Kit(model=model, retriever=shelf, embedder=embedder, sources=rated(**(sources or {})))
     return ask(question, kit=kit, strategy="disputation", options=options, verify=False, trace=trace)

@@ -172,9 +172,7 @@ def write_pairs(data: Path) -> None:
 
 
 def write_tokenizer(folder: Path) -> Path:
-    """Return a tokenizer of BERT's kind that knows few words, with its special tokens in their
-    usual places.
-    """
+    """Return a tokenizer of BERT's kind that knows few words, with special tokens in their usual places."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     known = {"[PAD]": 0, "[UNK]": 100, "[CLS]": 101, "[SEP]": 102}

@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 
 from disputatio.encoder.model import TOKENIZER, tokenizer_of
 from tests.train.material import example, write_tokenizer
-from train.features import (
-    Features,
-    batches_by_length,
-    features_of,
-    padded,
-    store,
-    stored,
-)
+from train.features import Features, batches_by_length, features_of, padded, store, stored
 
 
 @pytest.fixture

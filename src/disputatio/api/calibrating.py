@@ -78,10 +78,9 @@ def calibrate(
 
     `questions` is how many to draw from the passages, a file of them, or the questions themselves. `anchors`
     are verified answers by question, `owners` the owner of each source, either also as a file. An outcome
-    counts half after `half_life` days. `estimator` is `paper` (RA-RAG's equations 3
-    and 4) or `ours` (with owners, copies and anchors); None keeps the last one, `ours` at first. `seed` is
-    that of drawing passages; `anew` drops what earlier calibrations found. `model`, `role`, `settings` and
-    `cancel` are as for `ask`.
+    counts half after `half_life` days. `estimator` is `paper` (RA-RAG's equations 3 and 4) or `ours` (with
+    owners, copies and anchors); None keeps the last one, `ours` at first. `seed` is that of drawing passages;
+    `anew` drops what earlier calibrations found. `model`, `role`, `settings` and `cancel` are as for `ask`.
 
     `planned` is called with what is going to be done, `progress` with (done, total, seconds to go or None).
     What is done is on record at once, so that the same call goes on where an earlier one stopped. Raises

@@ -28,6 +28,10 @@ from disputatio.versions.stating import read_statements
 
 _ROWS = (".jsonl", ".ndjson")
 CALLS = 200  # of a model, at most, unless another number is given
+_SHARED = (  # fields of a document that its passage has, too
+    *("text", "source", "owner", "title", "url", "date", "date_origin", "date_quote"),
+    *("version", "family", "authority", "relations", "metadata"),
+)
 
 
 if TYPE_CHECKING:
@@ -149,22 +153,7 @@ def _of_passage(passage: Passage, path: str = "", row: int = 0) -> Text:
 
 
 def _text(document: Document) -> Text:
-    names = (
-        *(
-            "text",
-            "source",
-            "owner",
-            "title",
-            "url",
-            "date",
-            "date_origin",
-            "date_quote",
-            "version",
-            "family",
-        ),
-        *("authority", "relations", "metadata"),
-    )
-    fields = {name: getattr(document, name) for name in names}
+    fields = {name: getattr(document, name) for name in _SHARED}
     passage = Passage(document=document.id, end=len(document.text), **fields)
     return Text(passage=_with_statements(passage, document), path=document.path, row=document.row)
 

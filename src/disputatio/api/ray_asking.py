@@ -19,14 +19,7 @@ from disputatio.config import Settings
 from disputatio.errors import BudgetSpent
 from disputatio.parts import open_journal, share_journal
 from disputatio.protocols import Cancel
-from disputatio.spending import (
-    Budget,
-    Meter,
-    allowance_at_desk,
-    charge_to_thread,
-    forfeit_of,
-    worker_meter,
-)
+from disputatio.spending import Budget, Meter, allowance_at_desk, charge_to_thread, forfeit_of, worker_meter
 from disputatio.store.opening import name_for_workers
 from disputatio.trace import Trace
 from disputatio.types import Answer, Usage

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 Floats: TypeAlias = NDArray[np.float64]
 PRIOR = 0.5
 _MOST_COMPARED = 500_000  # passages; a larger index is not searched for copies
-_MOST_ALL_PAIRS = (
-    4_000  # up to this many passages, all pairs are compared, with the lower threshold of copies
-)
+_MOST_ALL_PAIRS = 4_000  # passages up to which all pairs are compared, with the lower threshold of copies
 _BINS = 20  # bins that two texts must fill together, or they are alike by chance
 
 

@@ -53,9 +53,7 @@ _NEIGHBOURS = 12
 _QUERY = 600  # characters of a passage that are searched for
 _SHORT, _LONG = 5, 60  # words of a sentence
 _FIGURE = re.compile(r"\d")
-_NAMED = re.compile(
-    r"\d|(?<=[^.!?\s]\s)[^\W\d_a-z]"
-)  # a figure, or a capital (or a letter without case) within
+_NAMED = re.compile(r"\d|(?<=[^.!?\s]\s)[^\W\d_a-z]")  # a figure; within, a capital or a caseless letter
 _MOST_WORDS, _LONGEST_ANSWER = 40, 8
 _SPEAKS_OF_TEXT = re.compile(
     r"\b(?:the|this|that|given|following|above) (?:passage|text|sentence|article|document|excerpt)\b"

@@ -233,7 +233,6 @@ def _retriever(
     waiting: Waiting,
 ) -> Retriever | None:
     """Return what to search: passages in hand, the index that was named, or the usual one if it is there."""
-
     if passages is not None:
         return _in_hand(passages, columns, waiting)
     if index is None and not is_there(settings):

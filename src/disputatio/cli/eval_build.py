@@ -220,7 +220,6 @@ def ramdocs(
 
 def _shares(option: str, text: str, first: int) -> dict[int, float]:
     """Return shares of the numbers from `first` on; raises `InputError` that names the option."""
-
     try:
         shares = [float(part) for part in text.split(",")] if text else []
     except ValueError:

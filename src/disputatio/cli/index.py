@@ -36,7 +36,6 @@ app = typer.Typer(help="Show, check, compact, copy, export and change an index."
 @app.command()
 def info(index: Indexes = None, as_json: Json = False) -> None:
     """Show what the index holds, in figures."""
-
     from disputatio.store.addresses import is_served
 
     opened = open_named(index)
@@ -82,7 +81,6 @@ def check(
     What is damaged is moved to the folder `quarantine` of the index, never deleted. The exit code is 1
     when damage is found.
     """
-
     from disputatio.store.addresses import is_served, server_class
     from disputatio.store.record.check import check as check_index
 
@@ -117,7 +115,6 @@ def sync(
     Segments that the copy has are not copied again; the record of the documents is copied whole, and a
     search does not need it.
     """
-
     from disputatio.store.record.replicate import sync as sync_index
 
     copied = sync_index(source, target, tables=tables)
@@ -162,7 +159,6 @@ def delete(
 
     The exit code is 1 when there was nothing to delete.
     """
-
     if not (source or path or document):
         raise InputError("say what to delete: --source NAME, --path FILE or --document ID")
     files = [str(file) for file in path or ()]
@@ -352,5 +348,4 @@ def _shown(value: object) -> str:
     >>> _shown(12000), _shown(""), _shown("my\\nindex")
     ('12,000', 'none', 'my index')
     """
-
     return f"{value:,}" if isinstance(value, int) else one_line(str(value)) or "none"

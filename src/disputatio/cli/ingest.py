@@ -103,11 +103,10 @@ def ingest(
 ) -> None:
     """Read documents into an index.
 
-    Formats: text, Markdown, reStructuredText, HTML, PDF, DOCX, PPTX, EPUB, e-mail, CSV, JSON, XLSX,
-    Parquet, and zip files.
-    Code and configuration files in folders are left out; name them, alone or by a pattern, to read them.
-    What cannot be read is listed with its reason and does not stop the rest. Exit status: 0 when documents
-    were read, 1 when none were. An ingest can be stopped and run again.
+    Formats: text, Markdown, reStructuredText, HTML, PDF, DOCX, PPTX, EPUB, e-mail, CSV, JSON, XLSX, Parquet,
+    and zip files. Code and configuration files in folders are left out; name them, alone or by a pattern, to
+    read them. What cannot be read is listed with its reason and does not stop the rest. Exit status: 0 when
+    documents were read, 1 when none were. An ingest can be stopped and run again.
     """
     from disputatio.config import read_settings
     from disputatio.parts import embedder_for
@@ -182,7 +181,6 @@ def _is_address(path: str) -> bool:
 
 def _roots(paths: Sequence[str]) -> dict[str, str]:
     """Return where each file, folder and address lies that was named; a pattern names what it fits."""
-
     roots: dict[str, str] = {}
     for path in paths:
         if _is_address(path):
@@ -303,7 +301,6 @@ def _watch(
 
     An ingest that is under way is finished, unless it is asked to stop again.
     """
-
     from disputatio.store.ingesting.watch import watch
 
     whole = IngestSummary()

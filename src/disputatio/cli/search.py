@@ -93,7 +93,6 @@ def excerpt(text: str, query: str, limit: int = _EXCERPT) -> str:
     >>> excerpt("It is old. The tower was lit by oil. It is open.", "who lit the tower?", limit=30)
     '… The tower was lit by oil. …'
     """
-
     sought = {stem(word) for word in bare_words(query)}
     spans = sentences(text) or [(0, len(text))]
     shared = [len(sought & {stem(word) for word in bare_words(text[start:end])}) for start, end in spans]

@@ -93,7 +93,6 @@ def simulate(
 
 def _show(outcomes: list[TrialOutcome]) -> None:
     """Print a row for each method, grouped by adversaries: accuracy, its interval, the paper's figure."""
-
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("adversaries", "method", "accuracy", "95 % over trials", "paper"):
         table.add_column(column, justify="left" if column == "method" else "right", no_wrap=True)

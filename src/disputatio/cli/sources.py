@@ -132,7 +132,6 @@ def calibrate(
 
 def _from_table(answers: Path, out: Path | None, index: Any, estimator: str | None, *, as_json: bool) -> int:
     """Estimate from a table of answers; returns the exit code."""
-
     from disputatio.calibration import answer_tables
     from disputatio.reliability.answers import Answers
     from disputatio.store.calibration_log import estimator_named
@@ -255,7 +254,6 @@ def describe_bound(limits: Bound) -> str:
 
 def source_fields(source: Source) -> dict[str, Any]:
     """Convert a source to the fields of `--json`; with an estimate, also what it takes to be sure of it."""
-
     from disputatio.reliability.informative import is_told, questions_needed
 
     fields = {name: value if value != "" else None for name, value in asdict(source).items()}
@@ -318,7 +316,6 @@ def _show_sources(
     sources: Mapping[str, Source], tiers: Mapping[str, Mapping[str, int]] = MappingProxyType({})
 ) -> None:
     """Print a row for each source, the most reliable first, with its owner and the sources it depends on."""
-
     from disputatio.reliability.grouping import wording
 
     groups: dict[str, list[str]] = {}
@@ -348,7 +345,6 @@ def _show_sources(
 
 def _source_lines(source: Source, group: list[str], tiers: Mapping[str, int]) -> str:
     """Return the lines below a source's name: owner, declared authority, group, whether it has changed."""
-
     share = STRENGTH / (STRENGTH + source.answered)
     others = [name for name in group if name != source.name]
     lines = [

@@ -63,7 +63,6 @@ def strategy_fields(described: StrategyDescription) -> dict[str, Any]:
 
 def cost_line(cost: Mapping[str, Any]) -> str:
     """Describe a measurement: the cost of a question, and the machine."""
-
     cached = f" ({cost['cached_tokens']:,.0f} from the prefix cache)" if cost["cached_tokens"] else ""
     options = " ".join(f"{key}={value}" for key, value in cost["set"].items())
     roles = "".join(f", {role}: {model}" for role, model in cost["roles"].items())
@@ -79,7 +78,6 @@ def cost_line(cost: Mapping[str, Any]) -> str:
 
 def _show_list(out: Console, described: list[StrategyDescription]) -> None:
     """Print each strategy's name and summary; a long summary wraps under itself."""
-
     width = max(len(strategy.name) for strategy in described)
     for strategy in described:
         out.print(hanging(plain(f"{strategy.name:<{width}}  ", "bold"), strategy.summary))

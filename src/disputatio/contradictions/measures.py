@@ -14,14 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from disputatio.contradictions.vocabulary import (
-    BOUND,
-    EVERY,
-    LABELS,
-    STOP,
-    WEEKDAYS,
-    WORKING,
-)
+from disputatio.contradictions.vocabulary import BOUND, EVERY, LABELS, STOP, WEEKDAYS, WORKING
 from disputatio.values import canonical
 from disputatio.values.characters import LIKELY, number_in_words
 from disputatio.values.figures import MONTH_NAMES, Date, calendar
@@ -435,9 +428,7 @@ def _as_clock(value: Measure, other: Measure) -> Measure:
     if other.of != "clock" or not (bare or value.of == "time") or value.high > (24 if bare else 1):
         return value
     low = value.low * (60 if bare else 1440)
-    later = (
-        bare and other.text[-1:] in "mM." and low < other.high - 720
-    )  # "1 to 5 pm" are two times after noon
+    later = bare and other.text[-1:] in "mM." and low < other.high - 720  # "1 to 5 pm": both after noon
     low += 720 * later
     return replace(value, of="clock", low=low, high=low)
 

@@ -2,9 +2,8 @@
 
 Blocking as in entity resolution: two facts are compared if they have one group (money, date, ...) and two of
 their rarest words, or one very rare word, in common. Blocks are cut to a window, and of facts that say the
-same
-only a few stay in a block, so that neither a common word nor a statement that is repeated makes the number of
-pairs grow with the square of the facts.
+same only a few stay in a block, so that neither a common word nor a statement that is repeated makes the
+number of pairs grow with the square of the facts.
 """
 
 from __future__ import annotations

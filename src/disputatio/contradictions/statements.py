@@ -3,8 +3,7 @@
 
 A statement is a stretch of the document, verbatim. Its facts are what it states: a value of some kind, a
 name, a definition, or that something holds or does not; each with its own words and with those around it
-(title,
-heading, question before it), by which `comparing` decides whether two are about one thing.
+(title, heading, question before it), by which `comparing` decides whether two are about one thing.
 """
 
 from __future__ import annotations
@@ -50,7 +49,6 @@ MOST_VALUES = 5  # of a sentence; one with more is statistics, and does not say 
 MOST_WORDS = 14  # of a fact, those nearest to its value
 COMPOUND = 12  # letters of a word that says by itself what it is about
 _TITLE_NOISE = re.compile(r"\.(?:md|txt|html?|docx?|pdf|csv|xlsx|eml|json|pptx?)$", re.IGNORECASE)
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 _NAME = (
     r"[A-ZÀ-ÖØ-Þ][\w'’.&-]*(?: (?:(?:of|the|de|la|von|van|der|di|und|and|&) )?[A-ZÀ-ÖØ-Þ0-9][\w'’.&-]*){0,5}"
 )

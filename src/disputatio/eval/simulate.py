@@ -170,10 +170,8 @@ BETA = (3.0, 2.0)
 ESTIMATED, TESTED, TRIALS = 200, 1400, 10
 COMMON = 1.0
 KAPPA = 4
-KNOWN, KEPT = (
-    0.3,
-    0.85,
-)  # questions that the reader is right on by itself, and on which asking it shows what it says
+# Shares of questions: that the reader is right on by itself, and on which asking it shows what it says.
+KNOWN, KEPT = 0.3, 0.85
 MOST_ANSWERS = 50_000_000  # questions times sources of one trial
 METHODS = ("MV", "RA-RAG", f"RA-RAG, kappa {KAPPA}", "Oracle")
 OURS = ("ours", "ours, reader apart")  # with `memory`
@@ -181,14 +179,15 @@ OURS = ("ours", "ours, reader apart")  # with `memory`
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """Votes (questions, sources), the cluster that is right (-1: no source gave it), and the sources' p."""
+    """Votes (questions, sources), the cluster that is right (-1: no source gave it), and the sources' p.
+
+    `own` is the cluster of what the reader says by itself: -1 if no source does, -2 if that is not known.
+    """
 
     votes: NDArray[np.int32]
     truth: NDArray[np.int32]
     reliability: Floats
-    own: (
-        Labels  # the cluster of what the reader says by itself: -1 if no source does, -2 if that is not known
-    )
+    own: Labels
 
     def part(self, start: int, stop: int | None = None) -> World:
         some = slice(start, stop)

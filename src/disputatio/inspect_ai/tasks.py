@@ -36,9 +36,8 @@ def disputatio_scorer(metrics: Sequence[str] = USUAL) -> Scorer:
     What else the metadata says of how answers compare holds as in `score_answer`: `readings` with other names
     of the gold answers, `options` to pick from. The answers are those in `metadata["disputatio"]`; where
     another solver answered, its completion is the one answer. A score that is not defined (the precision of
-    an abstention) is unscored, and so is a sample with a fault or without a word; `abstained` is the share
-    of samples that were answered by an abstention.
-    Raises `UnknownName` for a metric that is not known.
+    an abstention) is unscored, and so is a sample with a fault or without a word; `abstained` is the share of
+    samples that were answered by an abstention. Raises `UnknownName` for a metric that is not known.
     """
     for metric in metrics:
         if metric not in METRICS:

@@ -1,9 +1,8 @@
 """The cores that are free for the engine: those that this process may use, less those that others keep busy.
 
-Two threads of the engine beside a busy process can be slower than one: each step waits for the slower.
-So their number is chosen when the engine starts. `measure` times products of matrices, for
-`doctor --measure`; what it finds is kept in the cache, and a number of threads that is slower than a smaller
-one is not chosen.
+Two threads of the engine beside a busy process can be slower than one: each step waits for the slower. So
+their number is chosen when the engine starts. `measure` times products of matrices, for `doctor --measure`;
+what it finds is kept in the cache, and a number of threads that is slower than a smaller one is not chosen.
 """
 
 from __future__ import annotations

@@ -19,9 +19,7 @@ class WheelPart:
     member: str
     size: int
     sha256: str
-    linux: bool = (
-        False  # the package has wheels for Linux on x86-64 alone; the member is data for any machine
-    )
+    linux: bool = False  # its wheels are for Linux on x86-64 alone; the member is data for any machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,12 +40,11 @@ class Call:
 class Scripted:
     """Replies from a script; implements `LLM`.
 
-    `replies` is a list (used up in the order of the calls), a mapping (the first key that occurs in
-    the prompt gives the reply) or a function of the prompt's text. A reply is a text, a whole
-    `Completion`, or an exception to raise. `choices` maps or computes the probabilities of the
-    options in the same way, `{"Yes": 0.9, "No": 0.1}`; an option left out is bounded by one in a
-    million, and without `choices` all options are equally likely. `calls` has every call so far.
-    Each call takes `delay` seconds.
+    `replies` is a list (used up in the order of the calls), a mapping (the first key that occurs in the
+    prompt gives the reply) or a function of the prompt's text. A reply is a text, a whole `Completion`, or an
+    exception to raise. `choices` maps or computes the probabilities of the options in the same way
+    (`{"Yes": 0.9, "No": 0.1}`); an option left out is bounded by one in a million, and without `choices` all
+    options are equally likely. `calls` has every call so far. Each call takes `delay` seconds.
 
     Words count as tokens. A script that has no reply raises `ConfigError`.
 

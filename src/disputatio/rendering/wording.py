@@ -38,12 +38,8 @@ CONFLICTS: Mapping[ConflictKind, str] = {
     "opinion": "the passages give opinions",
     "unresolved": "the passages disagree, and nothing settles it",
 }
-STRENGTHS = (
-    (0.85, ""),
-    (0.6, "Likely: "),
-    (0.35, "Possibly: "),
-    (0.0, "Doubtful: "),
-)  # from which confidence
+# From which confidence on an answer has which word before it.
+STRENGTHS = ((0.85, ""), (0.6, "Likely: "), (0.35, "Possibly: "), (0.0, "Doubtful: "))
 _STANDINGS: Mapping[Standing, str] = {"no_answer": "does not answer", "failed": "could not be read"}
 _ORDER: tuple[Standing, ...] = get_args(Standing)
 SOURCE_COLUMNS = ("source", "stands", "answer", "quote")

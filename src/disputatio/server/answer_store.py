@@ -41,6 +41,7 @@ _VERSION = 2  # 1 had no turns
 _TABLES = {"answers", "turns", "suggestions", "cited"}
 _LEVEL = 3  # of compression: answers hold their passages and calls, and shrink to an eighth
 _LARGEST = 64 << 20  # bytes of an answer as JSON
+_MOST_CITING = 50  # answers that are listed of those that cite a document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,14 +118,14 @@ class AnswerStore(SharedDatabase):
         except (*UNREADABLE, InputError) as error:
             raise self._damage(name) from error
 
-    def citing(self, document: str, most: int = 50) -> list[dict[str, Any]]:
+    def citing(self, document: str) -> list[dict[str, Any]]:
         """Return the newest answers that cite a document: id, question and moment."""
         self._note_cited()
         with self._open() as db:
             rows = db.execute(
                 "SELECT a.id, a.question, a.at FROM cited c JOIN answers a ON a.id = c.answer "
                 "WHERE c.document = ? AND a.at > ? ORDER BY a.at DESC LIMIT ?",
-                (document, self._oldest(), most),
+                (document, self._oldest(), _MOST_CITING),
             ).fetchall()
         return [
             {

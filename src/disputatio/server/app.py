@@ -85,7 +85,6 @@ _SWITCH = 0.001  # seconds that a thread computes before the loop that answers a
 
 def create_app(service: Service, *, page: Path = PAGE) -> FastAPI:
     """Create the application over a service, which it closes on shutdown."""
-
     agents = agents_door(service)
 
     @asynccontextmanager

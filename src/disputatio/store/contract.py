@@ -204,10 +204,9 @@ class Index(Protocol):
     def add(self, items: Iterable[Document | Passage]) -> IngestSummary:
         """Add documents or passages that the caller has in memory.
 
-        A passage keeps its id where it has one and is short enough not to be divided; given again
-        under the same id with another text, it is replaced. Raises `InputError` for one without
-        text, or with an id that stands for another passage, `StoreError` as `ingest` does; batches
-        acknowledged before that stay.
+        A passage keeps its id where it has one and is short enough not to be divided; given again under the
+        same id with another text, it is replaced. Raises `InputError` for one without text, or with an id
+        that stands for another passage, `StoreError` as `ingest` does; batches acknowledged before that stay.
         """
         start = time.perf_counter()
         with self.open_writer() as writer:

@@ -1,9 +1,8 @@
 """Descriptions of many documents from a table that people bring: CSV, TSV, JSON, or JSON lines.
 
-A row names its documents by `document` (an id), `file` (a path, or a file's name) or `doi`, and states
-fields of a description. Other columns are left alone and named. A table of retractions, such as Retraction
-Watch's, is read as it is: `OriginalPaperDOI` and `RetractionNature` stand for `doi` and `status`.
-Nothing is fetched.
+A row names its documents by `document` (an id), `file` (a path, or a file's name) or `doi`, and states fields
+of a description. Other columns are left alone and named. A table of retractions, such as Retraction Watch's,
+is read as it is: `OriginalPaperDOI` and `RetractionNature` stand for `doi` and `status`. Nothing is fetched.
 """
 
 from __future__ import annotations

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import json
 
-from disputatio.eval.builders.synthesis import (
-    FIRST,
-    MIX,
-    hint_of,
-    word_questions,
-    write_facts,
-)
+from disputatio.eval.builders.synthesis import FIRST, MIX, hint_of, word_questions, write_facts
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.types import Passage

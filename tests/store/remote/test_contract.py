@@ -95,9 +95,7 @@ def corpus(rows: int = 60, sources: int = 6, seed: int = 1) -> list[Passage]:
 
 
 def assert_same(served: Sequence[Hit], own: Sequence[Hit]) -> None:
-    """Assert the same passages with the same scores; in the same order but for scores that are
-    nearly equal.
-    """
+    """Assert the same passages with the same scores, in the same order but for nearly equal scores."""
     assert {one.passage.id for one in served} == {one.passage.id for one in own}
     expected = {one.passage.id: one for one in own}
     for one in served:

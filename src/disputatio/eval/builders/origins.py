@@ -29,17 +29,15 @@ _LOOSE = re.compile(
     r"^why\b|\b(?:meaning|mean|purpose|damage|impact|reasons?|function|story|consequences|inspired)\b",
     re.IGNORECASE,
 )
+# What a question asks for, where its first words say so.
+_WHEN = re.compile(r"^(?:when|what year|in what year)\b", re.IGNORECASE)
+_HOW_MUCH = re.compile(r"^how (?:many|much|old|far|tall|large|long)\b", re.IGNORECASE)
+_WHO_OR_WHERE = re.compile(r"^(?:\w+ )?(?:who|whom|whose|where)\b", re.IGNORECASE)
 _ASKED = (
-    (re.compile(r"^(?:when|what year|in what year)\b", re.IGNORECASE), ("date",)),
-    (
-        re.compile(r"^how (?:many|much|old|far|tall|large|long)\b", re.IGNORECASE),
-        ("number", "date", "phrase"),
-    ),
-    (
-        re.compile(r"^(?:\w+ )?(?:who|whom|whose|where)\b", re.IGNORECASE),
-        ("person", "place", "name", "phrase"),
-    ),
-)  # what a question asks for, where its first words say so
+    (_WHEN, ("date",)),
+    (_HOW_MUCH, ("number", "date", "phrase")),
+    (_WHO_OR_WHERE, ("person", "place", "name", "phrase")),
+)
 _FIRST = re.compile(r"^(?:the|a|an|it|in|by|on|at|from|during|circa|around|since|dr\.)\s+", re.IGNORECASE)
 
 

@@ -122,10 +122,8 @@ Strategies = str | Strategy | Sequence[str | Strategy] | Mapping[str, str | Stra
 Options = Sequence[str] | Mapping[str, object]
 """`key=value` or `LABEL.key=value`, or a mapping of the same keys to values."""
 
-EXPECT, DECLARED = (
-    "expect",
-    "declared",
-)  # the option for how many answers are right, and "as the data set says"
+EXPECT = "expect"  # the option for how many answers are right
+DECLARED = "declared"  # its value: as the data set says
 
 
 def entrants(

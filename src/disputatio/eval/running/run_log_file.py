@@ -173,9 +173,8 @@ RESULTS = ("manifest", "runs", "entrants", "examples", "records")
 
 def digest_of(*values: object) -> str:
     """Return the BLAKE2b-128, in hex, of a table's name and the values of a row."""
-    text = json.dumps(
-        values, ensure_ascii=True, separators=(",", ":"), default=repr
-    )  # damage turns text to bytes
+    # `default` is for damage, which turns text to bytes.
+    text = json.dumps(values, ensure_ascii=True, separators=(",", ":"), default=repr)
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 

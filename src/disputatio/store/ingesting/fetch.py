@@ -148,9 +148,8 @@ def read_url(
         file.write_bytes(_in_utf8(fetched))
         try:
             reading = read(file, "")
-            documents = [
-                _attributed(document, fetched, str(file)) for document in reading.documents
-            ]  # may read on
+            # Going through them may read on.
+            documents = [_attributed(document, fetched, str(file)) for document in reading.documents]
         except IngestError as error:
             raise _renamed(error, file, fetched.asked) from error
     refused = tuple(_renamed(error, file, fetched.asked) for error in reading.refused)

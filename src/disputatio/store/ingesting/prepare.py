@@ -32,10 +32,9 @@ _SHARED = (
 class PreparedDocument:
     """A document with its id, and the passages that its text is divided into.
 
-    `file` says what it replaces: all that the index holds under that name; empty, nothing. It is the
-    file's full path, where `document.path` may be a place within the file. `metadata` is the
-    document's, as JSON. `vectors` has one unit row a passage where they were embedded already, shape
-    (passages, dimension).
+    `file` says what it replaces: all that the index holds under that name; empty, nothing. It is the file's
+    full path, where `document.path` may be a place within the file. `metadata` is the document's, as JSON.
+    `vectors` has one unit row a passage where they were embedded already, shape (passages, dimension).
     """
 
     document: Document

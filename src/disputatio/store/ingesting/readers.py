@@ -20,13 +20,7 @@ from pathlib import Path, PurePath
 from typing import BinaryIO, cast
 
 from disputatio.errors import IngestError
-from disputatio.store.ingesting.documents import (
-    Document,
-    FileReading,
-    Refusals,
-    document_of,
-    place,
-)
+from disputatio.store.ingesting.documents import Document, FileReading, Refusals, document_of, place
 from disputatio.store.ingesting.files import display_path, opened
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, why_left_out
 from disputatio.store.ingesting.parsers import LARGEST_FILE, ParsedPart, kind_of, largest

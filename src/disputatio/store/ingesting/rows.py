@@ -35,9 +35,8 @@ _BLOCK_STYLES = frozenset({"", "|", ">", "|-", ">-"})  # of YAML: the value stan
 _LINE_END = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _BYTE = re.compile("[\udc80-\udcff]")  # a byte that is not UTF-8, as `surrogateescape` keeps it
 _DELIMITERS = ",;\t"
-_SHEET = re.compile(
-    r"(?:Sheet|Tabelle|Feuil|Hoja|Foglio|Blad|工作表) ?\d{1,3}", re.IGNORECASE
-)  # names that say nothing
+# Names that say nothing.
+_SHEET = re.compile(r"(?:Sheet|Tabelle|Feuil|Hoja|Foglio|Blad|工作表) ?\d{1,3}", re.IGNORECASE)
 _BLANKS = 65_536  # bytes of white space that a JSON file may begin with
 NO_COLUMNS: Mapping[str, str] = MappingProxyType({})
 _csv_lock = threading.Lock()  # the longest field is a setting of the whole process

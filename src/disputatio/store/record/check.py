@@ -247,9 +247,8 @@ def check(path: str | Path, *, repair: bool = True) -> CheckReport:
     and documents that cannot be verified are taken out of what is searched. Without, nothing is
     changed, and neither in a copy that `sync` made: that is made anew from its index.
 
-    Raises `StoreError` when there is no index, it holds a link, or its manifest and its record are
-    damaged both; `IndexVersion` when it is of another version, `IndexBusy` when another process is
-    writing to it.
+    Raises `StoreError` when there is no index, it holds a link, or its manifest and its record are damaged
+    both; `IndexVersion` when it is of another version, `IndexBusy` when another process is writing to it.
     """
     path = Path(path)
     refuse_links(path)

@@ -27,14 +27,7 @@ from disputatio.store.ingesting.ingest import Fingerprint
 from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.ingesting.statements import read_metadata
 from disputatio.store.record.layout import refuse_link
-from disputatio.store.record.manifest import (
-    RECORD,
-    Manifest,
-    check_command,
-    parse,
-    reported,
-    written,
-)
+from disputatio.store.record.manifest import RECORD, Manifest, check_command, parse, reported, written
 from disputatio.types import Passage
 
 if TYPE_CHECKING:

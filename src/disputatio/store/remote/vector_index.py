@@ -2,9 +2,8 @@
 
 The same as in `FolderIndex`: documents, passages and their ids, the terms, BM25's form, the fusion and the
 choice of the best of each source. Different, as such engines require: k1 and b are settled when the
-collections are made; the rarity of words is counted by the server, in its parts; the scorer by meaning is
-the server's approximate index; a batch is not one transaction, and a search is several
-calls.
+collections are made; the rarity of words is counted by the server, in its parts; the scorer by meaning is the
+server's approximate index; a batch is not one transaction, and a search is several calls.
 """
 
 from __future__ import annotations

@@ -9,14 +9,7 @@ import pytest
 from disputatio.errors import InputError
 from disputatio.eval.data.datasets import check, load
 from disputatio.eval.metrics import score_answer
-from tests.eval.data.formats.published import (
-    AMBIGDOCS,
-    CONFLICTNQ,
-    CONFLICTQA,
-    CONFLICTS,
-    POISONED,
-    REALTIME,
-)
+from tests.eval.data.formats.published import AMBIGDOCS, CONFLICTNQ, CONFLICTQA, CONFLICTS, POISONED, REALTIME
 from tests.eval.data.formats.rows import file_of
 
 

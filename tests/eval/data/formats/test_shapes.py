@@ -9,15 +9,7 @@ import pytest
 from disputatio.errors import InputError
 from disputatio.eval.data.datasets import datasets, load
 from tests.eval.data.formats import published
-from tests.eval.data.formats.rows import (
-    ABSTRACT,
-    BENCHMARK,
-    CLAIM,
-    JUDGED,
-    MORGANA,
-    RETRIEVAL,
-    file_of,
-)
+from tests.eval.data.formats.rows import ABSTRACT, BENCHMARK, CLAIM, JUDGED, MORGANA, RETRIEVAL, file_of
 
 
 @pytest.mark.parametrize(

@@ -29,13 +29,14 @@ from disputatio.eval.metrics import answer_set
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
 
+# What CONFLICTS calls a kind of conflict holds the first word; the second is ours.
 KINDS = {
     "no conflict": "none",
     "complementary": "ambiguity",
     "opinion": "opinion",
     "outdated": "outdated",
     "misinformation": "misinformation",
-}  # what CONFLICTS calls a kind of conflict holds the first word; the second is ours
+}
 _TRUTHS = ("yes", "no")
 
 

@@ -12,15 +12,7 @@ from typing import Any
 
 from disputatio.eval.data.formats.format import BY_ANSWER, DatasetFormat
 from disputatio.eval.data.formats.menus import menu, options_of
-from disputatio.eval.data.rows import (
-    Place,
-    answers,
-    document,
-    optional,
-    required_field,
-    scalar_text,
-    string,
-)
+from disputatio.eval.data.rows import Place, answers, document, optional, required_field, scalar_text, string
 from disputatio.text import is_unknown
 from disputatio.types import Example
 

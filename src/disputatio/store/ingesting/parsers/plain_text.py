@@ -35,24 +35,24 @@ MINOR = 7  # the level of a term, and of a line that is bold as a whole
 _LONGEST_LINE = 12  # words of a bold line that is a heading
 
 
-def plain_text(tree: Any, *, menus: bool = True) -> str:
+def plain_text(tree: Any) -> str:
     r"""Return the words of a tree as plain text: no markup, a blank line between blocks, ` | ` between cells.
 
-    Items of a list are lines that begin with `- ` or their number. Without `menus`, navigation, footers
-    and blocks of nothing but links are left out.
+    Items of a list are lines that begin with `- ` or their number.
 
     >>> import lxml.html
     >>> plain_text(lxml.html.document_fromstring("<h2>Head</h2><p>Good <b>words</b>.<br>More</p><ul><li>A"))
     'Head\n\nGood words.\nMore\n\n- A'
     """
-    return _MARKS.sub("", _walked(tree, menus=menus))
+    return _MARKS.sub("", _walked(tree, menus=True))
 
 
 def outlined(tree: Any, *, menus: bool = True) -> tuple[str, list[int], int]:
     """Return the stored text of a tree, its outline, and how many characters without ink were removed.
 
     An outline has three numbers for each part: where it begins and ends, and its level as a heading (1 to
-    7), 0 for code. One without length ends the headings of its level.
+    7), 0 for code. One without length ends the headings of its level. Without `menus`, navigation, footers
+    and blocks of nothing but links are left out.
     """
     marked, removed = cleaned(_walked(tree, menus=menus))
     outline: list[int] = []

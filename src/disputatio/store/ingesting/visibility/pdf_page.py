@@ -1,10 +1,9 @@
 """PDF: which of the texts that a page draws a reader would not see.
 
-The operators of a page and of the forms that it draws are followed as they come: the state of graphics,
-where each text stands, which colour lies there, what is painted over it later. A text is hidden that is
-drawn without ink (and over no picture: over one it is what OCR laid there), in the colour of what lies
-behind it, clear, a point high or less, off the page, clipped away, on a layer that is switched off, or
-painted over.
+The operators of a page and of the forms that it draws are followed as they come: the state of graphics, where
+each text stands, which colour lies there, what is painted over it later. A text is hidden that is drawn
+without ink (and over no picture: over one it is what OCR laid there), in the colour of what lies behind it,
+clear, a point high or less, off the page, clipped away, on a layer that is switched off, or painted over.
 """
 
 from __future__ import annotations
