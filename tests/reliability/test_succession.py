@@ -208,6 +208,26 @@ def test_a_text_amends_no_other_section_nothing_later_and_nothing_of_others() ->
     assert found(draft, RULES) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From 1 May 2026 this notice amends section 3 of the rules of the quay: goods wait 21 days.",
+        "This notice amends the rules of the quay. In sections 2 and 3 it is 21 days.",
+        "Dieser Nachtrag ändert § 3 der Rules of the quay: 21 Tage.",
+        "Le présent avenant modifie l'article 3 des rules of the quay : 21 jours.",
+    ],
+)
+def test_an_amendment_of_one_section_leaves_what_stands_in_another(text: str) -> None:
+    notice = with_statements(replace(NOTICE, text=text, date=""))
+    notice = replace(notice, date="2026-10-12", date_origin="text")
+    assert found(notice, replace(RULES, metadata={"heading": "Rules of the quay › 3 Goods"})) == (
+        "amends",
+        True,
+    )
+    assert found(notice, replace(RULES, metadata={"heading": "Rules of the quay › 4 Returns"})) is None
+    assert found(notice, replace(RULES, metadata={})) == ("amends", True)  # nobody can tell
+
+
 def test_what_a_log_says_of_an_earlier_version_falls_to_what_the_present_one_says() -> None:
     log = Passage(
         id="log", document="log", text="Needs gears of type 3.", source="mill", family="mill/changes",

@@ -19,7 +19,13 @@ from disputatio.types import Passage, Relation
 from disputatio.versions.dates import is_later, known_day
 from disputatio.versions.denials import sentence_denying
 from disputatio.versions.families import family_names, is_higher, is_named, one_publisher, version_in
-from disputatio.versions.sections import names_title, number_of, sentence_citing, version_of_entry
+from disputatio.versions.sections import (
+    leaves_alone,
+    names_title,
+    number_of,
+    sentence_citing,
+    version_of_entry,
+)
 
 SuccessionKind = Literal[
     "replaces", "amends", "corrects", "withdrawn", "draft", "version", "date", "expired", "not_in_force"
@@ -110,14 +116,17 @@ def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
     later = is_later(known_day(newer), known_day(older)) and not to_come
     earlier = is_later(known_day(older), known_day(newer))
 
+    heading = older.metadata.get("heading", "")
+
     def made(kind: SuccessionKind, quote: str) -> Succession:
         return Succession(kind=kind, newer=newer, older=older, quote=quote, believed=believed)
 
     for relation in newer.relations:
-        if relation.kind not in _ACTS:
+        amends = relation.kind == "amends"
+        cited = f"{relation.target} {newer.text}" if amends else relation.target
+        # What is amended was there first, and is what stands in the sections that are named.
+        if relation.kind not in _ACTS or (amends and earlier) or leaves_alone(cited, heading):
             continue
-        if relation.kind == "amends" and earlier:
-            continue  # what is amended was there first
         corrects = relation.kind == "corrects" and believed and not earlier
         if (corrects and _bears_on(relation, newer, older)) or is_named(
             relation.target, older, related=related

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from disputatio.text import bare_words, sentences, stem
@@ -14,6 +15,10 @@ _KINDS = (
 )
 _NUMBER = r"(\d{1,3}(?:\.\d{1,3}){0,2})(?![\d/])(?!\.\d)"
 _CITED = re.compile(rf"(?<!\w)(?:{_KINDS})[ \t]?:?[ \t]?{_NUMBER}", re.IGNORECASE)
+# What goes on after a number: "sections 3, 5 and 7", or "sections 3 to 7".
+_MORE = re.compile(
+    rf"(?:,|\s(?:and|or|und|oder|et|ou)|(?P<range>\s(?:to|bis|à)|\s?[-–]))\s?{_NUMBER}", re.IGNORECASE
+)
 _ENTRY = re.compile(
     rf"(?:(?:version|release|v)[ ]?|[^\W\d][\w.-]{{0,20}}[ ])?{_NUMBER.replace('0,2', '1,3')}"
     r"[ ,:/–—-]{0,4}[(\[]?(?:(?:released(?: on)? |rel\. )?[^()\[\]]{0,20}\d{4}[^()\[\]]{0,8})?[)\]]?",
@@ -60,6 +65,29 @@ def sentence_citing(text: str, number: str) -> str:
                 (text[start:end] for start, end in sentences(text) if start <= match.start() < end), ""
             )
     return ""
+
+
+def leaves_alone(target: str, heading: str) -> bool:
+    """Return whether words such as "section 3 of the terms" name other sections than that of a heading.
+
+    >>> [leaves_alone("section 3 of the terms", each) for each in ("4 Returns", "3.1 Delivery", "Returns")]
+    [True, False, False]
+    >>> [leaves_alone(each, "4 Returns") for each in ("articles 2, 3 et 4", "§§ 2 bis 9", "the terms")]
+    [False, False, False]
+    """
+    own, cited = number_of(heading), set[str]()
+    for match in itertools.islice(_CITED.finditer(target), MOST_OF_A_TEXT):
+        cited.add(match[1])
+        end = match.end()
+        while more := _MORE.match(target, end):
+            if more["range"]:
+                return False
+            cited.add(more[2])
+            end = more.end()
+    parts = {f"{number}." for number in cited}
+    return bool(own and parts) and not any(
+        part.startswith(f"{own}.") or f"{own}.".startswith(part) for part in parts
+    )
 
 
 def names_title(text: str, title: str) -> bool:

@@ -353,6 +353,12 @@ def test_what_an_amendment_in_a_file_of_its_own_states_is_quoted(title: str) -> 
     assert both[:2] == (f"New: {FOUR}", "A ticket for the ferry costs 4 euros (before: 3)")
 
 
+def test_an_amendment_of_another_section_than_the_one_that_was_found_is_quoted_too() -> None:
+    dogs = replace(NEW, metadata={"heading": "2 Fares"})
+    stated = amendment("Notice", f"This notice amends section 3 of the ferry rules. {FOUR}", source="port")
+    assert f"New: {FOUR}" in asked("What changed in the ferry rules?", [dogs, stated]).answers
+
+
 @pytest.mark.parametrize("name", ["ferry bylaws", "conditions of the ferry", "ferry ordinance"])
 def test_bylaws_and_conditions_are_rules_that_change(name: str) -> None:
     rules = Passage(id="r", document="r", text="Dogs travel on two days.", title=name, source="port")

@@ -111,7 +111,8 @@ def answer_changes(question: str, kit: Kit) -> Answer | None:
 
 def _amendment_of(passage: Passage, amended: Passage) -> Succession | None:
     """Return how a passage's document amends another one of its publisher, or file of its folder; None if not."""
-    claim = succession(passage, amended)
+    whole = replace(amended, metadata={})  # an amendment of any section of it is one of the document
+    claim = succession(passage, whole) or succession(passage, amended)
     files = file_family(passage) and file_family(amended) and not is_outranked(passage, amended)
     return claim if claim and claim.kind == "amends" and (claim.believed or files) else None
 
