@@ -41,6 +41,21 @@ DATES = [
     ("Published in 1981 by Corle Press, it sold well.", ""),
     ("He trat am 3. Mai 2024 zurück.", ""),
     ("The previous rules were in force from 1 May 2019.", ""),
+    ("Ladder rules\nStand 05/2024", "2024-05"),
+    ("Tarif\nGültig vom 3. Mai 2024 bis 2. Mai 2025", "2024-05-03"),
+    ("Tarif\nValable du 3 mai 2024 au 2 mai 2025", "2024-05-03"),
+    ("Correction of 3 May 2024\n\nSteps.", "2024-05-03"),
+    ("Berichtigung vom 3. Mai 2024\n\nSprossen.", "2024-05-03"),
+    ("Rectificatif du 3 mai 2024\n\nÉchelons.", "2024-05-03"),
+    ("Notice\n\nFrom 3 May 2024 this notice amends section 3 of the ladder rules.", "2024-05-03"),
+    ("À compter du 3 mai 2024, le présent avenant modifie l'article 3 du règlement.", "2024-05-03"),
+    ("Ladder rules\n\nReview date: May 2027\nApproved: May 2024", "2024-05"),
+    ("Ladder rules\n\nDate of next review: May 2027", ""),
+    ("Singers\nDate of birth: 3 May 1931", ""),
+    # the day of what is replaced is not that of what replaces it
+    ("Ladder rules\n\nSupersedes: Ladder rules v1 (2021)", ""),
+    ("Ladder rules\n\nDiese Ordnung ersetzt die Fassung vom Mai 2019.", ""),
+    ("Ladder rules\n\nReplaces version 1, issued 3 May 2024.", "2024-05-03"),
     ("Issued on 03/05/2024", ""),  # nobody can tell the month, and a bare year is too little here
 ]
 
@@ -68,9 +83,16 @@ RELATIONS = [
     ("Correction: the wall has nine gates, not eight.", "corrects", "the wall has nine gates, not eight"),
     ("An earlier version of this page gave another year.", "corrects", "earlier version of this"),
     ("Status: withdrawn", "withdrawn", ""),
+    ("WITHDRAWN on 8 October 2020 because of an error in the measurement.", "withdrawn", ""),
+    ("Withdrawn by the board on 3 May 2021.", "withdrawn", ""),
+    ("Außer Kraft seit 1. Januar 2024.", "withdrawn", ""),
+    ("Zurückgezogen am 3. Mai 2021 wegen eines Fehlers.", "withdrawn", ""),
+    ("Retiré le 3 mai 2021 à la suite d'une erreur.", "withdrawn", ""),
     ("This notice was superseded by notice 12.", "withdrawn", "notice 12"),
     ("DRAFT for comment", "draft", ""),
     ("Dies ist noch nicht beschlossen.", "draft", ""),
+    ("This is a proposal and has not been adopted.", "draft", ""),
+    ("Working draft, 3 May", "draft", ""),
     ("Valid until 31 December 2024", "expires", "2024-12-31"),
 ]
 
@@ -89,6 +111,9 @@ def test_a_relation_is_read_with_its_target_and_its_words(sentence: str, kind: s
         "They drink draft beer in Corle.",
         "The team withdrew, and its shirt was retired.",
         "Tickets are void without a stamp.",
+        "Withdrawn from service on 3 May 1999, the ferry was sold.",
+        "Withdrawn by his party, he wrote books.",
+        "Void for vagueness, said the court.",
     ],
 )
 def test_what_a_text_tells_of_the_world_is_no_relation(sentence: str) -> None:
@@ -116,6 +141,16 @@ def test_a_version_is_read_in_title_name_or_head_and_not_where_another_is_named(
     assert read_statements("x", stem="ladder-rules", version="7").version == "7"
 
 
+def test_a_title_or_a_name_may_say_that_a_paper_is_withdrawn() -> None:
+    for title in ("RETRACTED: Ladders and tea", "[Withdrawn] Ladders and tea", "Ladder rules (superseded)"):
+        [relation] = read_statements("Text.", title=title).relations
+        assert (relation.kind, relation.quote) == ("withdrawn", title)
+    assert read_statements("Text.", stem="ladder-rules-2019_superseded").relations[0].kind == "withdrawn"
+    for name in ("withdrawn-books", "Withdrawn books", "Books withdrawn", "Obsolete ladders"):
+        assert read_statements("Text.", title=name, stem=name).relations == ()
+    assert read_statements("Book: Ladders; Shelf: 9.", title="Books (withdrawn)").relations == ()
+
+
 def test_only_the_head_and_the_foot_of_a_long_text_are_read() -> None:
     filler = "The wall is long and old. " * 400
     assert read_statements(f"{filler}This order replaces version 1.{filler}").relations == ()
@@ -131,7 +166,7 @@ def test_only_the_head_and_the_foot_of_a_long_text_are_read() -> None:
             "Rules\n\nThe Quay, Corle. They hold from 2 February 2026 for all; those of May 2024 do not.",
             "2026-02-02",
         ),
-        ("Ordnung\n\nCorle. Gültig vom 1. März 2026 an.", "2026-03-01"),
+        ("Ordnung\n\nCorle. Sie gilt so vom 1. März 2026 an.", "2026-03-01"),
         ("Rules\n\nThe quay opened on 2 February 2025.", "2026"),
         ("Market\n\nOn two Sundays from 6 December 2026, from 10:30 to 15:00.", "2026"),
         ("Test\n\nMeasured from 4 May to 31 May 2026.", "2026"),

@@ -19,6 +19,7 @@ EFFECTIVE = re.compile(
         *("in force (?:from|since|as of|on)", "(?:into force|effect) (?:on|from|as of)"),
         *("effective(?: date| from| as of| on)?", "valid (?:from|as of|since)", "with effect from"),
         *("appl(?:y|ies) (?:from|as of)", "gültig (?:ab|seit)", "gilt (?:ab|seit)", "gelten (?:ab|seit)"),
+        *("(?:gültig|gilt|gelten) vom", "(?:valable|en vigueur|applicable) du", "applicable au"),
         *("in kraft (?:ab|seit|am)", "(?:tritt|treten|trat) (?:am|zum)", "wirksam (?:ab|zum)"),
         "en vigueur (?:le|depuis le|à compter du|à partir du|au)",
         *("applicable (?:à compter du|à partir du|le)", "valable (?:à compter du|à partir du|dès le)"),
@@ -50,6 +51,26 @@ DATED = re.compile(
     + "|发布日期|更新日期|更新于|发布于|日期",
     re.IGNORECASE,
 )
+# Days of a document that are not the one that it is of: "Review date: March 2027", "Date of birth".
+OTHER_DAY = re.compile(
+    r"(?<!last )(?<!letzte )(?<!dernière )"
+    + whole_words(
+        *("(?:next )?review", "next", "due", "expiry", "expiration", "renewal", "end", "birth"),
+        *("nächste[rsn]?", "[^\\W_]*(?:überprüfung|ablauf|geburt)s?", "prochaine?", "échéance", "naissance"),
+    ),
+    re.IGNORECASE,
+)
+# A line that names a paper by its day: "Correction of 3 March 2024".
+OF_DAY = re.compile(
+    r"[\W_]{0,4}(?:correction|corrigendum|notice|amendment|circular|memo(?:randum)?|minutes) (?:of|dated)"
+    r"|[\W_]{0,4}[^\W_]*(?:berichtigung|änderung|mitteilung|bekanntmachung|rundschreiben|protokoll) vom"
+    r"|[\W_]{0,4}(?:rectificatif|avis|circulaire|avenant|procès-verbal|compte rendu) du",
+    re.IGNORECASE,
+)
+# "From 1 May 2025 this notice amends section 3".
+FROM = re.compile(
+    r"^[\W_]{0,4}(?:(?:as )?from|ab(?: dem)?|vom|à (?:partir|compter) du|dès le) $", re.IGNORECASE
+)
 _MONTH = "|".join(MONTH_NAMES)
 # A sentence ends at a full stop, but not at that of a day: "am 1. März".
 SENTENCE_END = re.compile(
@@ -70,25 +91,28 @@ AND = re.compile(r"[ ,](?:and|und|et)[ ]{0,2}$", re.IGNORECASE)
 # --- the document itself ------------------------------------------------------------------------------
 _STATE = "(?:status|state|stand|zustand|statut|état|状态)"
 DRAFT_LINE = re.compile(
-    rf"^[\W_]{{0,4}}(?:{_STATE} ?[:：] ?)?(?:draft|entwurf|projet|brouillon|ébauche|草案|草稿|征求意见稿)"
+    rf"^[\W_]{{0,4}}(?:{_STATE} ?[:：] ?)?(?:(?:first|second|third|final|working|internal|consultation) )?"
+    r"(?:draft|[^\W_]*entwurf|projet|brouillon|ébauche|草案|草稿|征求意见稿)"
     r"(?![^\W_])",
     re.IGNORECASE,
 )
 DRAFT = re.compile(
-    whole_words("draft", "entwurf", "brouillon", "projet de") + "|草案|草稿|征求意见稿", re.IGNORECASE
+    whole_words("draft", "[^\\W_]*entwurf", "brouillon", "projet de") + "|草案|草稿|征求意见稿", re.IGNORECASE
 )
 IS_DRAFT = re.compile(
     whole_words(
         *(
             "is (?:only |still )?a draft",
-            "not yet (?:in force|approved|adopted)",
+            "not yet (?:in force|(?:been )?(?:approved|adopted))",
+            "not been (?:approved|adopted)",
             "est un (?:projet|brouillon)",
         ),
-        *("ist (?:nur |noch )?ein entwurf", "noch nicht (?:in kraft|beschlossen)"),
+        *("ist (?:nur |noch )?ein entwurf", "noch nicht (?:in kraft|beschlossen|genehmigt)"),
         "pas encore (?:en vigueur|adoptée?)",
     ),
     re.IGNORECASE,
 )
+STATE_BEFORE = re.compile(rf"[\W_]{{0,4}}(?:{_STATE} ?[:：] ?)?", re.IGNORECASE)
 STATE_LINE = re.compile(rf"^[\W_]{{0,4}}(?:{_STATE} ?[:：] ?)?[^\W_]{{0,20}}[\W_]{{0,4}}$", re.IGNORECASE)
 THIS = re.compile(
     whole_words(
@@ -136,6 +160,20 @@ GONE = re.compile(
         *("n['’]est plus en vigueur", "ne sont plus en vigueur"),
     )
     + "|已废止|已作废|作废|失效",
+    re.IGNORECASE,
+)
+_GONE_ALONE = "withdrawn|retracted|superseded|obsolete|zurückgezogen|aufgehoben|ungültig|retirée?|abrogée?"
+# "RETRACTED: Sleep", "[Withdrawn] Sleep", "travel-policy-2019-superseded"; no "withdrawn-books".
+GONE_TITLE = re.compile(
+    rf"[\W_]{{0,4}}(?:{_GONE_ALONE})(?: (?:article|paper|notice|policy))?(?: ?[:\])]| [–—-])\s"
+    rf"|.{{3,200}}[(\[,–—_-] ?(?:{_GONE_ALONE})[)\]]?$",
+    re.IGNORECASE,
+)
+# What may come between and after "WITHDRAWN" and its day, where that is all that a sentence says.
+GONE_ON = re.compile(
+    r"[\W_]{0,4}(?:(?:on|as of|since|from|effective|with effect from|seit|am|vom|zum|ab|depuis le"
+    r"|à compter du|le|du|au) ?)?[\W_]{0,4}(?:$|(?:because|due to|by|after|pending|see|wegen|aufgrund|durch"
+    r"|nach|siehe|par|pour|en raison|à la suite|suite à|voir)(?![^\W_]))",
     re.IGNORECASE,
 )
 _REPLACES = re.compile(

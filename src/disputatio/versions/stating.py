@@ -24,13 +24,19 @@ from disputatio.versions.phrases import (
     EARLIER,
     EFFECTIVE,
     EXPIRES,
+    FROM,
     GOES_ON,
     GONE,
+    GONE_ON,
+    GONE_TITLE,
     IS_DRAFT,
     ITSELF,
     NEEDED,
+    OF_DAY,
     OF_THIS,
+    OTHER_DAY,
     SENTENCE_END,
+    STATE_BEFORE,
     STATE_LINE,
     STATED_BY,
     STEMS,
@@ -94,6 +100,9 @@ def read_statements(
         relations += (relation for relation in _relations(piece, version) if relation not in relations)
     if (DRAFT.search(title) or DRAFT.search(stem)) and all(each.kind != "draft" for each in relations):
         relations.append(Relation(kind="draft", quote=title if DRAFT.search(title) else stem))
+    named = next((words for words in (title, stem) if GONE_TITLE.match(words[:LONGEST])), "")
+    if named and not _is_row(text) and all(each.kind != "withdrawn" for each in relations):
+        relations.append(Relation(kind="withdrawn", quote=named))
     date, quote = ("", "") if _is_row(text) else _date_of(text, pieces, relations)
     origin: DateOrigin = "text" if date else ""
     if not date and (date := day_of_name(stem) or _day_of_title(title)):
@@ -166,7 +175,7 @@ def _head_lines(text: str) -> list[str]:
 # --- relations ------------------------------------------------------------------------------------
 def _relations(piece: str, version: str) -> Iterator[Relation]:
     """Yield what a sentence of a document says of others, or of the document itself."""
-    if (day := _day_after(piece, EFFECTIVE)) is not None:
+    if (day := _day_after(piece, EFFECTIVE) or _day_of_act(piece)) is not None:
         yield Relation(kind="effective", target=day.iso, quote=piece)
     until = UNTIL.match(piece, day.end) if day else None
     last = day_at(piece, until.end(), 0) if until else _day_after(piece, EXPIRES)
@@ -202,8 +211,28 @@ def _relations(piece: str, version: str) -> Iterator[Relation]:
         yield Relation(
             kind="replaces", target=_target(subject[: dated.end] if dated else subject), quote=piece
         )
-    elif STATE_LINE.match(piece) or THIS.search(subject) or (named and named == version):
+    elif (
+        STATE_LINE.match(piece)
+        or THIS.search(subject)
+        or (named and named == version)
+        or _is_stamp(piece, gone.start(), gone.end())
+    ):
         yield Relation(kind="withdrawn", quote=piece)
+
+
+def _day_of_act(piece: str) -> Day | None:
+    """Return the day from which a document does something to another one: "From 1 May this amends"."""
+    day = next(days_in(piece[:SHORT]), None)
+    begins = day is not None and FROM.match(piece[: day.start])
+    return day if begins and THIS.search(piece) and any(form.search(piece) for _, form in ACTS) else None
+
+
+def _is_stamp(piece: str, start: int, end: int) -> bool:
+    """Return whether a sentence is a stamp: "WITHDRAWN on 8 October 2020 because of an error"."""
+    day = next(days_in(piece[end:]), None)
+    rest = piece[end:] if day is None else f"{piece[end : end + day.start]}{piece[end + day.end :]}"
+    is_all = GONE_ON.match(rest) if day or piece[start:end].isupper() else None
+    return STATE_BEFORE.fullmatch(piece[:start]) is not None and is_all is not None
 
 
 def _speaks_of_itself(before: str, version: str) -> bool:
@@ -227,7 +256,10 @@ def _target(words: str) -> str:
 def _day_after(piece: str, form: re.Pattern[str]) -> Day | None:
     """Return the date that follows words such as "in force from"; None where they or it are missing."""
     for match in form.finditer(piece):
-        if (day := day_at(piece, match.end(), _NEAR)) is None or EARLIER.search(piece[: match.start()]):
+        before = piece[: match.start()]
+        if (day := day_at(piece, match.end(), _NEAR)) is None or EARLIER.search(before):
+            continue
+        if form is DATED and (_is_of_another(before) or OTHER_DAY.search(piece, 0, day.start)):
             continue
         between, after = piece[match.end() : day.start], piece[day.end :].casefold()
         starts = match[0].casefold().startswith
@@ -236,6 +268,12 @@ def _day_after(piece: str, form: re.Pattern[str]) -> Day | None:
         if is_near and any(end in after for end in ends):
             return day
     return None
+
+
+def _is_of_another(before: str) -> bool:
+    """Return whether words before a date name another document: "replaces the version of"."""
+    acts = (match for form in (BY, ACTS[0][1]) for match in form.finditer(before))
+    return any(not any(mark in before[match.end() :] for mark in ",;–—") for match in acts)
 
 
 def _date_of(text: str, pieces: list[str], relations: list[Relation]) -> tuple[str, str]:
@@ -277,9 +315,17 @@ def _date_line(line: str, *, is_first: bool = False) -> Day | None:
     [day] = days
     before, after = line[: day.start].strip(" ,(–—-"), line[day.end :].strip(" .)")
     has_version = bool(version_in(line)[0])
+    if _is_of_another(before) or OTHER_DAY.search(before):
+        return None
     if len(day.iso) == 4 and not has_version:
         return None
-    labelled = not before or has_version or DATED.search(before) or _place(before, line[: day.start])
+    labelled = (
+        not before
+        or has_version
+        or DATED.search(before)
+        or OF_DAY.fullmatch(before)
+        or _place(before, line[: day.start])
+    )
     if not after and (
         STATED_BY.search(before) or (is_first and len(day.iso) > 7 and _ends_name(line[: day.start]))
     ):

@@ -241,6 +241,9 @@ def test_what_is_withdrawn_falls_today_and_may_have_held_on_another_day() -> Non
     withdrawn = replace(NEW, relations=(Relation(kind="withdrawn", quote="Status: withdrawn"),))
     assert asked(FEE, [OLD, withdrawn], today="2026-11-26").answers == ("3 euros",)
     assert asked(FEE, [OLD, withdrawn], today="2026-11-26", as_of="2025").answers == ("4 euros",)
+    stamped = replace(NEW, relations=(Relation(kind="withdrawn", quote="WITHDRAWN on 8 October 2025"),))
+    for day, answer in (("2025-09", "4 euros"), ("2025-11", "3 euros")):
+        assert asked(FEE, [OLD, stamped], today="2026-11-26", as_of=day).answers == (answer,)
     then = asked("How much did a ticket for the ferry cost in 2025?", [OLD, withdrawn], today="2026-11-26")
     assert then.answers == ("4 euros",)
 

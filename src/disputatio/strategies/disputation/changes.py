@@ -19,9 +19,10 @@ from disputatio.reliability.succession import Succession, are_versions, best_cla
 from disputatio.strategies.disputation.grounding import stems_of_names
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.text import bare_words, is_heading, one_line, sentences, stem
-from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
+from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position, Relation
 from disputatio.versions.asked import asked_of, asks_for_changes, product_version, versions_asked
 from disputatio.versions.dates import is_later, known_day
+from disputatio.versions.days import days_in
 from disputatio.versions.families import (
     family_names,
     file_family,
@@ -320,7 +321,8 @@ def divided(
     What says today that it is withdrawn may have been in force on another day.
     """
     if as_of or asked_of(question):
-        readings = [replace(each, passage=_before_withdrawal(each.passage)) for each in readings]
+        day = as_of or asked_of(question).day
+        readings = [replace(each, passage=_before_withdrawal(each.passage, day)) for each in readings]
     if as_of:
         passages = [reading.passage for reading in readings]
         later = {passage.id for passage in passages if _is_after(passage, as_of)}
@@ -335,8 +337,14 @@ def _is_after(passage: Passage, day: str) -> bool:
     return is_later(known_day(passage), day)
 
 
-def _before_withdrawal(passage: Passage) -> Passage:
-    kept = tuple(each for each in passage.relations if each.kind != "withdrawn" or each.by_person)
+def _before_withdrawal(passage: Passage, day: str) -> Passage:
+    """Return a passage as it was on a day, before it was withdrawn, unless its words say that it was by then."""
+
+    def stays(relation: Relation) -> bool:
+        since = next(days_in(relation.quote), None) if day else None
+        return relation.by_person or (since is not None and not is_later(since.iso, day))
+
+    kept = tuple(each for each in passage.relations if each.kind != "withdrawn" or stays(each))
     return passage if kept == passage.relations else replace(passage, relations=kept)
 
 
