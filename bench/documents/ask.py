@@ -30,6 +30,7 @@ from bench.documents.build import SIDECAR, Metadata, build
 from bench.documents.questions import SHA256, Part, Question, read_questions
 from bench.documents.score import Grade, grade
 from bench.lib.asking import against, say, table, told
+from bench.lib.files import read_lines
 from disputatio.errors import DisputatioError
 
 ANSWERS, ABOUT = "answers.jsonl", "about.json"
@@ -210,11 +211,10 @@ def version() -> str:
 # --- reading --------------------------------------------------------------------------------------
 def read_run(out: Path) -> Run:
     """Return what was asked so far below a folder."""
-    about, answers = out / ABOUT, out / ANSWERS
-    lines = answers.read_text(encoding="utf-8").splitlines() if answers.exists() else []
+    about = out / ABOUT
     return Run(
         about=json.loads(about.read_text(encoding="utf-8")) if about.exists() else {},
-        given=[Given(**json.loads(line)) for line in lines],
+        given=[Given(**fields) for fields in read_lines(out / ANSWERS)],
     )
 
 

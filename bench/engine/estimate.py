@@ -11,7 +11,6 @@ holds within a factor of two of what was left.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import tempfile
@@ -24,6 +23,7 @@ from typing import Any
 
 from bench import RESULTS
 from bench.lib.asking import say, table
+from bench.lib.files import add_lines, read_lines
 from bench.lib.options import parser_of
 from bench.verdict.corpora import CORPORA
 from disputatio.config import read_settings
@@ -66,8 +66,7 @@ def record(examples: Sequence[Example], asked: argparse.Namespace) -> None:
             "load": os.getloadavg()[0],
             "date": time.strftime("%Y-%m-%d"),
         }
-        with asked.out.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        add_lines(asked.out, [line])
         say(f"{len(calls)} calls, {line['seconds']:.0f} s")
 
 
@@ -134,11 +133,10 @@ def main(words: Sequence[str] | None = None) -> None:
     options.add_argument("--minutes", type=float, default=7.0)
     options.add_argument("--page", type=Path, default=PAGE)
     asked = options.parse_args(words)
-    lines = asked.out.read_text(encoding="utf-8").splitlines() if asked.out.exists() else []
     corpora = [CORPORA[name](asked.data).to_report()[: asked.rows] for name in ("ramdocs", "nq")]
-    examples = list(chain.from_iterable(zip(*corpora, strict=False)))[len(lines) : asked.rows]
+    examples = list(chain.from_iterable(zip(*corpora, strict=False)))[len(read_lines(asked.out)) : asked.rows]
     record(examples, asked)
-    questions = [json.loads(line) for line in asked.out.read_text(encoding="utf-8").splitlines()]
+    questions = read_lines(asked.out)
     asked.page.parent.mkdir(parents=True, exist_ok=True)
     loads = [question["load"] for question in questions]
     dates = sorted({question["date"] for question in questions})

@@ -11,7 +11,6 @@ encoder and language model.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import statistics
@@ -24,7 +23,7 @@ from typing import Any
 
 from bench import RESULTS
 from bench.lib.asking import table
-from bench.lib.files import write_page
+from bench.lib.files import read_lines, write_page
 from bench.lib.options import parser_of
 from disputatio.llm.cores import processor
 
@@ -54,10 +53,7 @@ def asked(
     words += ["--minutes", str(minutes), "--out", str(folder), "--journal", str(folder) + ".sqlite"]
     if minutes:
         subprocess.run([sys.executable, *words], env={**os.environ, **variables}, check=True)
-    file = folder / "answers.jsonl"
-    return (
-        [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
-    )
+    return read_lines(folder / "answers.jsonl")
 
 
 def main(words: Sequence[str] | None = None) -> None:

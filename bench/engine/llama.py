@@ -28,7 +28,7 @@ from unittest import mock
 import disputatio as d
 from bench import RESULTS
 from bench.lib.asking import say, table
-from bench.lib.files import write_page
+from bench.lib.files import add_lines, read_lines, write_page
 from bench.lib.options import parser_of
 from bench.lib.waiting import neighbours, spent
 from bench.verdict.corpora import ramdocs
@@ -200,15 +200,13 @@ def main(words: Sequence[str] | None = None) -> None:
     options.add_argument("--minutes", type=float, default=5.0)
     options.add_argument("--page", type=Path, default=PAGE)
     chosen = options.parse_args(words)
-    lines = chosen.out.read_text(encoding="utf-8").splitlines() if chosen.out.exists() else []
-    cells = {(cell["engine"], cell["threads"], cell["busy"]): cell for cell in map(json.loads, lines)}
+    cells = {(cell["engine"], cell["threads"], cell["busy"]): cell for cell in read_lines(chosen.out)}
     began, asked = time.monotonic(), questions(chosen.data)
     for key in CELLS:
         if key in cells or time.monotonic() - began > 60 * chosen.minutes:
             continue
         cells[key] = measure(*key, asked)
-        with chosen.out.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(cells[key], ensure_ascii=False) + "\n")
+        add_lines(chosen.out, [cells[key]])
         say(" ".join(map(str, row_of(cells[key]))))
     write_page(chosen.page, page([cells[key] for key in CELLS if key in cells], asked))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,19 @@ def read_json(path: Path) -> Any:
     """Return the value of a file of figures."""
     data = path.read_bytes()
     return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+
+
+def read_lines(path: Path) -> list[Any]:
+    """Return the values of a file of JSON lines; none where there is no file yet."""
+    return (
+        [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    )
+
+
+def add_lines(path: Path, values: Iterable[Any]) -> None:
+    """Add values to a file of JSON lines."""
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -22,9 +22,8 @@ from bench.documents.questions import Part, read_questions
 from bench.documents.score import grade
 from bench.lib.agreement import calibration_error, roc_auc
 from bench.lib.asking import table
-from bench.lib.files import read_json
+from bench.lib.files import read_json, read_lines
 from bench.lib.options import parser_of
-from bench.verdict.readers import read
 
 Stated = Sequence[tuple[float, bool]]
 """The confidence of each answer, and whether it was right."""
@@ -122,7 +121,7 @@ def main() -> None:
         corpora[part] = list(of_documents(part, Path(out)))
     for corpus in ("ramdocs", "nq") if asked.readers else ():
         corpora[corpus] = of_rows(
-            [row for row in read(asked.readers) if (row["corpus"], row["arm"]) == (corpus, asked.arm)]
+            [row for row in read_lines(asked.readers) if (row["corpus"], row["arm"]) == (corpus, asked.arm)]
         )
     for corpus, arms in read_json(asked.figures)["corpora"].items() if asked.figures else ():
         corpora[corpus] = of_rows(arms[_OF_FIGURES[asked.arm]])

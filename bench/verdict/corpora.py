@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from bench.verdict.conflict_examples import SETTINGS, conflictnq, example, poisonedrag, read_realtimeqa
+from bench.verdict.conflict_examples import (
+    SETTINGS,
+    NewsRow,
+    conflictnq,
+    example,
+    poisonedrag,
+    read_realtimeqa,
+)
 from bench.verdict.invented import invented
 from disputatio.eval.builders.ambiguity import pool, read_ambiguous
 from disputatio.eval.builders.material import bears_any, write_lines
@@ -93,32 +100,28 @@ def realtimeqa(data: Path, fabricated: int) -> Corpus:
     With one fabricated passage it is the control: an honest majority of news that often are alike.
     No passage has its title, domain or address, since fabricated ones have none.
     """
-    examples = []
-    for row in read_realtimeqa(data / "realtimeqa" / "realtimeqa.json"):
-        if not row.bearing or len(row.poison) < MOST_FABRICATED:
-            continue
-        texts = [
-            *(f"{p.title}. {p.text}" if p.title else p.text for p in row.example.passages[:REAL]),
-            *(p.text for p in row.poison[:fabricated]),
-        ]
-        bare = replace(row.example, passages=tuple(Passage(text=text) for text in texts))
-        examples.append(shuffled(bare))
-    return Corpus(name=f"realtimeqa-{fabricated}f", expect="one", examples=tuple(examples))
+    examples = _news(data, lambda row: row.example.passages[:REAL], fabricated)
+    return Corpus(name=f"realtimeqa-{fabricated}f", expect="one", examples=examples)
 
 
 def realtimeqa_wide(data: Path) -> Corpus:
     """RealtimeQA as an index: all its real passages of a question and five fabricated ones, searched and not all read."""
+    return Corpus(name=WIDE, expect="one", examples=_news(data, lambda row: row.found, MOST_FABRICATED))
+
+
+def _news(data: Path, real: Callable[[NewsRow], Sequence[Passage]], fabricated: int) -> tuple[Example, ...]:
+    """Return questions of RealtimeQA with these real passages and so many fabricated ones, all of text alone."""
     examples = []
     for row in read_realtimeqa(data / "realtimeqa" / "realtimeqa.json"):
         if not row.bearing or len(row.poison) < MOST_FABRICATED:
             continue
         texts = [
-            *(f"{p.title}. {p.text}" if p.title else p.text for p in row.found),
-            *(p.text for p in row.poison[:MOST_FABRICATED]),
+            f"{passage.title}. {passage.text}" if passage.title else passage.text for passage in real(row)
         ]
-        whole = replace(row.example, passages=tuple(Passage(text=text) for text in texts))
-        examples.append(shuffled(whole))
-    return Corpus(name=WIDE, expect="one", examples=tuple(examples))
+        texts += [passage.text for passage in row.poison[:fabricated]]
+        bare = replace(row.example, passages=tuple(Passage(text=text) for text in texts))
+        examples.append(shuffled(bare))
+    return tuple(examples)
 
 
 def ambignq(data: Path) -> Corpus:

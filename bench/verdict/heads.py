@@ -14,7 +14,6 @@ Every batch is on disk before the next; the same command goes on where it was st
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import time
 from collections import Counter
@@ -27,6 +26,7 @@ import numpy as np
 
 from bench.lib.agreement import kappa, resampled, roc_auc
 from bench.lib.asking import say, table, told
+from bench.lib.files import add_lines, read_lines
 from bench.lib.options import parser_of
 from bench.papers.claim_verification import LABELS, bare, drawn, is_usable
 from bench.verdict.corpora import ramdocs
@@ -135,16 +135,11 @@ def run(asked: argparse.Namespace, kit: Kit) -> None:
     read_ = {each["id"]: each for each in kept if each["of"] == "reading"}
     rows = ramdocs(asked.data).to_report()[::EVERY][: asked.limit] if "support" in asked.sets else []
     sets = [cases[: asked.limit] for cases in cases_of(asked.data) if cases[0][0]["of"] in asked.sets]
-
-    def keep(lines: Sequence[Line]) -> None:
-        with asked.out.open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-
     for turn in range(max(CLAIMS, ANSWERS, PAIRS) // AT_ONCE + 1):
         batches = [cases[turn * AT_ONCE : (turn + 1) * AT_ONCE] for cases in sets]
         for row in rows[turn * ROWS : (turn + 1) * ROWS]:
             if f"{row.row}/0" not in read_ and time.monotonic() < ends:
-                keep(found := readings(kit, row))
+                add_lines(asked.out, found := readings(kit, row))
                 read_ |= {each["id"]: each for each in found}
             own = [each for each in read_.values() if each["group"] == str(row.row) and each["answer"]]
             batches.append([support_case(each) for each in own])
@@ -152,7 +147,7 @@ def run(asked: argparse.Namespace, kit: Kit) -> None:
             for arm in cases[0][1]:
                 some = [one for one in cases if (one[0]["of"], one[0]["id"], arm) not in done]
                 if some and time.monotonic() < ends:
-                    keep(judged(kit, arm, some))
+                    add_lines(asked.out, judged(kit, arm, some))
         say(f"turn {turn}")
 
 
@@ -188,8 +183,7 @@ def readings(kit: Kit, row: Example) -> list[Line]:
 
 def lines_of(path: Path) -> list[Line]:
     """Return the answers so far; of what was asked again the last."""
-    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines() if path.exists() else ())
-    return list({(line["of"], line["id"], line["arm"]): line for line in lines}.values())
+    return list({(line["of"], line["id"], line["arm"]): line for line in read_lines(path)}.values())
 
 
 def odds(logprobs: Sequence[Sequence[float]]) -> tuple[float, int]:

@@ -14,7 +14,6 @@ count loads the models first. `--show` prints the table and asks nothing. `relea
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +26,7 @@ import numpy as np
 
 from bench.documents.ask import core_seconds
 from bench.lib.asking import against, put, say, table, told
+from bench.lib.files import add_lines, read_lines
 from bench.lib.options import parser_of
 from bench.verdict.corpora import CORPORA
 from bench.verdict.figures import outcome
@@ -71,7 +71,7 @@ SCORES = {"ramdocs": {"em": "strict EM", "right": "right"}, "nq": {"right": "rig
 def run(asked: argparse.Namespace, kit: Kit) -> None:
     """Ask what has not been asked yet, a few rows at a time with all arms, until the minutes are over."""
     began = time.monotonic()
-    done = {(each["corpus"], each["row"], each["arm"]) for each in read(asked.out)}
+    done = {(each["corpus"], each["row"], each["arm"]) for each in read_lines(asked.out)}
     kept = slice(asked.skip, asked.skip + asked.rows * asked.every, asked.every)
     examples = {name: CORPORA[name](asked.data).to_report()[kept] for name in asked.corpora}
     for arm in asked.arms:  # no journal has these
@@ -90,8 +90,7 @@ def run(asked: argparse.Namespace, kit: Kit) -> None:
                     return
                 if some:
                     lines = asked_of(name, arm, some, kit)
-                    with asked.out.open("a", encoding="utf-8") as file:
-                        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+                    add_lines(asked.out, lines)
                     say(f"{name} {[line['row'] for line in lines]} {arm}: {lines[0]['core_seconds']}")
 
 
@@ -122,13 +121,6 @@ def asked_of(corpus: str, arm: str, examples: Sequence[Example], kit: Kit) -> li
         }
         for example, each in zip(examples, given, strict=True)
     ]
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    """Return the answers so far."""
-    return (
-        [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-    )
 
 
 def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -231,7 +223,8 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
         roles = {"trained_reader": f"local:{asked.trained}"} if asked.trained else {}
         kit = kit or build_kit(read_settings(journal=asked.journal, role=roles), say=say)
         run(asked, replace(kit, today=""))
-    print("\n".join([*shown(read(asked.out)), *costs(read(asked.out))]))
+    answers = read_lines(asked.out)
+    print("\n".join([*shown(answers), *costs(answers)]))
 
 
 if __name__ == "__main__":

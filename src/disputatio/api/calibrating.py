@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from disputatio.rendering.plain import aligned
 from disputatio.serialisation import Serialisable
 from disputatio.store import contract as store
 from disputatio.store.calibration_log import FactQuestion
+from disputatio.versions.dates import today
 
 _MOST = 100_000  # questions that can be drawn
 _HEAD = ("source", "owner", "reliability", "95 % interval", "answered", "group")
@@ -95,7 +95,7 @@ def calibrate(
     report = calibrate_index(
         opened,
         replace(kit, cancel=cancel or Cancel()),
-        day=datetime.now().astimezone().date().isoformat(),
+        day=today().isoformat(),
         count=count,
         questions=own_questions,
         anchors=verified,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -103,10 +104,9 @@ def multisource(
         estimate=estimate,
         seed=seed if draw is None else draw,
     )
-    made: dict[str, int] = {}
+    made: Counter[str] = Counter()
     for material in chosen:
-        for how, n in material.made.items():
-            made[how] = made.get(how, 0) + n
+        made.update(material.made)
     about = {
         "origins": [name.partition(":")[0] for name in origin],
         "seed": seed,

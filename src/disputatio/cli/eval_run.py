@@ -25,6 +25,8 @@ from disputatio.errors import InputError, UnknownName
 from disputatio.text import one_line
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from disputatio.eval.results import Results
     from disputatio.eval.running.runner import Left, Progress, RunOutcome
     from disputatio.spending import Amount, Budget
@@ -272,10 +274,6 @@ def _clock(seconds: float) -> str:
 
 
 # --- eval datasets --------------------------------------------------------------------------------
-if TYPE_CHECKING:
-    from rich.console import Console
-
-
 @app.command()
 def datasets(
     name: Annotated[

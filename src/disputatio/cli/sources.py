@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +19,7 @@ from disputatio.cli.screen import ProgressBar, Waiting, plain, printing, say, wr
 from disputatio.errors import InputError
 from disputatio.rendering.wording import count
 from disputatio.types import Source
+from disputatio.versions.dates import today
 
 if TYPE_CHECKING:
     from disputatio.calibration.calibrate import CalibrationPlan, Report
@@ -113,7 +113,7 @@ def calibrate(
         report = calibrate_index(
             opened,
             kit,
-            day=_today(),
+            day=today().isoformat(),
             count=count,
             questions=own_questions,
             anchors=verified,
@@ -153,7 +153,7 @@ def _from_table(answers: Path, out: Path | None, index: Any, estimator: str | No
     best = sorted(range(len(figures.names)), key=lambda at: (-figures.reliability[at], figures.names[at]))
     if opened is not None:
         known = {source.name for source in opened.sources()}
-        estimated = answer_tables.sources_of(figures, questions, _today())
+        estimated = answer_tables.sources_of(figures, questions, today().isoformat())
         opened.set_estimates({name: source for name, source in estimated.items() if name in known})
     summary = {
         "answers": len(collected),
@@ -169,7 +169,7 @@ def _from_table(answers: Path, out: Path | None, index: Any, estimator: str | No
     if as_json:
         write_json(summary)
     else:
-        shown = answer_tables.sources_of(figures, questions, _today())
+        shown = answer_tables.sources_of(figures, questions, today().isoformat())
         chosen = [figures.names[at] for at in best if figures.names[at] in shown][:_SHOWN]
         _show_sources({name: shown[name] for name in chosen})
         more = len(figures.names) - len(chosen)
@@ -198,7 +198,7 @@ def sources(
 
         require_one(opened.path)
 
-        remove_sources(opened, remove, day=_today())
+        remove_sources(opened, remove, day=today().isoformat())
     estimates = opened.estimates()
     estimated = bool(estimates)
     if not estimates:
@@ -229,7 +229,7 @@ def learn_from(searched: Retriever | None, answer: Answer) -> None:
     from disputatio.calibration.learn import learn
     from disputatio.store.contract import Index
 
-    if isinstance(searched, Index) and learn(searched, answer, day=_today()):
+    if isinstance(searched, Index) and learn(searched, answer, day=today().isoformat()):
         say(f"recorded in the estimates of {searched.shown}")
     else:
         say("no conflict between sources was settled: there is nothing to learn")
@@ -366,7 +366,3 @@ def _names(names: list[str], most: int) -> str:
     """
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
-
-
-def _today() -> str:
-    return datetime.now().astimezone().date().isoformat()

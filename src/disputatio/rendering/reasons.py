@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from disputatio.attribution.citations import escape_marks
 from disputatio.causes import Cause, Joined, Rival, Support
+from disputatio.rendering.wording import count
 from disputatio.text import one_line
 from disputatio.types import Position
 
@@ -211,16 +212,16 @@ def support_text(support: Support) -> str:
     if support.passages is None:
         sources, groups = support.sources or 0, support.groups
         if groups is None or groups >= sources:
-            return _count(sources, "source")
+            return count(sources, "source")
         copies = "1 copy" if sources - groups == 1 else f"{sources - groups} copies"
-        return f"{_count(sources, 'source')} ({groups} independent, {copies})"
-    passages = _count(support.passages, "passage")
+        return f"{count(sources, 'source')} ({groups} independent, {copies})"
+    passages = count(support.passages, "passage")
     if support.groups is not None:
         if support.groups >= support.passages:
             return passages
         why = ", ".join(_JOINED[name] for name in support.joined)
         return f"{passages} that count as {support.groups}" + (f" ({why})" if why else "")
-    return f"{passages} from {_count(support.sources, 'source')}" if support.sources else passages
+    return f"{passages} from {count(support.sources, 'source')}" if support.sources else passages
 
 
 def _decided(cause: Cause) -> str:
@@ -247,8 +248,8 @@ def _decided(cause: Cause) -> str:
         declared=f"{cause.support.declared or 0:.2f}",
         weakness=WEAKNESSES.get(cause.feature or "", "too little supports it"),
         strategy=cause.strategy or "the strategy",
-        cited=_count(cause.support.passages or 0, "passage"),
-        options=_count(cause.options or 0, "answer"),
+        cited=count(cause.support.passages or 0, "passage"),
+        options=count(cause.options or 0, "answer"),
         notes=cause.notes or 0,
     )
 
@@ -296,7 +297,3 @@ def _chances(cause: Cause) -> str:
     """Return how likely the position is right, against its strongest rival."""
     chances = [cause.support.probability, *(rival.support.probability for rival in cause.rivals[:1])]
     return " against ".join(f"{chance:.0%}" for chance in chances if chance is not None) or "unknown"
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

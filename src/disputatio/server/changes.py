@@ -13,6 +13,7 @@ from disputatio.databases import SharedDatabase
 from disputatio.errors import UNREADABLE, InputError, StoreError
 from disputatio.rendering.refusals import REMEDIES
 from disputatio.store.ingesting.ingest import Refusal
+from disputatio.versions.dates import moment
 
 RefusedBy = Literal["upload", "command line"]
 Shown = Callable[[str], str]
@@ -32,10 +33,6 @@ _NAME = "CASE shown WHEN '' THEN path ELSE shown END"  # as clients see it
 _DAYS = 30  # for which a deletion can be undone
 _LARGEST = 1 << 30  # bytes of a deleted document
 _MOST = 10_000  # changes and refusals that are remembered
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class ChangeLog(SharedDatabase):
@@ -63,7 +60,7 @@ class ChangeLog(SharedDatabase):
         with self._open() as db:
             key = db.execute(
                 "INSERT INTO changes VALUES (NULL, ?, ?, ?, ?, ?, ?, '', ?)",
-                (_now(), client, what, document, title, detail, body),
+                (moment(), client, what, document, title, detail, body),
             ).lastrowid
             db.execute("UPDATE changes SET undo = NULL WHERE at < ?", (oldest,))
             db.execute("DELETE FROM changes WHERE key <= ?", ((key or 0) - _MOST,))
@@ -99,7 +96,7 @@ class ChangeLog(SharedDatabase):
     def mark_undone(self, key: int) -> None:
         """Record that a change was undone; what undid it is dropped."""
         with self._open() as db:
-            db.execute("UPDATE changes SET undone = ?, undo = NULL WHERE key = ?", (_now(), key))
+            db.execute("UPDATE changes SET undone = ?, undo = NULL WHERE key = ?", (moment(), key))
 
     def note_refused(
         self, refused: Iterable[Refusal], *, read: Iterable[str], by: RefusedBy, shown: Shown = str
@@ -108,7 +105,7 @@ class ChangeLog(SharedDatabase):
 
         `shown` makes of a path what clients see.
         """
-        now = _now()
+        now = moment()
         with self._open() as db:
             for name in read:
                 db.execute(f"DELETE FROM refused WHERE path = ?1 OR {_WITHIN}", (name,))

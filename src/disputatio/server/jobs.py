@@ -9,22 +9,18 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 from disputatio.errors import Cancelled, DisputatioError
 from disputatio.protocols import Cancel
 from disputatio.server.faults import Conflicting, NotFound, fault_of
+from disputatio.versions.dates import moment
 
 LOG = logging.getLogger("disputatio.server")
 
 Kind = Literal["calibrate", "ingest"]
 State = Literal["running", "done", "failed", "stopped"]
 _KEPT = 200  # finished jobs that are remembered
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,7 +36,7 @@ class Job:
     plan: dict[str, Any] | None = None
     result: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
-    began: str = field(default_factory=_now)
+    began: str = field(default_factory=moment)
     ended: str | None = None
     cancel: Cancel = field(default_factory=Cancel)
 
@@ -111,5 +107,5 @@ def _run(job: Job, work: Work) -> None:
     except Exception as error:
         LOG.exception("a job failed: unexpected error")
         state, job.error = "failed", fault_of(error).to_dict()["error"]
-    job.ended = _now()
+    job.ended = moment()
     job.state = state

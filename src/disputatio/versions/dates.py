@@ -62,6 +62,11 @@ def today() -> datetime.date:
     return datetime.datetime.now().astimezone().date()
 
 
+def moment() -> str:
+    """Return this moment in UTC, to the second, as records have it."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
 def age_of(date: str, day: datetime.date) -> str:
     """Return how old what is of a date is on a day, in words; empty for less than a month or an unknown date.
 

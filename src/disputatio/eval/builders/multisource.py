@@ -14,7 +14,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from disputatio.errors import InputError
 from disputatio.eval.builders.material import TEXTS, Material, bears_any, write_lines
@@ -23,7 +23,6 @@ from disputatio.store.in_memory import InMemory
 from disputatio.text import content_id
 from disputatio.types import Example, Passage, Source
 
-Kind = Literal["factual", "misinformation", "irrelevant"]
 ADVERSARY, HAMMER = 0.1, 0.9
 COVERAGE = 0.6
 TRUE = "true_reliability"  # the field of a passage's metadata that the oracle reads

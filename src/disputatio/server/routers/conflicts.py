@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
 
@@ -27,6 +26,7 @@ from disputatio.server.shapes import FAULTS, Name
 from disputatio.server.shapes import Request as Body
 from disputatio.text import one_line
 from disputatio.types import Check, Contradiction, Severity
+from disputatio.versions.dates import moment
 
 Holds = Literal["", "first", "second"]
 
@@ -47,7 +47,7 @@ class Decisions:
 
     def put(self, contradiction: Contradiction, *, holds: Holds, why: str) -> dict[str, Any]:
         """Accept a contradiction: one side holds, or none, and why. Raises `StoreError`."""
-        at = datetime.now(UTC).isoformat(timespec="seconds")
+        at = moment()
         entry = {**entry_of(contradiction), "holds": holds, "why": why, "at": at}
         with self._lock:
             self._write({**self._read(), contradiction.id: entry})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path as FilePath
 from pathlib import PurePath
 from typing import Annotated, Any
@@ -31,10 +30,11 @@ from disputatio.server.shapes import Request as Body
 from disputatio.server.uploads import Staged, Uploads
 from disputatio.store.contract import DocumentFacts
 from disputatio.store.ingesting.description import check_fields
-from disputatio.store.ingesting.documents import Document, page_of
+from disputatio.store.ingesting.documents import Document, hidden_in, page_of
 from disputatio.store.ingesting.ingest import Refusal
 from disputatio.store.ingesting.source import check_source_by
 from disputatio.text import one_line
+from disputatio.versions.dates import today
 
 _MOST = 1_000
 _MOST_FILES = 100
@@ -341,7 +341,7 @@ class Newer:
 
     def of(self, index: Index) -> dict[str, str]:
         """Return the document that supersedes each one, by id; of a large index none."""
-        info, day = index.info(), datetime.now().astimezone().date().isoformat()
+        info, day = index.info(), today().isoformat()
         key = (info.path, info.commit, day)
         if self._known is None or self._known[0] != key:
             documents = index.documents(text=False) if info.documents <= _MOST_COMPARED else []
@@ -358,14 +358,13 @@ def rows_of(index: Index, documents: Sequence[Document], newer: Mapping[str, str
 
 def _fields(document: Document, facts: DocumentFacts, newer: str) -> dict[str, Any]:
     names = ("id", "row", "title", "url", "date", "date_origin", "source", "owner", "authority")
-    hidden = str(document.metadata.get("hidden", "0"))
     file = PurePath(document.path).name
     return {
         **{name: getattr(document, name) for name in (*names, "version", "family")},
         "file": file,
         "type": PurePath(file).suffix.lstrip(".").lower()[:12],
         "by_people": dict(document.by_people),
-        "hidden": int(hidden) if hidden.isascii() and hidden.isdigit() and len(hidden) < 12 else 0,
+        "hidden": hidden_in(document),
         "size": facts.size,
         "passages": facts.passages,
         "read": facts.read,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from datetime import datetime
 from typing import Any, Literal
 
 from fastapi import APIRouter, Response
@@ -16,6 +15,7 @@ from disputatio.server.jobs import Job
 from disputatio.server.replies import json_response
 from disputatio.server.service import Service
 from disputatio.server.shapes import FAULTS, Request
+from disputatio.versions.dates import today
 
 
 class Plan(BaseModel):
@@ -107,7 +107,7 @@ def _calibrate(service: Service, job: Job, body: CalibrateBody) -> dict[str, Any
         report = calibrate_index(
             service.opened_index(),
             replace(service.kit, cancel=job.cancel),
-            day=datetime.now().astimezone().date().isoformat(),
+            day=today().isoformat(),
             count=body.questions,
             half_life=body.half_life if body.confirm else None,
             seed=body.seed,

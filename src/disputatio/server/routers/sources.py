@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import datetime
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -23,6 +22,7 @@ from disputatio.server.shapes import FAULTS
 from disputatio.server.shapes import Request as Body
 from disputatio.store.calibration_log import NOBODY, UNKNOWN, Outcomes, check_id
 from disputatio.types import Answer, Source
+from disputatio.versions.dates import today
 
 _ANSWERS = 500  # of the newest kept answers, from which agreement is counted
 SourceName = Annotated[str, Path(max_length=500)]
@@ -136,7 +136,7 @@ def router(service: Service) -> APIRouter:
         service.check_writing()
         index = service.opened_index()
         row_of(index, name)
-        set_owner(index, name, body.owner, day=datetime.now().astimezone().date().isoformat())
+        set_owner(index, name, body.owner, day=today().isoformat())
         return row_of(index, name)
 
     return routes

@@ -167,6 +167,12 @@ def _as_text(value: str | float) -> str:
         return ""
 
 
+def hidden_in(document: Document) -> int:
+    """Return how many characters of a document were removed because no reader would see them."""
+    hidden = str(document.metadata.get("hidden", ""))
+    return int(hidden) if hidden.isascii() and hidden.isdigit() and len(hidden) < 12 else 0
+
+
 def page_of(document: Document, start: int) -> str:
     """Return the page, from 1, that the character at `start` stands on; empty when there are no pages.
 

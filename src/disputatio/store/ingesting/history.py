@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -26,6 +25,7 @@ from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.files import display_path
 from disputatio.store.ingesting.statements import NounT, read_metadata, stored_metadata
 from disputatio.types import PASSAGE
+from disputatio.versions.dates import moment
 
 OWN, _UNDO = "document", "undo"  # of rows that are no statements: a document's own fields, a taking back
 COLUMNS = ("key", "file", "member", "row", "document", "by", "at", "fields")
@@ -179,6 +179,6 @@ def _says_nothing_new(fresh: Description, earlier: Sequence[Description]) -> boo
 
 
 def _row(target: Target, by: str, fields: Mapping[str, str]) -> Row:
-    at = datetime.now(UTC).isoformat(timespec="seconds")
+    at = moment()
     body = json.dumps(dict(fields), ensure_ascii=False, sort_keys=True)
     return (None, target.file, target.member, target.row, target.id, by, at, body)

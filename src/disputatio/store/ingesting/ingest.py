@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from disputatio.errors import IngestError, InputError, RefusalCode, RefusalData
 from disputatio.store.ingesting.description import Description
-from disputatio.store.ingesting.documents import Document, FileReading
+from disputatio.store.ingesting.documents import Document, FileReading, hidden_in
 from disputatio.store.ingesting.files import display_path, find_files
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
 from disputatio.store.ingesting.parsers import kind_of, largest
@@ -95,8 +95,7 @@ class Run:
             except IngestError as error:
                 self.refused.append(error)
                 continue
-            hidden = document.metadata.get("hidden", "")
-            self.hidden += int(hidden) if hidden.isascii() and hidden.isdigit() and len(hidden) < 12 else 0
+            self.hidden += hidden_in(document)
             if (order := document.metadata.get("hides_orders")) and len(self.notices) < _MOST_NOTICES:
                 self.notices.append(f"{document.path} hides an instruction to programs: “{order[:100]}”")
             prepared = prepare(sourced, file=file)
