@@ -36,7 +36,6 @@ PAGES = {
 }
 SHOWN = {".md", ".svg", ".png"}
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^()\s]+)\)")
-FENCE = re.compile(r"^```", re.MULTILINE)
 NAV = [
     ("Home", ["index.md"]),
     ("Tutorial", ["tutorial.md"]),

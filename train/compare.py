@@ -25,11 +25,11 @@ from disputatio.types import Passage
 from train.measure import (
     Asked,
     conflictnq_passages,
-    evenly,
     nq_passages,
     ramdocs_passages,
     realtimeqa_passages,
 )
+from train.measure_pairs import evenly
 from train.scores import contains, exact
 
 Read = Callable[[str, Sequence[Passage], Kit], list[PassageReading]]

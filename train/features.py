@@ -14,7 +14,7 @@ from disputatio.encoder.model import head_of
 from train.examples import Example, seeded
 from train.pairs import Pair
 
-CLS, PAD = 101, 0
+PAD = 0
 MOST_SPANS = 8
 QUESTION_WORDS = 60  # of a question that are read
 

@@ -26,7 +26,7 @@ from train.examples import (
     side,
     squad_like,
 )
-from train.measure_pairs import measure_entailment, measure_sameness
+from train.measure_pairs import evenly, measure_entailment, measure_sameness
 from train.scores import contains, exact, f1, keeping
 
 KEPT = 0.93
@@ -89,13 +89,6 @@ def measure(
         yield from measure_entailment(model, data, limit=limit)
     if "same" in only:
         yield from measure_sameness(model, data, limit=limit)
-
-
-def evenly(some: Sequence[Asked], limit: int | None) -> list[Asked]:
-    """At most `limit` of a sequence, evenly spread over it."""
-    if limit is None or len(some) <= limit:
-        return list(some)
-    return [some[place * len(some) // limit] for place in range(limit)]
 
 
 def read_all(reader: EncoderReader, some: Sequence[Asked]) -> list[tuple[Asked, Extraction]]:

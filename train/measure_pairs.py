@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from train.examples import Mix, rows_of, side, squad_like
 from train.pairs import NOT_SUPPORTS, Pair, all_pairs, entailment_pairs, namesake_pairs, side_of
 from train.sameness import about, sameness
 
+_Item = TypeVar("_Item")
 # Sets that were never trained on, and how they call the three classes.
 APART = ("snli_test", "vitaminc_test", "anli_dev", "climate_fever", "wice")
 
@@ -71,11 +72,11 @@ def disambiguation_pairs(data: Path) -> list[Pair]:
     ]
 
 
-def evenly(pairs: Sequence[Pair], limit: int | None) -> list[Pair]:
+def evenly(some: Sequence[_Item], limit: int | None) -> list[_Item]:
     """At most `limit` of a sequence, evenly spread over it."""
-    if limit is None or len(pairs) <= limit:
-        return list(pairs)
-    return [pairs[number * len(pairs) // limit] for number in range(limit)]
+    if limit is None or len(some) <= limit:
+        return list(some)
+    return [some[place * len(some) // limit] for place in range(limit)]
 
 
 def entailment_scores(model: EncoderModel, pairs: Sequence[Pair]) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from train.plan import Plan
 from train.scores import exact, f1
 from train.split import dev_sample, training_examples
 
-Outputs = Sequence[Any]  # the model's, as numpy arrays, a row for each of the features asked
 Ask = Callable[[Sequence[Features]], list[tuple[Any, ...]]]
 Scores = dict[str, dict[str, float | None]]
 

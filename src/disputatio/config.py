@@ -123,7 +123,7 @@ def settings_file() -> Path:
 
 
 def _check_size(file: Path) -> None:
-    """Raise `InputError` for a file of settings that is none: endless, or a pipe without a writer."""
+    """Raise `InputError` for what is no file of settings: endless, or a pipe without a writer."""
     try:
         about = file.stat()
     except OSError:

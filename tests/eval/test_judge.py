@@ -14,10 +14,8 @@ from disputatio.errors import ContextTooLong, MissingPart, ServerFault
 from disputatio.eval.judge import (
     CORRECTNESS,
     Case,
-    Grade,
     case,
     correctness,
-    expected,
     faithfulness,
     judge_role,
     judge_with,
@@ -167,12 +165,6 @@ def test_a_judge_without_log_probabilities_is_refused_before_any_question() -> N
 
     with pytest.raises(MissingPart, match=r"gives no log-probabilities.*--role judge=MODEL"):
         judge_with(Kit(model=Mute([])))
-
-
-def test_the_mean_grade_weighs_by_probability() -> None:
-    grade = Grade(grade=2, logprobs={"Complete": math.log(0.6), "Useful": math.log(0.2)})
-    assert expected(grade, CORRECTNESS) == pytest.approx(1.75)
-    assert expected(Grade(grade=0), CORRECTNESS) is None
 
 
 def test_grades_are_scores_and_the_unscored_are_counted_with_their_reasons(tmp_path: Path) -> None:

@@ -375,8 +375,3 @@ def load_data(data: Path, *, seed: int) -> tuple[Data, Data]:
         Data(train, [pair for pair in pairs if side_of(pair) == "train"], seed, written["train"]),
         Data(dev, [pair for pair in pairs if side_of(pair) == "dev"], seed + 1, written["dev"]),
     )
-
-
-def leaves_of(trees: Sequence[Tree]) -> list[tuple[str, Leaf]]:
-    """Return the leaves of trees with their tasks."""
-    return [(tree.task, leaf) for tree in trees for branch in tree.branches for leaf in branch.leaves]

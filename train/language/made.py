@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from disputatio.agents.trained_reader import quotes_text
 from disputatio.eval.builders.substitution import MONTHS
 from train.language.tasks import passage_text, question_leaf
-from train.language.trees import Branch, Leaf
+from train.language.trees import Branch
 
 _SYLLABLES = [
     "bal",
@@ -341,8 +341,3 @@ def same_topic(chance: random.Random) -> Branch:
 def branches(chance: random.Random, count: int) -> list[Branch]:
     """Return made documents, policies and tables."""
     return [chance.choice((policy, policy, table_row))(chance) for _ in range(count)]
-
-
-def is_declined(leaf: Leaf) -> bool:
-    """Return whether a leaf's document has no answer."""
-    return leaf.kind.startswith("made/")

@@ -56,7 +56,7 @@ def find_stale(
 ) -> list[StaleDocument]:
     """Return what is superseded or older than some years: first what most kept answers cite.
 
-    `answers` are files of a server or of `ask_many`. Raises `InputError` for a file that is none.
+    `answers` are files of a server or of `ask_many`. Raises `InputError` for any other file.
     """
     cited: Counter[str] = Counter()
     for file in answers:
@@ -132,7 +132,7 @@ def _is_old(date: str, today: datetime.date, years: float) -> bool:
 
 
 def cited_documents(file: Path) -> Counter[str]:
-    """Return how many answers of a file cite each document; raises `InputError` for a file that is none."""
+    """Return how many answers of a file cite each document; raises `InputError` for any other file."""
     counts: Counter[str] = Counter()
     try:
         uri = f"{file.absolute().as_uri()}?mode=ro"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from disputatio.calibration.calibrate import owners_of
 from disputatio.calibration.estimates import estimates_of
 from disputatio.errors import InputError, StoreError, UnknownName
 from disputatio.store.calibration_log import FactQuestion, QuestionOutcome, check_id
@@ -22,7 +23,7 @@ def learn(index: Index, answer: Answer, *, day: str) -> bool:
     known = index.estimates()
     owners = {name: source.owner for name, source in known.items() if source.owner}
     if not known:
-        owners = {source.name: source.owner for source in index.sources() if source.name and source.owner}
+        owners = owners_of(index, {})
     outcome = settled_outcome(answer, owners, day)
     if outcome is None:
         return False
@@ -57,7 +58,7 @@ def set_owner(index: Index, source: str, owner: str, *, day: str) -> None:
     Raises `InputError` where its passages name another one themselves, `StoreError` if the index is not
     writable.
     """
-    stated = {listed.name: listed.owner for listed in index.sources() if listed.name and listed.owner}
+    stated = owners_of(index, {})
     if stated.get(source, owner) != owner:
         raise InputError(
             f"the passages of {source} say that {stated[source]} owns it: change that in the documents"

@@ -17,7 +17,7 @@ _QUOTED = 200  # characters of each quote that the file shows to who reads it
 
 
 def read_baseline(path: str | Path) -> frozenset[str]:
-    """Return the ids that a baseline has accepted; raises `InputError` for a file that is none."""
+    """Return the ids that a baseline has accepted; raises `InputError` for any other file."""
     file = Path(path)
     try:
         if file.stat().st_size > LARGEST:
@@ -59,7 +59,7 @@ def text_of_entries(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 def read_entries(path: Path) -> list[dict[str, Any]]:
-    """Return the entries of a baseline; raises `InputError` for a file that is none."""
+    """Return the entries of a baseline; raises `InputError` for any other file."""
     read_baseline(path)
     accepted: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["accepted"]
     return accepted

@@ -8,7 +8,6 @@ bounded text.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -516,8 +515,3 @@ def _rounding(first: Measure, second: Measure) -> Fraction:
     if fine.digits - coarse.digits >= 2 and abs(coarse.low) >= 100:
         return Fraction(2, 100)
     return Fraction(0)
-
-
-def position(starts: list[int], at: int) -> int:
-    """Return the number of the stretch, by their starts, that an offset lies in."""
-    return max(bisect_left(starts, at + 1) - 1, 0)

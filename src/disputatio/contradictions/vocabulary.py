@@ -29,7 +29,7 @@ def _any_of(name: str, form: str = r"\b(?:{})\b") -> str:
     return form.format("|".join(_LISTS["patterns"][name]))
 
 
-STOP, GENERIC = _words("stop"), _words("generic")
+STOP = _words("stop")
 SAME = {word: line[0] for line in _lines("same") for word in line}
 CONTRAST_OF: dict[str, tuple[int, ...]] = {}
 for _number, _line in enumerate(_lines("contrasts")):

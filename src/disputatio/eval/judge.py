@@ -159,7 +159,7 @@ def case(example: Example, answer: Answer, *, most: int | None = None) -> Case:
 def correctness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
     """Return the correctness of each answer against its reference, in one batch; raises `LLMError`.
 
-    An answer that is none is graded 0, which is what 0 means, without a call.
+    An abstention is graded 0, which is what 0 means, without a call.
     """
     pending: list[Grade | Prompt] = []
     for case in cases:
@@ -180,7 +180,7 @@ def correctness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
 def faithfulness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
     """Grade how well each answer is grounded in its passages, in one batch; raises `LLMError`.
 
-    An answer that is none states nothing, and one without passages cannot be checked: both are unscored.
+    An abstention states nothing, and an answer without passages cannot be checked: both are unscored.
     """
     pending: list[Grade | Prompt] = []
     for case in cases:
@@ -221,17 +221,6 @@ def verdict(choice: Choice, menu: Mapping[str, int]) -> Grade:
         logprobs={label: round(logprob, 6) for label, logprob in logprobs.items()},
         reason=reason,
     )
-
-
-def expected(grade: Grade, menu: Mapping[str, int]) -> float | None:
-    """Return the mean of the grades of a menu by their probabilities; None where no model was asked.
-
-    >>> round(expected(Grade(grade=1, logprobs={"Full": -0.2877, "No": -1.3863}), FAITHFULNESS), 2)
-    0.5
-    """
-    powers = {label: math.exp(logprob) for label, logprob in grade.logprobs.items()}
-    total = sum(powers.values())
-    return sum(menu[label] * power for label, power in powers.items()) / total if total else None
 
 
 def _graded(pending: Sequence[Grade | Prompt], menu: Mapping[str, int], kit: Kit) -> list[Grade]:

@@ -15,7 +15,7 @@ from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling,
 
 
 def as_llm(model: ModelObject) -> LLM:
-    """Adapt an object or a function to `LLM`, adding what it lacks; raises `ConfigError` for what is none."""
+    """Adapt an object or a function to `LLM`, adding what it lacks; raises `ConfigError` for others."""
     if isinstance(model, type):
         raise ConfigError(f"{model.__name__} is a class: give an instance of it, model={model.__name__}(...)")
     if isinstance(model, LLM) and _takes_report(model.complete) and _takes_report(model.choose):

@@ -24,7 +24,7 @@ _NAMED, _LISTED = 20, "disputatio sources"  # sources that a message names; what
 
 class Filtered:
     """Another retriever, limited in each search to `sources`, dates (inclusive), and what is not in `mute`,
-    beside the limits of the search itself. Raises `InputError` for a date that is none.
+    beside the limits of the search itself. Raises `InputError` for what is no date.
     """
 
     def __init__(

@@ -52,7 +52,7 @@ class Figure:
     def __str__(self) -> str:
         """Return the form in which it is read as the same figure again."""
         if self.unit == ORDINAL:
-            return self.written + _ordinal_ending(int(self.value))
+            return self.written + ordinal_ending(int(self.value))
         return f"v{self.written}" if self.unit == VERSION else f"{self.written} {self.unit}".rstrip()
 
     @property
@@ -216,9 +216,9 @@ def plain(value: Fraction) -> str:
     return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
 
 
-def _ordinal_ending(number: int) -> str:
+def ordinal_ending(number: int) -> str:
     """
-    >>> [_ordinal_ending(number) for number in (1, 2, 3, 11, 22)]
+    >>> [ordinal_ending(number) for number in (1, 2, 3, 11, 22)]
     ['st', 'nd', 'rd', 'th', 'nd']
     """
     if number % 100 in (11, 12, 13):

@@ -25,7 +25,6 @@ from disputatio.eval.builders.synthesis import (
     draw_from,
     fault_of,
     row_of,
-    summary,
     synthesize,
     synthetic,
 )
@@ -198,7 +197,6 @@ def test_what_fails_is_tried_with_other_evidence_and_given_up_with_the_reason(in
     assert (made.question, made.tries) == ("", TRIES)
     assert made.fault == "an answer does not stand in its passage"
     assert len({call.text for call in model.calls}) > 1
-    assert summary([made]) == {"questions": 0, "failed": {made.fault: 1}, "categories": {}}
 
 
 def test_two_passages_that_only_answer_one_and_the_same_question_are_not_compared(index: FolderIndex) -> None:

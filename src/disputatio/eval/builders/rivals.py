@@ -16,6 +16,7 @@ from disputatio.eval.builders.bearing import covered
 from disputatio.eval.builders.material import bears_any, stands
 from disputatio.eval.builders.substitution import MONTHS, kind_of, mentions, near_figure, surnames
 from disputatio.text import bare_words, content_id, squad_normalise, stem
+from disputatio.values.figures import ordinal_ending
 
 WORDS = 5  # a wrong answer has at most so many
 ALIKE = 0.5  # of the words of two questions that both have, from which one's answer is of the other's type
@@ -127,12 +128,7 @@ def _figure(answer: str, kind: str, seed: int, n: int) -> str:
         end = f"{last + later}" if len(span[3]) == 4 else f"{(last + later) % 100:02}"
         return f"{answer[: span.start()]}{first + later}{span[2]}{end}{answer[span.end() :]}"
     figure = near_figure(answer, kind, chance)
-    return _ORDINAL.sub(lambda match: _ordinal(int(match[1])), figure)
-
-
-def _ordinal(n: int) -> str:
-    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
-    return f"{n}{ending}"
+    return _ORDINAL.sub(lambda match: f"{match[1]}{ordinal_ending(int(match[1]))}", figure)
 
 
 def _told_already(figure: str) -> bool:

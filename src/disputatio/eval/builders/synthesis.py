@@ -15,7 +15,6 @@ import json
 import os
 import random
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -279,7 +278,7 @@ def categories(n: int, mix: Mix, seed: int) -> dict[str, str]:
 def changed_mix(changes: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return the mix with some categories changed: `answer=factoid:70,comparison:30`.
 
-    Raises `UnknownName` for a category or a value, `InputError` for a share that is none.
+    Raises `UnknownName` for a category or a value, `InputError` for a share that is no number.
 
     >>> changed_mix(["user=novice:1"])["user"]
     {'novice': 1.0}
@@ -344,19 +343,6 @@ def row_of(generated: Synthetic) -> dict[str, Any]:
             }
             for passage in {passage.id: passage for passage in generated.passages}.values()
         ],
-    }
-
-
-def summary(rows: Sequence[Synthetic]) -> dict[str, Any]:
-    """Count the questions made, by kind, and the reasons why others were not."""
-    good = [question for question in rows if question.question]
-    return {
-        "questions": len(good),
-        "failed": dict(Counter(question.fault for question in rows if not question.question)),
-        "categories": {
-            name: dict(Counter(question.categories[name] for question in good))
-            for name in (good[0].categories if good else ())
-        },
     }
 
 

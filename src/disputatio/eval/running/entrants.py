@@ -102,7 +102,7 @@ def _imported(tree: ast.AST, package: str) -> Iterator[str]:
 
 @cache
 def _source(name: str) -> str | None:
-    """Return the text of a module, None for what is none or has none that can be read."""
+    """Return the text of a module; None where there is no such module, or no text of it."""
     try:
         spec = importlib.util.find_spec(name)
         read = getattr(spec.loader, "get_source", None) if spec is not None else None

@@ -110,7 +110,7 @@ def read_address(url: str, *, ports: Collection[int] = PORTS) -> WebAddress:
     """Return a URL taken apart; hosts in odd spellings become what they stand for.
 
     Raises `IngestError` for another scheme, credentials, a port not in `ports`, characters that
-    readers of URLs drop or turn around (controls, blanks, backslashes), and a host that is none.
+    readers of URLs drop or turn around (controls, blanks, backslashes), and what is no host.
 
     >>> read_address("HTTP://2130706433/a?b#c").url
     'http://127.0.0.1/a?b'

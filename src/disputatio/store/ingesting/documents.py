@@ -143,7 +143,7 @@ def _origin(name: object) -> DateOrigin:
 
 
 def _field(name: str, value: object, words: str, where: str) -> str:
-    """Return a field that has its own place; raises `IngestError` for text that is none or too long."""
+    """Return a field that has its own place; raises `IngestError` for what is no text, or too long."""
     if name == "text":
         if not isinstance(value, str):
             raise IngestError(where, "'text' is not text", "bad_row", field="text")

@@ -28,12 +28,11 @@ from disputatio.types import PASSAGE
 from disputatio.versions.dates import moment
 
 OWN, _UNDO = "document", "undo"  # of rows that are no statements: a document's own fields, a taking back
-COLUMNS = ("key", "file", "member", "row", "document", "by", "at", "fields")
 _NAMED = 20  # files that a message names
 _ABOUT = ("title", "url", "date", "date_origin", "source", "owner")
 _DERIVED = ("date_quote", "version", "family", "authority")
 
-Row = tuple[Any, ...]  # of `COLUMNS`; a row that is not kept yet has no key
+Row = tuple[Any, ...]  # key (None until it is kept), file, member, row, document, by, at, fields
 Place = tuple[str, str, int, str]  # file, path, row and id of a document
 
 

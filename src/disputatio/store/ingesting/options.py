@@ -62,7 +62,7 @@ DEFAULT = ReadOptions()
 
 
 def check_options(options: ReadOptions) -> None:
-    """Raise `InputError` for a `source_by`, a field of `columns` or a pattern that is none."""
+    """Raise `InputError` for a `source_by`, a field of `columns` or a pattern without a meaning."""
     check_source_by(options.source_by)
     for name, column in options.columns.items():
         if name not in FIELDS:

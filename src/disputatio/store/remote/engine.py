@@ -272,7 +272,7 @@ def row_id(*names: str) -> str:
 
 
 def condition_of(search: Search) -> Condition:
-    """Return the filters of a search; raises `InputError` for a date that is none.
+    """Return the filters of a search; raises `InputError` for what is no date.
 
     >>> condition_of(Search(sources=("a", "b"), where={"source": "b", "team": "red"}))
     Condition(facts=('["team", "red"]',), sources=('b',), days=None, exclude=(), without=())

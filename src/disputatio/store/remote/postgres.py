@@ -421,7 +421,7 @@ class SqlFilter(NamedTuple):
 
 
 def condition_of(search: Search) -> SqlFilter:
-    """Return the filters of a search; raises `InputError` for a date that is none.
+    """Return the filters of a search; raises `InputError` for what is no date.
 
     >>> condition_of(Search(sources=("a",), exclude=("p1",))).sql
     'p.source = ANY(%s) AND NOT (p.id = ANY(%s) OR p.document = ANY(%s))'

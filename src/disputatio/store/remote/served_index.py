@@ -536,11 +536,9 @@ class ServedIndex(Index, ABC):
 
 
 def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings that an index was made with; raises `TypeError`, `ValueError` for none of ours."""
-    names, numbers = (
-        (settings["embedder"], settings["language"]),
-        (settings["version"], settings["dimension"]),
-    )
+    """Return the settings that an index was made with; raises `TypeError`, `ValueError` for others."""
+    names = settings["embedder"], settings["language"]
+    numbers = settings["version"], settings["dimension"]
     if not all(isinstance(name, str) and len(name) < 1_000 for name in names) or not settings["version"]:
         raise TypeError("a name or a version is none")
     if not all(type(each) is int and 0 <= each < 1 << 20 for each in numbers):

@@ -222,7 +222,7 @@ class Searcher:
         )
 
     def _scope(self, search: Search) -> Scope:
-        """Return the rows that the filters of a search allow; raises `InputError` for a date that is none."""
+        """Return the rows that the filters of a search allow; raises `InputError` for what is no date."""
         sources, fields = search.sources, dict(search.where or {})
         if "source" in fields:
             name = fields.pop("source")

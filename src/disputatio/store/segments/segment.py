@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
-FIELDS = ("owner", "title", "url", "document")
 _LARGEST_NOTE = 67_108_864  # bytes
 _MOST_ROWS, _WIDEST = 2**31 - 1, 65_536
 # File -> type and shape, in rows (R), dimensions (D), words of a code (W); "" is any length.

@@ -52,7 +52,7 @@ def with_options(question: str, options: Sequence[str]) -> str:
 
 
 def boolean(answer: object) -> str:
-    """Return the word for a truth value, empty for what is none.
+    """Return the word for a truth value, empty for any other value.
 
     >>> boolean("True"), boolean(False), boolean("No."), boolean("1963")
     ('yes', 'no', 'no', '')
