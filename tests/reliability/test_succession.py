@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from disputatio.reliability.succession import are_versions, succession
+from disputatio.reliability.succession import are_versions, is_later_published, succession
 from disputatio.store.ingesting.statements import with_statements
 from disputatio.types import Passage, Relation
 from disputatio.versions.families import one_publisher
@@ -226,6 +226,8 @@ def test_an_amendment_of_one_section_leaves_what_stands_in_another(text: str) ->
     )
     assert found(notice, replace(RULES, metadata={"heading": "Rules of the quay › 4 Returns"})) is None
     assert found(notice, replace(RULES, metadata={})) == ("amends", True)  # nobody can tell
+    assert is_later_published(notice, replace(RULES, metadata={"heading": "3 Goods"}))
+    assert not is_later_published(notice, replace(RULES, metadata={"heading": "4 Returns"}))
 
 
 def test_what_a_log_says_of_an_earlier_version_falls_to_what_the_present_one_says() -> None:

@@ -116,16 +116,13 @@ def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
     later = is_later(known_day(newer), known_day(older)) and not to_come
     earlier = is_later(known_day(older), known_day(newer))
 
-    heading = older.metadata.get("heading", "")
-
     def made(kind: SuccessionKind, quote: str) -> Succession:
         return Succession(kind=kind, newer=newer, older=older, quote=quote, believed=believed)
 
     for relation in newer.relations:
-        amends = relation.kind == "amends"
-        cited = f"{relation.target} {newer.text}" if amends else relation.target
         # What is amended was there first, and is what stands in the sections that are named.
-        if relation.kind not in _ACTS or (amends and earlier) or leaves_alone(cited, heading):
+        is_out = (relation.kind == "amends" and earlier) or _is_elsewhere(relation, newer, older)
+        if relation.kind not in _ACTS or is_out:
             continue
         corrects = relation.kind == "corrects" and believed and not earlier
         if (corrects and _bears_on(relation, newer, older)) or is_named(
@@ -143,6 +140,12 @@ def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
     if later and not is_higher(older.version, newer.version):
         return made("date", newer.date_quote)
     return None
+
+
+def _is_elsewhere(relation: Relation, newer: Passage, older: Passage) -> bool:
+    """Return whether a document changes other sections of another one than that which a passage stands in."""
+    cited = f"{relation.target} {newer.text}" if relation.kind == "amends" else relation.target
+    return relation.kind in _ACTS and leaves_alone(cited, older.metadata.get("heading", ""))
 
 
 def _bears_on(correction: Relation, newer: Passage, older: Passage) -> bool:
@@ -176,8 +179,12 @@ def _words_of(passage: Passage) -> str:
 
 
 def is_later_published(first: Passage, second: Passage) -> bool:
-    """Return whether the later of two documents of one publisher is the first, where both have a date."""
-    return one_publisher(first, second) and is_later(known_day(first), known_day(second))
+    """Return whether the later of two documents of one publisher is the first, where both have a date.
+
+    What amends another section than the one that the second stands in is no later word on it.
+    """
+    later = one_publisher(first, second) and is_later(known_day(first), known_day(second))
+    return later and not any(_is_elsewhere(each, first, second) for each in first.relations)
 
 
 def denial(newer: Passage, older: Passage, said: str, denied: str, day: str = "") -> Succession | None:

@@ -21,6 +21,11 @@ _DAY = re.compile(
     re.IGNORECASE,
 )
 _BEFORE = re.compile(r"(?<![^\W_])(?:before|prior to|vor|avant)(?: the| der| la)?[ ]$", re.IGNORECASE)
+_IN_VERSION = re.compile(
+    r"(?<![^\W_])(?:in|under|by|per|to|nach|unter|dans|selon) "
+    r"((?:the )?(?:version|v|edition|revision|fassung|ausgabe|édition|révision)[ ]?\d[\d.]{0,9} (?:of|de) )",
+    re.IGNORECASE,
+)
 _PRESENT = {"was": "is", "were": "are", "war": "ist", "waren": "sind"}
 # "Wie lange vorher" and "zwei Tage vorher" ask for a time.
 _NO_MEASURE = "".join(
@@ -71,6 +76,9 @@ _ALSO = re.compile(
     r"\s{0,2}(?:and|und|et|to|bis|vs\.?|和|与|到)\s{0,2}(\d{1,4}(?:\.\d{1,3})?)(?![^\W_])", re.IGNORECASE
 )
 
+_SINCE = re.compile(
+    r"(?<![^\W_])(?:since|from|after|seit|ab|nach|depuis|après)(?: dem| le)? $", re.IGNORECASE
+)
 _PRODUCT = re.compile(r"(?<![^\W_])([^\W\d_][\w-]{2,40})[ -]v?(\d{1,4}(?:\.\d{1,4}){0,3})(?!\w|[.,-]\d)")
 _SHORTENED = 4  # letters with which the name of a product may begin in a question: "Borg" for "borgbackup"
 
@@ -146,11 +154,14 @@ def of_today(question: str) -> str:
 
     >>> of_today("What was the fee in 2021?"), of_today("How high was the fee before version 2?")
     ('What is the fee?', 'How high is the fee?')
-    >>> of_today("What does version 1 say of the fee?")
-    'What does version 1 say of the fee?'
+    >>> of_today("What does version 1 say of the fee?"), of_today("What was it in version 1 of the rules?")
+    ('What does version 1 say of the fee?', 'What is it in the rules?')
     """
     asked, start, end = _asked_where(question[:LONGEST])
-    if not asked or (asked.version and not asked.previous):
+    if asked.version and not asked.previous:
+        named = _IN_VERSION.search(question[:LONGEST])
+        asked, start, end = (asked, *named.span(1)) if named else (Asked(), 0, 0)
+    if not asked:
         return question
     words = f"{question[:start].rstrip()} {question[end:].lstrip()}".split(" ")
     at = next((n for n, word in enumerate(words) if word in _PRESENT), len(words))
@@ -168,6 +179,25 @@ def asks_for_changes(question: str) -> bool:
     """
     text = question[:LONGEST]
     return all(form.search(text) for form in (_ASKS, _CHANGED, _VERSIONED))
+
+
+def days_compared(question: str) -> tuple[str, str]:
+    """Return the day from which and the day until which a question asks for changes; empty if it names none.
+
+    >>> days_compared("What changed between 2021 and 2025?"), days_compared("What changed since May 2021?")
+    (('2021', '2025'), ('2021-05', ''))
+    >>> days_compared("Was hat sich 2024 geändert?"), days_compared("What changed?")
+    (('', '2024'), ('', ''))
+    """
+    text = question[:LONGEST]
+    days = list(days_in(text))[:2]
+    if len(days) == 2:
+        first, last = sorted(day.iso for day in days)
+        return first, last
+    if not days:
+        return "", ""
+    [day] = days
+    return (day.iso, "") if _SINCE.search(text[: day.start]) else ("", day.iso)
 
 
 def versions_asked(question: str) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document, FileReading
 from disputatio.store.ingesting.grids import row_text
 from disputatio.store.ingesting.options import ReadOptions, read_columns
+from disputatio.store.ingesting.prepare import prepare
 from disputatio.store.ingesting.readers import open_reader
 from tests.store import files
 
@@ -307,6 +308,17 @@ def test_a_quote_of_a_row_is_verbatim_in_the_stored_text(tmp_path: Path) -> None
 
 
 # --- workbooks ----------------------------------------------------------------------------------
+def test_rows_are_of_the_day_in_the_name_of_their_sheet_or_workbook(tmp_path: Path) -> None:
+    def fill(book: Any) -> None:
+        for name in ("Prices", "Prices 2024-05"):
+            book.add_worksheet(name).write_row(0, 0, ["Model", "Price"])
+            book.get_worksheet_by_name(name).write_row(1, 0, ["A12", 120])
+
+    reading = _read(_book(tmp_path / "prices-2026.xlsx", fill))
+    dates = [prepare(document).passages[0] for document in reading.documents]
+    assert [(each.date, each.date_origin) for each in dates] == [("2026", "name"), ("2024-05", "name")]
+
+
 def test_rows_of_every_sheet_are_read_with_the_numbers_that_are_shown(tmp_path: Path) -> None:
     def fill(book: Any) -> None:
         days = book.add_format({"num_format": "yyyy-mm-dd"})

@@ -326,6 +326,30 @@ def test_versions_of_another_document_or_publisher_are_not_compared() -> None:
     assert "(before: 3)" not in str(answer.answers)
 
 
+def test_the_versions_of_the_days_that_a_question_names_are_compared() -> None:
+    third = ferry(
+        3, "A ticket for the ferry costs 6 euros at least. Cats pay half.", "In force from 1 May 2026."
+    )
+    for words, change in [
+        ("between 2021 and 2026", "6 euros at least (before: A ticket for the ferry costs 3 euros)"),
+        ("between 2021 and 2025", "4 euros (before: 3)"),
+        ("since 2025", "6 euros at least (before: A ticket for the ferry costs 4 euros)"),
+        ("in 2024", "4 euros (before: 3)"),
+    ]:
+        answer = asked(f"What changed {words} in the ferry rules?", [OLD, NEW, third])
+        assert answer.answers[0] == f"A ticket for the ferry costs {change}"
+
+
+def test_what_is_added_to_a_sentence_is_shown_with_all_of_the_old_one() -> None:
+    old, new = (
+        ferry(n, f"Trips are booked through the portal{more}.") for n, more in ((1, ""), (2, " in time"))
+    )
+    [told] = asked("What changed in the ferry rules?", [old, new]).answers
+    assert told == (
+        "Trips are booked through the portal in time (before: Trips are booked through the portal)"
+    )
+
+
 def amendment(title: str, text: str, **fields: str) -> Passage:
     passage = Passage(id=title, document=title, title=title, text=f"{title}\n\n{text}", **fields)  # type: ignore[arg-type]
     return with_statements(passage)

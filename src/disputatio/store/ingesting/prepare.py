@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import InputError
@@ -57,8 +58,8 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
     [(0, 8, 'A zebra.', True)]
     """
     document = with_statements(document, "" if document.row else document.path, document.folder)
-    if document.row and not document.date and (day := day_of_name(stem_of(document.path))):
-        document = replace(document, date=day, date_origin="name", date_quote=stem_of(document.path))
+    if document.row and not document.date:
+        document = _dated_by_name(document)
     metadata = stored_metadata(document)
     identity = identity_of(document, metadata, passage_id)
     spans = split(document.text, document.metadata.get("outline", ""))
@@ -74,6 +75,16 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
         file=document.path if file is None else file,
         metadata=metadata,
     )
+
+
+def _dated_by_name(row: Document) -> Document:
+    """Return a row with the day of its table's name: of its sheet, else of the workbook that this is in."""
+    book = PurePath(row.path).parent
+    is_sheet = book.suffix.lower() in (".xlsx", ".xlsm", ".ods")
+    for name in (PurePath(row.path).name, book.stem) if is_sheet else (stem_of(row.path),):
+        if day := day_of_name(name):
+            return replace(row, date=day, date_origin="name", date_quote=name)
+    return row
 
 
 def passage_at(document: Document, passage_id: str, start: int, end: int) -> Passage:

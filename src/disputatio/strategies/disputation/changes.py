@@ -20,7 +20,13 @@ from disputatio.strategies.disputation.grounding import stems_of_names
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.text import bare_words, is_heading, one_line, sentences, stem
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position, Relation
-from disputatio.versions.asked import asked_of, asks_for_changes, product_version, versions_asked
+from disputatio.versions.asked import (
+    asked_of,
+    asks_for_changes,
+    days_compared,
+    product_version,
+    versions_asked,
+)
 from disputatio.versions.dates import is_later, known_day
 from disputatio.versions.days import days_in
 from disputatio.versions.families import (
@@ -145,19 +151,19 @@ def _amended(document: Sequence[Passage], stated: Sequence[tuple[Passage, Succes
 def _versions_compared(question: str, passages: Sequence[Passage]) -> tuple[Passage, Passage] | None:
     """Return a passage of the older and one of the newer version that a question compares.
 
-    They are those of the numbers that it names, else the one in force and the one before it, of the family whose
-    name has most words of the question.
+    They are those of the numbers that it names, else those in force on the days that it names, else the one in
+    force and the one before it, of the family whose name has most words of the question.
     """
     documents = list({passage.document or passage.id: passage for passage in reversed(passages)}.values())
     documents = [passage for passage in documents if in_force(passage) or passage.version]
-    numbers = versions_asked(question)
+    numbers, days = versions_asked(question), days_compared(question)
     stems = content_stems(question) - _PLAIN - set(numbers)
     best: tuple[float, Passage, Passage] | None = None
     for new in documents:
         for old in documents:
             if old is new or not (one_publisher(old, new) and are_versions(old, new)):
                 continue
-            if numbers and not _has_versions(numbers, old, new):
+            if not (_has_versions(numbers, old, new) if numbers else _held_on(days, old, new)):
                 continue
             words = {stem(word) for name in family_names(new) | family_names(old) for word in name.split()}
             if succession(new, old) is None or (stems and words and not words & stems):
@@ -168,6 +174,11 @@ def _versions_compared(question: str, passages: Sequence[Passage]) -> tuple[Pass
             if best is None or score > best[0]:
                 best = score, old, new
     return None if best is None else best[1:]
+
+
+def _held_on(days: tuple[str, str], old: Passage, new: Passage) -> bool:
+    """Return whether two documents are not later than the two days that are compared, as far as these are named."""
+    return not any(day and is_later(known_day(each), day) for day, each in zip(days, (old, new), strict=True))
 
 
 def _has_versions(numbers: Sequence[str], old: Passage, new: Passage) -> bool:
@@ -275,7 +286,7 @@ def _worded(change: Change) -> str:
         only = change.new or change.old
         text = one_line(only.text) if only else ""
         return f"New: {text}" if change.new else f"No longer there: {text}"
-    old, new = change.old.text.split(), change.new.text.split()
+    old, new = (each.text.rstrip(".。").split() for each in (change.old, change.new))
     steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     parts = [" ".join(old[a:b]) for tag, a, b, _, _ in steps if tag == "replace"]
     alone = len(parts) == 1 and not any(tag in ("delete", "insert") for tag, *_ in steps)
