@@ -35,6 +35,12 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "same": ("same", "different"),
 }
 
+# No task of the training: of a question that yes or no answers, what is copied says neither.
+DECIDE = (
+    "Does the passage say yes or no to the question? "
+    f"Reply yes, no or {UNKNOWN} if the passage does not say it of what is asked about."
+)
+
 
 def ask_of(question: str) -> str:
     """Return the second part of *read*."""
@@ -67,6 +73,10 @@ def prompt_of(task: str, first: str, second: str) -> Prompt:
 
 def read_prompt(question: str, passage: Passage) -> Prompt:
     return prompt_of("read", shown(passage), ask_of(question))
+
+
+def decide_prompt(question: str, passage: Passage) -> Prompt:
+    return chat(DECIDE, f"{shown(passage)}{GAP}{ask_of(question)}")
 
 
 def look_prompt(question: str, quotes: Sequence[str]) -> Prompt:

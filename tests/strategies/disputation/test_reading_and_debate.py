@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from disputatio.errors import BatchFault, MissingPart, NoLogprobs, ServerFault
 from disputatio.kit import LATE, TRAINED_READER, Kit
 from disputatio.llm.scripted import Odds, Scripted
+from disputatio.pipeline import ask
+from disputatio.store.in_memory import InMemory
 from disputatio.strategies.disputation.debate import debate_scores, model_belief
 from disputatio.strategies.disputation.reading import (
     certainty,
@@ -165,6 +167,48 @@ def test_a_cell_that_code_finds_in_a_row_is_not_refused() -> None:
     row = Passage(id="r", text="Model: X210; Weight: 14 kg; Colour: red.")
     (one,) = read("What does the X210 weigh?", [row], trained_kit("unknown"), "trained", max_tokens=80)
     assert one.answer == "14 kg"
+
+
+# --- trained, asked for yes or no -------------------------------------------------------------------
+RUNS = "I have Python 3.7 on my old server. Can I install the chess library there?"
+NEEDS = Passage(
+    id="needs", title="Chess", text="Chess moves and more. The library needs Python 3.8 or later."
+)
+SUPPORT = Passage(id="table", text="Version: 3.8; Supported: :x:.\nVersion: 3.9; Supported: ✅.")
+
+
+@pytest.mark.parametrize(("said", "answer"), [("no", "no"), ("Yes.\n", "yes"), ("unknown", "")])
+def test_the_trained_reader_says_yes_or_no_of_what_a_passage_has_no_word_to_copy_for(
+    said: str, answer: str
+) -> None:
+    kit = trained_kit(completion(said, tokens=[(said, -0.2)]))
+    (one,) = read(RUNS, [NEEDS], kit, "trained", max_tokens=80)
+    assert (one.answer, one.reply.fault, one.certainty, one.by_trained) == (answer, "", -0.2, True)
+    assert one.reply.quote == ("The library needs Python 3.8 or later." if answer else "")
+
+
+def test_a_reply_that_is_neither_yes_nor_no_nor_unknown_is_a_fault() -> None:
+    (one,) = read(RUNS, [NEEDS], trained_kit("Python 3.8"), "trained", max_tokens=80)
+    assert (one.answer, one.reply.fault) == ("", "it is neither yes nor no nor unknown")
+
+
+def test_marks_in_a_table_are_copied_and_code_says_yes_or_no() -> None:
+    (one,) = read("Is version 3.8 supported?", [SUPPORT], trained_kit(":x:"), "trained", max_tokens=80)
+    assert one.answer == "no"
+
+
+def test_of_yes_or_no_no_trained_reader_is_shown_quotes_to_copy_from() -> None:
+    trained = Scripted(
+        {"<quote": "yes", "needs Python": completion("no", tokens=[("no", -0.05)]), "runs": "yes"}
+    )
+    runs = Passage(
+        id="runs", title="Blog", source="blog", text="It runs everywhere, old servers and Python 3.7 too."
+    )
+    kit = Kit(model=Agents(), roles={TRAINED_READER: trained}, retriever=InMemory([NEEDS, runs]))
+    options = {"belief": False, "debate": 0}
+    answer = ask(RUNS, kit=kit, strategy="disputation", options=options, verify=False)
+    assert {position.answer for position in answer.conflict.positions} == {"yes", "no"}
+    assert len(trained.calls) == 2
 
 
 def test_without_a_trained_reader_the_language_model_is_not_asked_in_its_place() -> None:

@@ -63,6 +63,7 @@ from disputatio.strategies.disputation.resolve import (
     subject_of,
 )
 from disputatio.strategies.disputation.sides import Side, sides_so_far, weigh
+from disputatio.strategies.disputation.yes_no import asks_yes_or_no
 from disputatio.text import one_line
 from disputatio.types import Answer, Basis, Passage, Sampling
 from disputatio.values import same_answer
@@ -205,7 +206,7 @@ def disputation(
     sub_questions = _divide(question, kit) if asks_several else [question]
     parts: list[PartResult] = []
     for sub_question in sub_questions:
-        part = _resolve_part(sub_question, list(passages.values()), kit, plan)
+        part = _resolve_part(sub_question, list(passages.values()), kit, _plan_of(sub_question, plan))
         passages |= {reading.passage.id: reading.passage for reading in part.readings}
         parts.append(part)
     record = Record(
@@ -220,6 +221,12 @@ def disputation(
     )
     answer = compose_answer(question, parts, plan.reliabilities)
     return replace(answer, basis=Basis(details=record.to_details()))
+
+
+def _plan_of(question: str, plan: Options) -> Options:
+    """Return the options for one part of a question: a look copies from quotes, which says neither yes nor no."""
+    is_decided = plan.reader == "trained" and asks_yes_or_no(question)
+    return replace(plan, look=False) if is_decided else plan
 
 
 def _chosen_reader(kit: Kit) -> Reader:

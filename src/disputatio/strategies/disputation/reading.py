@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from disputatio.agents.replies import TEXT, echoes, object_of, parse_object, shown, stands_in
-from disputatio.agents.trained_reader import read_prompt
+from disputatio.agents.trained_reader import decide_prompt, read_prompt
 from disputatio.attribution.citations import quote_span
 from disputatio.errors import MissingPart, ReplyError
 from disputatio.kit import TRAINED_READER, Kit, chat
 from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.form import asked_form
-from disputatio.strategies.disputation.rows import cell_in, is_mark
+from disputatio.strategies.disputation.rows import cell_in, is_mark, marked_rows
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no, yes_or_no
-from disputatio.text import bare_words, is_unknown, one_line, sentences, stem
+from disputatio.text import bare_words, is_unknown, nearest_sentence, one_line, sentences, stem
 from disputatio.types import Completion, Extraction, Passage, Prompt, Reply, Sampling
 from disputatio.values import is_yes_or_no, states
 from disputatio.versions.asked import asked_of
@@ -253,7 +253,8 @@ def read_briefly(
 ) -> list[PassageReading]:
     """Ask the model that was trained to read for the answer of each passage, in one batch of short prompts.
 
-    Raises `MissingPart` where there is no such model.
+    Where yes or no is asked for, it says which of them; of rows with marks code tells that. Raises `MissingPart` where
+    there is no such model.
     """
     if kit.cast(TRAINED_READER) is kit.model:
         raise MissingPart(
@@ -261,18 +262,43 @@ def read_briefly(
             f"--role {TRAINED_READER}=MODEL"
         )
 
-    def done(passage: Passage, completion: Completion) -> None:
-        tell(parse_brief(question, passage, completion, turn=turn))
+    asks = asks_yes_or_no(question)
 
-    prompts = [read_prompt(question, passage) for passage in passages]
+    def decides(passage: Passage) -> bool:
+        return asks and not marked_rows(passage.text)
+
+    def parsed(passage: Passage, completion: Completion) -> PassageReading:
+        parse = parse_decision if decides(passage) else parse_brief
+        return parse(question, passage, completion, turn=turn)
+
+    def done(passage: Passage, completion: Completion) -> None:
+        tell(parsed(passage, completion))
+
+    prompts = [
+        decide_prompt(question, passage) if decides(passage) else read_prompt(question, passage)
+        for passage in passages
+    ]
     sampling = Sampling(max_tokens=max_tokens)
     completions = kit.complete_in_time(TRAINED_READER, prompts, sampling, passages, done)
     return [
-        _unread(passage, turn)
-        if completion is None
-        else parse_brief(question, passage, completion, turn=turn)
+        _unread(passage, turn) if completion is None else parsed(passage, completion)
         for passage, completion in zip(passages, completions, strict=True)
     ]
+
+
+def parse_decision(
+    question: str, passage: Passage, completion: Completion, *, turn: int = 1
+) -> PassageReading:
+    """Parse a reply of yes, no or unknown, with the sentence nearest to the question as quote; another one is a fault."""
+    raw = completion.text
+    word = one_line(raw.strip().partition("\n")[0]).casefold().rstrip(".")
+    reply = Reply(passages=(passage.id,), certainty=_certainty_of_line(completion), round=turn, raw=raw)
+    if word in ("yes", "no"):
+        start, end = nearest_sentence(passage.text, question)
+        reply = replace(reply, answer=word, quote=passage.text[start:end])
+    elif not is_unknown(word):
+        reply = replace(reply, fault="it is neither yes nor no nor unknown")
+    return PassageReading(passage=passage, reply=reply, by_trained=True)
 
 
 def parse_brief(question: str, passage: Passage, completion: Completion, *, turn: int = 1) -> PassageReading:
