@@ -28,6 +28,7 @@ from disputatio.contradictions.standing import (
     newer,
     settled_by,
     side_in_force,
+    side_of,
     titles_of,
 )
 from disputatio.contradictions.statements import Fact, facts_of, is_report, is_study
@@ -399,7 +400,14 @@ def _contradiction(
         more_reliable=reliable,
         holds=holds,
         settled_by=settled_by(
-            by_date, by_tier, reliable, holds, family=family, scope=bool(finding.scope), apart=apart
+            by_date,
+            by_tier,
+            reliable,
+            holds,
+            family=family,
+            scope=bool(finding.scope),
+            apart=apart,
+            orders=side_of(ours.gives_orders, theirs.gives_orders),
         ),
         likeness=finding.likeness,
         new=name not in accepted,
@@ -473,10 +481,9 @@ def _id(first: Statement, second: Statement, facts: tuple[Fact, Fact]) -> str:
 
 
 def _merged(contradictions: list[Contradiction]) -> list[Contradiction]:
-    """Return each contradiction once: the gravest where two documents or their copies have it twice."""
-    order = sorted(
-        contradictions, key=lambda each: (-SEVERITIES.index(each.severity), -each.likeness, each.id)
-    )
+    """Return each contradiction once: the gravest, then the latest, where documents have it twice."""
+    order = sorted(sorted(contradictions, key=attrgetter("id")), key=_dates, reverse=True)
+    order.sort(key=lambda each: (-SEVERITIES.index(each.severity), -each.likeness))
     by_documents: dict[tuple[Any, ...], Contradiction] = {}
     for each in order:
         places = (
@@ -496,6 +503,12 @@ def _merged(contradictions: list[Contradiction]) -> list[Contradiction]:
         known = by_quotes.get(key)
         by_quotes[key] = each if known is None else _with_places(known, each)
     return list(by_quotes.values())
+
+
+def _dates(contradiction: Contradiction) -> list[str]:
+    """Return the dates that the documents of a contradiction state, the latest first."""
+    statements = (contradiction.first, contradiction.second)
+    return sorted((each.date for each in statements if each.date_origin != "file"), reverse=True)
 
 
 def _with_places(known: Contradiction, other: Contradiction) -> Contradiction:

@@ -109,12 +109,23 @@ def more_reliable(first: Passage, second: Passage, sources: Mapping[str, Source]
 
 
 def settled_by(
-    newer: Side, higher: Side, reliable: Side, holds: Side, *, family: bool, scope: bool, apart: bool
+    newer: Side,
+    higher: Side,
+    reliable: Side,
+    holds: Side,
+    *,
+    family: bool,
+    scope: bool,
+    apart: bool,
+    orders: Side = "",
 ) -> str:
     """Return in one sentence what would settle a contradiction, or what settles it already.
 
-    Documents that are `apart`, of two publishers, are not told by their dates.
+    Documents that are `apart`, of two publishers, are not told by their dates. `orders` is the side that
+    alone gives instructions to its reader.
     """
+    if orders:
+        return f"the {orders} gives instructions to its reader: find out who wrote it before it counts"
     if scope:
         return "say in both documents what each statement applies to"
     if holds:
@@ -130,7 +141,10 @@ def settled_by(
     if reliable:
         return f"the source of the {reliable} has proved more reliable: check the other against a record"
     if apart:
-        return "two publishers, so no date decides: ask the owner of the fact, or declare an authority"
+        return (
+            "two publishers, so no date decides: ask the owner of the fact, "
+            "or declare an authority, or one owner of both"
+        )
     return "neither is known to be newer or higher: date both, or ask the owner of the fact"
 
 

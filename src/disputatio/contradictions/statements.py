@@ -571,11 +571,22 @@ def _of_record(body: str, around: _Around, language: str, comma: bool | None) ->
     keyed = {name for name, _, _ in cells if name != key and _is_key(name, language)}
     for name, first, last in cells:
         subject += tokens_of(body[first:last]) if name in keyed else []
-    facts: list[Fact] = []
-    for name, first, last in cells:
-        if (name, first, last) != (key, start, end) and name not in keyed:
-            facts += _cell(body, first, last, name, around, language, comma, extra=tuple(subject))
-    return facts
+    columns = [
+        (set(_roots(tokens_of(name), language)), fact)
+        for name, first, last in cells
+        if (name, first, last) != (key, start, end) and name not in keyed
+        for fact in _cell(body, first, last, name, around, language, comma, extra=tuple(subject))
+    ]
+    return [replace(fact, others=_values_beside(fact, words, columns)) for words, fact in columns]
+
+
+def _values_beside(fact: Fact, words: set[str], columns: Sequence[tuple[set[str], Fact]]) -> tuple[str, ...]:
+    """Return what a row gives of the same measure beside: of "price net" what "price gross" says."""
+    return tuple(
+        other.value.key
+        for named, other in columns
+        if other.value and other.group == fact.group and words & named and not words <= named
+    )
 
 
 def _cell(

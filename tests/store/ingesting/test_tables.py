@@ -297,6 +297,26 @@ def test_tables_of_a_word_file_are_written_out_with_merged_cells(tmp_path: Path)
     ]
 
 
+def test_the_unit_of_a_property_stands_after_the_numbers_beside_it(tmp_path: Path) -> None:
+    text = "Property,X20,X30\nWeight (kg),1.5,2\nColour,grey,white\n"
+    (tmp_path / "pumps.csv").write_text(text)
+    rows = [document.text for document in _read(tmp_path / "pumps.csv").documents]
+    assert rows == ["Property: Weight; X20: 1.5 kg; X30: 2 kg.", "Property: Colour; X20: grey; X30: white."]
+
+
+def test_the_sheets_of_one_workbook_are_of_one_source(tmp_path: Path) -> None:
+    def fill(book: Any) -> None:
+        for name in ("Pumps", "Spare parts"):
+            sheet = book.add_worksheet(name)
+            sheet.write_row(0, 0, ["Part", "Price"])
+            sheet.write_row(1, 0, ["Seal", 12])
+
+    path = _book(tmp_path / "prices.xlsx", fill)
+    index = FolderIndex.open(tmp_path / "index")
+    index.ingest(path)
+    assert [document.source for document in index.documents()] == ["prices", "prices"]
+
+
 def test_a_quote_of_a_row_is_verbatim_in_the_stored_text(tmp_path: Path) -> None:
     (tmp_path / "lifts.csv").write_text("Lift,Load (kg)\nL1,630\nL3,1000\n")
     index = FolderIndex.open(tmp_path / "ix")

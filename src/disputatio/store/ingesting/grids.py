@@ -26,6 +26,12 @@ _CURRENCIES = ("EUR", "USD", "GBP", "CHF", "CNY", "JPY", "SEK", "NOK", "DKK", "P
 # Last words of a name that are no unit, and words after which none is.
 _NO_UNITS = frozenset(["in", "at", "no", "a", "b", "c", "d", "t", "s", "year", "week", "month", "day"])
 _BEFORE_UNITS = ("per", "by")
+# Names of a first column whose cells name what the others measure.
+_PROPERTIES_WORDS = """
+property attribute feature specification parameter characteristic eigenschaft merkmal kennwert caractéristique
+propriété
+"""
+_PROPERTIES = frozenset(["", *_PROPERTIES_WORDS.split()])
 
 
 def find_header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]] | None:
@@ -53,18 +59,20 @@ def find_header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]] | None:
 
 
 def row_text(names: Sequence[str], values: Sequence[str]) -> str:
-    """Return a row as text; the unit of a column stands after its numbers. Empty where no cell is filled.
+    """Return a row as text, the unit of a column or property after its numbers; empty if no cell is filled.
 
     >>> row_text(["Model", "Weight (kg)", "Note"], ["X20", "1.5", ""])
     'Model: X20; Weight: 1.5 kg.'
     >>> row_text(["Model", "Weight (kg)", "Note"], ["Prices are without tax", "", ""])
     'Prices are without tax.'
+    >>> row_text(["Property", "X20", "X30"], ["Weight (kg)", "1.5", "2"])
+    'Property: Weight; X20: 1.5 kg; X30: 2 kg.'
     """
     cells = list(zip_longest(names, map(single, values), fillvalue=""))[:MOST_COLUMNS]
     filled = [(name, value) for name, value in cells if value]
     if len(filled) == 1 and len(cells) > 1 and filled[0][1] == cells[0][1]:
         filled = [("", filled[0][1])]  # a note, or the name of a group of rows
-    text = "; ".join(_cell(name, value) for name, value in filled)
+    text = "; ".join(_cell(name, value) for name, value in _with_units(filled))
     return text if not text or text[-1] in _ENDS else f"{text}."
 
 
@@ -157,6 +165,16 @@ def _cell(name: str, value: str) -> str:
     if unit and _NUMBER.fullmatch(value):
         return f"{_capital(label)}: {value} {unit}"
     return f"{_capital(_in_words(name).rstrip(' :'))}: {value}"
+
+
+def _with_units(cells: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+    """Return the cells of a row, the unit of the property in the first after the numbers of the others."""
+    (name, about), *others = cells or [("", "")]
+    label, unit = _unit_of(about)
+    if not (others and unit) or name.casefold().rstrip(" :") not in _PROPERTIES:
+        return cells
+    numbers = [(other, f"{value} {unit}" if _NUMBER.fullmatch(value) else value) for other, value in others]
+    return [(name, label), *numbers]
 
 
 def _in_words(name: str) -> str:

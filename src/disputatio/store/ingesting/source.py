@@ -14,6 +14,9 @@ from disputatio.store.ingesting.documents import FIELDS, Document, place
 from disputatio.versions.families import UNVERIFIED
 
 STDIN = "-"
+_BELOW_WORKBOOK = re.compile(
+    r"(?<=\.xlsx|\.xlsm)/[^/]*$|(?<=\.ods)/[^/]*$", re.IGNORECASE
+)  # a sheet is no publisher
 UPLOADS = UNVERIFIED  # the owner of all that came from strangers: together they have one vote
 
 
@@ -65,9 +68,11 @@ def with_source(document: Document, source_by: str | None = None) -> Document:
     'x.example'
     >>> with_source(Document(text="x", path="a/b.md", url="http://x.example/p"), "file").source
     'b'
+    >>> with_source(Document(text="x", path="prices.xlsx/Spare parts")).source
+    'prices'
     """
     check_source_by(source_by)
-    path = PurePath(document.path)
+    path = PurePath(_BELOW_WORKBOOK.sub("", document.path))
     stem = "stdin" if document.path == STDIN else path.stem
     if source_by is None:
         chosen = document.source
