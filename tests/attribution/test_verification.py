@@ -208,6 +208,7 @@ def test_a_judge_that_cannot_detect_contradictions_is_not_asked_for_them() -> No
         ("A berth costs no more than 40 crowns.", "A berth costs 40 crowns.", "supported"),
         ("No one but the warden may open the sluice.", "The warden may open the sluice.", "supported"),
         ("The old quay is not open on Monday.", "The old quay is not open on Monday.", "supported"),
+        ("Nets are prohibited on the east mole.", "No: Nets are prohibited on the east mole.", "supported"),
         ("The lock does not open on Mondays.", _answer("When does the lock open?", "Mondays"), "unsupported"),
         ("The lock opens on Mondays.", _answer("When does the lock open?", "Mondays"), "supported"),
         ("Ilm Works is not for sale.", "Ilm Works is not for sale (No sale of the works).", "supported"),

@@ -7,6 +7,7 @@ contradicts the claim.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -28,6 +29,9 @@ from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Positio
 from disputatio.values import states
 
 FAILED = ("unsupported", "contradicted")
+_YES_OR_NO = re.compile(
+    r"^(?:yes|no): ", re.IGNORECASE
+)  # before the sentence that says so: it denies nothing of it
 _SAYING_SO = ("supported", "partly")
 
 
@@ -62,7 +66,7 @@ def verified(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> 
         return tuple(next(judged) if claim.verdict == "unchecked" else claim for claim in claims)
     judge = judge_of(kit)
     known = {passage.id: passage for passage in passages}
-    texts = [claim.text for claim in claims]
+    texts = [_YES_OR_NO.sub("", claim.text) for claim in claims]
     stated = [spelled_out(text, before) for text, before in zip(texts, ["", *texts], strict=False)]
     cited = [(at, citation) for at, claim in enumerate(claims) for citation in claim.citations]
     premises = [_premise(known[citation.passage], citation) for _, citation in cited]

@@ -65,6 +65,14 @@ def test_a_reading_names_its_subject_without_the_words_of_question_and_answer() 
     assert names_of("Who painted Night Harbour?", read) == {"corle", "1921"}
 
 
+def test_what_kind_of_paper_it_is_tells_no_two_things_apart() -> None:
+    question = "How long is the warranty of the X200?"
+    sheet, page = (
+        reading("1", "", title=title) for title in ("Data Sheet: Pump X200", "Web Page of Pump X200")
+    )
+    assert names_of(question, sheet) == names_of(question, page) == {"pump"}
+
+
 def test_the_subject_is_the_commonest_title_or_else_the_longest_that_was_read() -> None:
     assert subject_of(side("7", title="Tarnwick", subject="Tarnwick, the port")) == "Tarnwick"
     assert subject_of(side("7", title="", subject="Tarnwick, the port")) == "Tarnwick, the port"

@@ -250,6 +250,23 @@ def test_rows_of_one_table_are_no_altered_copies() -> None:
     assert sides["Barnaby Croll"].features.get("kinship", 0) == 0
 
 
+def test_the_same_value_of_another_model_bears_nothing_out() -> None:
+    told = [
+        reading("24 months", "The warranty of the X200 is 24 months.", source="sheet"),
+        reading("24 months", "The X210 is no X200. The warranty of the X210 is 24 months.", source="page"),
+        reading("9 weeks", "The X210 has a warranty of 9 weeks.", source="list"),
+    ]
+    question = "How long is the warranty of the X200?"
+    sides = {side.answer: side for side in weigh(question, told, {})}
+    assert [passage.source for passage in sides["24 months"].passages] == ["sheet"]
+    assert [passage.source for passage in sides["9 weeks"].passages] == ["list"]
+
+
+def test_an_answer_has_the_unit_that_one_of_its_passages_gives() -> None:
+    told = [reading(answer, f"It weighs {answer}.") for answer in ("4.2", "4.2", "4.2 kg")]
+    assert [side.answer for side in sides_of(told)] == ["4.2 kg"]
+
+
 def test_a_list_of_links_is_no_prose() -> None:
     sides = weighed(
         reading("Ingrid Vasmer", "a plain text that names nobody"),

@@ -70,6 +70,15 @@ def test_the_version_in_force_wins_whatever_votes_older_ones_have() -> None:
     assert conflict_of(list(made.values())).kind == "outdated"
 
 
+def test_the_dates_of_a_reason_are_those_of_the_documents_that_it_is_about() -> None:
+    later = Passage(
+        id="later", text="A bed costs 15 crowns.", source="inn", date="2025-04-01", date_origin="stated"
+    )
+    other = PassageReading(passage=later, reply=Reply(passages=("later",), answer="15 crowns"))
+    made = resolved(read("12 crowns", V1, date="2019-03"), read("15 crowns", V2), other)
+    assert "(2024-05-01 after 2019-03)" in reason(position(made["12 crowns"]))
+
+
 def test_the_reason_has_the_words_that_say_so() -> None:
     made = resolved(read("12 crowns", V1, date="2019-03"), read("15 crowns", V2))
     assert reason(position(made["12 crowns"])) == (

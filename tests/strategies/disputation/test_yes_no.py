@@ -59,6 +59,8 @@ SOLD = "Will the Tannel brewery be sold to Orvik?"
         (CLOSED, "", "The baths of Tannel will close in May.", "close", "yes"),
         ("Is Telnet still supported by Orvik Mail?", "Orvik Mail", "Telnet was removed.", "removed", "no"),
         ("Is Telnet still supported by Orvik Mail?", "Orvik Mail", "The mail is kept in folders.", "", ""),
+        ("Is fishing in Lake Ume allowed?", "", "Remote work is allowed on one day.", "allowed", ""),
+        ("Is fishing in Lake Ume allowed?", "Fishing in Lake Ume", "It is allowed in May.", "allowed", "yes"),
     ],
 )
 def test_a_sentence_says_yes_or_no(question: str, title: str, text: str, copied: str, expected: str) -> None:

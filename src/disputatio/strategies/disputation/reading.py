@@ -23,7 +23,7 @@ from disputatio.strategies.disputation.rows import cell_in, is_mark, marked_rows
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no, yes_or_no
 from disputatio.text import bare_words, is_unknown, nearest_sentence, one_line, sentences, stem
 from disputatio.types import Completion, Extraction, Passage, Prompt, Reply, Sampling
-from disputatio.values import is_yes_or_no, states
+from disputatio.values import canonical, is_yes_or_no, states
 from disputatio.versions.asked import asked_of
 from disputatio.versions.denials import instead_of
 
@@ -408,6 +408,15 @@ def _whole(text: str, extraction: Extraction) -> str:
     if extraction.answer[-1:].isdigit() and after:
         end = after.end()
     return text[start:end]
+
+
+def commonest_answer(readings: Sequence[PassageReading]) -> str:
+    """Return the commonest wording of an answer that some passages give; with its unit, where one has it."""
+    forms = [canonical(reading.answer) for reading in readings]
+    chosen = max(forms, key=forms.count)
+    if chosen.kind == "number" and (measured := [form for form in forms if form.unit]):
+        chosen = max(measured, key=measured.count)
+    return readings[forms.index(chosen)].answer
 
 
 def _quote(question: str, passage: Passage, answer: str) -> str:

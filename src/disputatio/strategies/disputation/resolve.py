@@ -54,6 +54,12 @@ _ASKS_LIST = re.compile(
 )
 
 _NAME = re.compile(r"[^\W_][\w’'-]*")
+# Words of titles that say what kind of paper it is, not of what.
+_PAPERS = frozenset(bare_words(
+    "data sheet datasheet page website web shop price list catalogue catalog manual handbook guide specification "
+    "specifications spec brochure leaflet flyer faq notice press release datenblatt preisliste handbuch anleitung "
+    "prospekt fiche technique notice tarif catalogue"
+)) | {""}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -392,7 +398,7 @@ def names_of(question: str, reading: PassageReading) -> frozenset[str]:
     if not question_names & set(map(_bare, title_words)):
         title_words = []
     names = {_bare(word) for word in (*title_words, *_NAME.findall(reading.subject)) if not word[0].islower()}
-    return frozenset(names - set(bare_words(question)) - set(bare_words(reading.answer)) - {""})
+    return frozenset(names - set(bare_words(question)) - set(bare_words(reading.answer)) - _PAPERS)
 
 
 def _bare(name: str) -> str:
@@ -431,13 +437,17 @@ def _settle(side: Side, rival: Side) -> int:
 
 def _superseded(side: Side, heir: Side) -> Cause:
     """Return why a side is superseded: the words of either document that say so."""
-    claims = sorted(side.superseded.values(), key=lambda claim: bool(claim.quote), reverse=True)
+    claim = max(side.superseded.values(), key=lambda each: bool(each.quote))
+    # The dates are those of the two documents: of a side with several the latest one may be of another.
+    older, newer = replace(support_of(side), date=known_day(claim.older)), support_of(heir)
+    if any(claim.newer.id == passage.id for passage in heir.passages):
+        newer = replace(newer, date=known_day(claim.newer))
     return Cause(
         kind="superseded",
-        support=support_of(side),
-        rivals=(Rival(answer=heir.answer, support=support_of(heir)),),
-        succession=claims[0].kind,
-        quote=claims[0].quote,
+        support=older,
+        rivals=(Rival(answer=heir.answer, support=newer),),
+        succession=claim.kind,
+        quote=claim.quote,
     )
 
 

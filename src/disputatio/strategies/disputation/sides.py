@@ -40,9 +40,9 @@ from disputatio.strategies.disputation.grounding import (
     stems_named,
 )
 from disputatio.strategies.disputation.kinds import is_foreign, is_of_another_dimension, is_of_the_kind
-from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.strategies.disputation.reading import PassageReading, commonest_answer
 from disputatio.strategies.disputation.rows import is_row
-from disputatio.strategies.disputation.things import sources_named, speaks_of_asked
+from disputatio.strategies.disputation.things import sources_named, speaks_of_asked, witnesses
 from disputatio.text import bare_words, stem
 from disputatio.types import Passage
 from disputatio.values import canonical, contradicts, groups, is_yes_or_no, matches
@@ -267,7 +267,7 @@ def sides_of(readings: Sequence[PassageReading]) -> list[Side]:
         )
         members.setdefault(next(fitting, wording), []).extend(same[group])
     return [
-        Side(answer=_commonest(chosen), readings=tuple(chosen))
+        Side(answer=commonest_answer(chosen), readings=tuple(chosen))
         for numbers in sorted(map(sorted, members.values()))
         for chosen in [[readings[n] for n in numbers]]
     ]
@@ -295,12 +295,6 @@ def _wording(answer: str) -> tuple[int, str]:
     return len(form), form
 
 
-def _commonest(readings: Sequence[PassageReading]) -> str:
-    """Return the commonest wording of an answer."""
-    forms = [canonical(reading.answer) for reading in readings]
-    return readings[forms.index(max(forms, key=forms.count))].answer
-
-
 def weigh(
     question: str,
     readings: Sequence[PassageReading],
@@ -321,9 +315,13 @@ def weigh(
     """
     talk = talk_among([reading.passage for reading in readings])
     documents_first = sorted(readings, key=lambda reading: reading.passage.id in talk)
-    sides = _with_successions([replace(side, talk=talk) for side in sides_of(documents_first)], day)
-    ranks = {id(reading): rank for rank, reading in enumerate(readings)} if ranked else None
     named = sources_named(question, {reading.passage.source for reading in readings})
+    sides = [
+        replace(side, talk=talk, readings=witnesses(question, side.readings, named, talk))
+        for side in sides_of(documents_first)
+    ]
+    sides = _with_successions(sides, day)
+    ranks = {id(reading): rank for rank, reading in enumerate(readings)} if ranked else None
     weighed = []
     for side in sides:
         voting = side.voting
@@ -643,8 +641,8 @@ def _prose_of(question: str, reading: PassageReading) -> float | None:
     for line in stating(reading):
         label, mark, _ = line.partition(":")
         named = content_stems(question) & set(map(stem, bare_words(label)))
-        if mark and len(label.split()) <= LABEL and named:
-            return None  # a property and its value, as in a data sheet
+        if is_row(line) or (mark and len(label.split()) <= LABEL and named):
+            return None  # a row, or a property and its value, as in a data sheet
         share = _prose(line)
         if line.rstrip()[-1:] in ENDS and _plain(line) and (share is None or share >= SENTENCE):
             return None  # a sentence, whatever figures stand around it

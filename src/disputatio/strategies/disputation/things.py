@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.kinds import of_organisations
+from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.rows import is_about_another, is_row
 from disputatio.text import sentences, stem
 from disputatio.types import Passage
@@ -170,6 +171,23 @@ def speaks_of_asked(
     if False in verdicts:
         return False
     return True if True in verdicts else None
+
+
+def witnesses(
+    question: str, readings: Sequence[PassageReading], named: frozenset[str], talk: frozenset[str]
+) -> tuple[PassageReading, ...]:
+    """Return the readings of one answer without documents of another thing, where others are of what is asked.
+
+    The same value of another thing ("the X210 weighs 14 kg, too") bears nothing out. `talk` counts for itself.
+    """
+    others = {
+        each.passage.id
+        for each in readings
+        if each.passage.id not in talk
+        and speaks_of_asked(question, each.answer, each.passage, named) is False
+    }
+    kept = tuple(each for each in readings if each.passage.id not in others)
+    return kept if any(each.passage.id not in talk for each in kept) else tuple(readings)
 
 
 def _is_of_another_source(passage: Passage, named: frozenset[str]) -> bool:

@@ -57,6 +57,9 @@ _OPPOSED = tuple(
         (r"supported|maintained", r"unsupported|unmaintained|deprecated"),
     )
 )
+_ALLOWED = content_stems(
+    "allowed allow permitted permit prohibited forbidden possible required mandatory optional available"
+)
 _REPORTED = re.compile(r"\b(?:we|had)\s(?:reported|wrote|written|said)\b", re.IGNORECASE)
 
 
@@ -98,7 +101,10 @@ def yes_or_no(question: str, passage: Passage, answer: str, *, answers: bool = T
     head = _stems(f"{passage.title} {passage.metadata.get('heading', '')}")
     # What the title says already, every sentence below is about: one that answers says more of the question.
     more = wanted - head or wanted
-    own = [len(wanted & _stems(text)) if more & _stems(text) else 0 for text in texts]
+    # That something is allowed says nothing of a thing that the passage never names.
+    things, whole = wanted - _ALLOWED, head | _stems(passage.text)
+    is_named = bool(things & whole) or not things
+    own = [len(wanted & _stems(text)) if is_named and more & _stems(text) else 0 for text in texts]
     fit = [
         number
         for number, text in enumerate(texts)
