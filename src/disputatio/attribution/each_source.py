@@ -39,10 +39,13 @@ def each_source(answer: Answer) -> tuple[SourceAnswer, ...]:
     for reply in last_replies(answer.replies):
         if len(reply.passages) == 1:
             replies.setdefault(reply.passages[0], []).append(reply)
+    # Without a position is what has the answer of others: a later version, or a text of another thing.
+    is_past = answer.details.get("today") or any(p.cause.kind == "later" for p in answer.conflict.positions)
+    left_out: Standing = "later" if is_past else "no_answer"
     sources: dict[tuple[bool, str], dict[tuple[Standing, str], SourceAnswer]] = {}
     for passage in answer.passages:
         rows = sources.setdefault((bool(passage.source), passage.source or passage.id), {})
-        for stated, row in _rows(passage, replies.get(passage.id, []), answer.conflict.positions):
+        for stated, row in _rows(passage, replies.get(passage.id, []), answer.conflict.positions, left_out):
             if not rows.get((row.relation, stated), SourceAnswer(source="", relation="silent")).quote:
                 rows[row.relation, stated] = row
     ordered = [sorted(rows.values(), key=_rank) for rows in sources.values() if rows]
@@ -61,7 +64,7 @@ def _without_nothing(rows: Sequence[SourceAnswer]) -> list[SourceAnswer]:
 
 
 def _rows(
-    passage: Passage, replies: Sequence[Reply], positions: Sequence[Position]
+    passage: Passage, replies: Sequence[Reply], positions: Sequence[Position], left_out: Standing
 ) -> Iterator[tuple[str, SourceAnswer]]:
     """Yield what a passage answers, each with the answer of its position."""
     bare = SourceAnswer(source=passage.source or passage.id, relation="silent")
@@ -73,8 +76,8 @@ def _rows(
     if positions:
         return
     answered = [reply for reply in replies if reply.answer]
-    for reply in answered:  # a position has all but later versions with an answer that others give, too
-        yield reply.answer, _quoted(bare, "later", reply.answer, passage, reply)
+    for reply in answered:
+        yield reply.answer, _quoted(bare, left_out, reply.answer, passage, reply)
     if replies and not answered:
         failed = all(reply.fault for reply in replies)
         yield "", replace(bare, relation="failed" if failed else "silent")

@@ -241,9 +241,12 @@ def sources_counted(answer: Answer) -> str:
 
 def source_rows(answer: Answer) -> list[tuple[str, str, str, str]]:
     """Return the cells of the table of sources: who, how it stands to the answer, its answer, its words."""
+    orders = {passage.id: ORDERS for passage in answer.passages if passage.gives_orders}
     return [
         (
-            escape_marks(", ".join(filter(None, (row.source, row.title, row.date)))),
+            escape_marks(
+                ", ".join(filter(None, (row.source, row.title, row.date, orders.get(row.passage, ""))))
+            ),
             _STANDINGS.get(row.relation, row.relation),
             row.answer,
             _short_quote(row.quote),

@@ -94,7 +94,7 @@ WEIGHTS: Mapping[Feature, tuple[float, float]] = MappingProxyType(
     }
 )
 # By which a side may be no answer at all.
-UNFIT: tuple[Feature, ...] = ("kind", "language", "thing", "orders", "hearsay", "ground")
+UNFIT: tuple[Feature, ...] = ("orders", "kind", "language", "thing", "hearsay", "ground")
 # The contest score: a second account weighs as much as a clear belief (debate.py).
 ACCOUNTS = 2.5
 READ_BETTER = 0.2  # log-odds of the encoder by which one passage reads better than another
