@@ -42,7 +42,7 @@ from disputatio.strategies.disputation.grounding import (
 from disputatio.strategies.disputation.kinds import is_foreign, is_of_another_dimension, is_of_the_kind
 from disputatio.strategies.disputation.reading import PassageReading, commonest_answer
 from disputatio.strategies.disputation.rows import is_row
-from disputatio.strategies.disputation.things import sources_named, speaks_of_asked, witnesses
+from disputatio.strategies.disputation.things import of_what_is_asked, sources_named, speaks_of_asked
 from disputatio.text import bare_words, stem
 from disputatio.types import Passage
 from disputatio.values import canonical, contradicts, groups, is_yes_or_no, matches
@@ -317,7 +317,7 @@ def weigh(
     documents_first = sorted(readings, key=lambda reading: reading.passage.id in talk)
     named = sources_named(question, {reading.passage.source for reading in readings})
     sides = [
-        replace(side, talk=talk, readings=witnesses(question, side.readings, named, talk))
+        replace(side, talk=talk, readings=of_what_is_asked(question, side.readings, named, talk))
         for side in sides_of(documents_first)
     ]
     sides = _with_successions(sides, day)

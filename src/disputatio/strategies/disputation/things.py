@@ -173,7 +173,7 @@ def speaks_of_asked(
     return True if True in verdicts else None
 
 
-def witnesses(
+def of_what_is_asked(
     question: str, readings: Sequence[PassageReading], named: frozenset[str], talk: frozenset[str]
 ) -> tuple[PassageReading, ...]:
     """Return the readings of one answer without documents of another thing, where others are of what is asked.
