@@ -49,16 +49,15 @@ def build_kit(
     *,
     model: ModelObject | None = None,
     roles: Mapping[str, ModelObject] | None = None,
-    embedder: Embedder | None = None,
     retriever: Retriever | None = None,
     say: Say = lambda _: None,
     progress: catalogue.Progress | None = None,
 ) -> Kit:
     """Return the kit that settings describe; models are opened at their first use.
 
-    `model`, `roles` and `embedder` are objects that stand in place of those that the settings name. `say` is
-    called with what a user should know while waiting, `progress` with how far a download is. Nothing is
-    loaded. Raises `ConfigError` for a model that cannot be, `UnknownName` with the nearest one.
+    `model` and `roles` are objects that stand in place of those that the settings name. `say` is called with
+    what a user should know while waiting, `progress` with how far a download is. Nothing is loaded. Raises
+    `ConfigError` for a model that cannot be, `UnknownName` with the nearest one.
     """
     journal = open_journal(settings)
     named = partial(_journalled, settings=settings, journal=journal, say=say, progress=progress)
@@ -73,7 +72,7 @@ def build_kit(
         roles=cast,
         retriever=retriever,
         trained=trained,
-        embedder=_late_embedder(settings, say, progress) if embedder is None else embedder,
+        embedder=_late_embedder(settings, say, progress),
         reranker=open_reranker(settings),
         speeds=Speeds(cache_folder(settings) / "speeds.json"),
         **_encoder_parts(settings),

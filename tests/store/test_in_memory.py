@@ -12,7 +12,6 @@ from disputatio.protocols import Retriever
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.in_memory import InMemory
 from disputatio.types import Passage
-from tests.store.hashing import HashEmbedder
 
 _BRIDGE = [
     Passage(text="The bridge did collapse.", source="a"),
@@ -78,12 +77,6 @@ def test_filters_and_per_source() -> None:
     assert [hit.passage.source for hit in held.search("bridge", exclude=[first])] == ["b", "b"]
     assert [hit.passage.source for hit in held.search("bridge", sources=["a"])] == ["a"]
     assert sorted(hit.passage.source for hit in held.search("bridge collapse", per_source=1)) == ["a", "b"]
-
-
-def test_the_dense_leg_joins_a_ranked_search() -> None:
-    hits = InMemory(_BRIDGE, embedder=HashEmbedder()).search("apples are red", k=3)
-    assert hits[0].passage.text == "Apples are red."
-    assert set(hits[0].scores) == {"sparse", "dense", "bm25", "cosine"}
 
 
 def test_a_long_passage_is_divided_with_offsets_into_it() -> None:

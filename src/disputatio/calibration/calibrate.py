@@ -54,6 +54,7 @@ DEFAULT_QUESTIONS = 40
 _BATCH = 4  # questions written in one batch
 _TRIES = 3  # candidate sentences tried for each question
 _MAX_TOKENS = 96
+_TAU = 0.1  # threshold of f_align
 _JUDGED = 1.3  # calls of the judge for each answer, estimated
 
 
@@ -108,7 +109,6 @@ class _Run:
     states: Mapping[str, str]
     owners: Mapping[str, str]
     day: str
-    tau: float
     checks: Checks
     closed_book: bool = False
     calls: int = 0
@@ -137,7 +137,6 @@ def calibrate(
     half_life: float | None = None,
     estimator: str | None = None,
     seed: int = 0,
-    tau: float = 0.1,
     anew: bool = False,
     listener: Listener | None = None,
 ) -> Report:
@@ -186,7 +185,6 @@ def calibrate(
             states={name: state + checked for name, state in states.items()},
             owners=owners_of(index, known.owners),
             day=day,
-            tau=tau,
             checks=read_checks(estimator),
             closed_book=estimator != PAPER and kit.has_model,
         )
@@ -320,7 +318,7 @@ def _ask(run: _Run, check: FactQuestion) -> None:
     """Ask one question of every source with passages on it, and record the outcome."""
     kit, start = run.kit.with_trace(Trace()), time.perf_counter()
     retrieved = _sources_to_ask(check.text, kit, run.checks)
-    replies = ask_sources(check.text, retrieved, kit, tau=run.tau, max_tokens=_MAX_TOKENS, checks=run.checks)
+    replies = ask_sources(check.text, retrieved, kit, tau=_TAU, max_tokens=_MAX_TOKENS, checks=run.checks)
     answered = [reply for reply in replies if reply.answer]
     by_itself = _recall(check.text, kit) if run.closed_book and len(answered) > 1 else ""
     answers = [reply.answer for reply in answered]

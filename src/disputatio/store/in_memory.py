@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from disputatio.errors import IngestError, InputError
-from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
+from disputatio.protocols import Reranker, Search, SearchOptions
 from disputatio.store.ingesting.hidden import clean
 from disputatio.store.ingesting.source import domain
 from disputatio.store.ingesting.split import split
 from disputatio.store.ingesting.statements import with_statements
 from disputatio.store.options import check_search, search_of
-from disputatio.store.reliabilities import reliable_sources
 from disputatio.text import content_id, count_words
 from disputatio.types import Hit, Passage
 from disputatio.versions.dates import as_stated
@@ -35,19 +34,12 @@ class InMemory:
     passage of more than 400 words is divided, each part with its offsets and the whole one's id as
     its `document`. Raises `InputError` for one id with two contents, or a passage without text.
 
-    They are searched as an index is, by the same code on arrays in memory, made at the first search
-    that needs them; for some thousand passages that is done without compiled code. Words are not
+    They are searched by keyword as an index is, by the same code on arrays in memory, made at the first
+    search that needs them; for some thousand passages that is done without compiled code. Words are not
     stemmed, so that nothing beyond numpy is needed.
     """
 
-    def __init__(
-        self,
-        passages: Sequence[Passage],
-        *,
-        embedder: Embedder | None = None,
-        reliabilities: Mapping[str, float] | None = None,
-    ) -> None:
-        """Hold the passages; `reliabilities`, of each source, are for `min_reliability`."""
+    def __init__(self, passages: Sequence[Passage]) -> None:
         by_id: dict[str, Passage] = {}
         self._divided = False
         for number, caller_passage in enumerate(passages, start=1):
@@ -63,9 +55,7 @@ class InMemory:
             parts = _parts(passage)
             self._divided = self._divided or len(parts) > 1
             self._passages += parts
-        self._embedder = embedder
-        self._reliabilities = dict(reliabilities or {})
-        self._searchers: dict[bool, Searcher] = {}
+        self._made: Searcher | None = None
         self._lock = threading.Lock()
 
     @property
@@ -88,39 +78,32 @@ class InMemory:
         """
         search = search_of(search, options)
         check_search(query, search)
-        if search.min_reliability is not None:
-            names = reliable_sources(self._reliabilities, search.min_reliability, search.sources)
-            search = replace(search, sources=names)
+        if search.min_reliability is not None:  # no source of the caller's has an estimate
+            search = replace(search, sources=())
         rows = list(range(len(self._passages)))
         filters = (search.sources, search.after, search.before)
         if search.exclude or search.where or any(option is not None for option in filters):
-            rows = self._searcher(dense=False).allowed(search).tolist()
+            rows = self._searcher().allowed(search).tolist()
         in_order = search.k is None and search.per_source is None
         if in_order and not (self._divided and len(rows) > MOST):
             return [Hit(passage=self._passages[row], score=1.0) for row in rows]
-        vector = None if self._embedder is None else self._embedder.embed([query], query=True)[0]
-        hits = self._searcher(dense=self._embedder is not None).search(
-            query, vector, replace(search, k=MOST if search.k is None else search.k), reranker=reranker
-        )
+        wanted = replace(search, k=MOST if search.k is None else search.k)
+        hits = self._searcher().search(query, None, wanted, reranker=reranker)
         if in_order:
             row_of = {passage.id: row for row, passage in enumerate(self._passages)}
             hits.sort(key=lambda hit: row_of[hit.passage.id])
         return hits
 
-    def _searcher(self, *, dense: bool) -> Searcher:
-        """Return the passages as arrays, with their vectors where the dense scorer is wanted."""
+    def _searcher(self) -> Searcher:
+        """Return the passages as arrays."""
         from disputatio.store.segments.searcher import Searcher
         from disputatio.store.segments.segment import Segment
-        from disputatio.store.segments.terms import searched_text
 
         with self._lock:
-            if dense not in self._searchers:
-                vectors = None
-                if dense and self._embedder is not None and self._passages:
-                    vectors = self._embedder.embed([*map(searched_text, self._passages)])
-                segment = Segment.build(self._passages, vectors, language="")
-                self._searchers[dense] = Searcher([segment], language="", everything=True)
-            return self._searchers[dense]
+            if self._made is None:
+                segment = Segment.build(self._passages, None, language="")
+                self._made = Searcher([segment], language="", everything=True)
+            return self._made
 
 
 def with_id(passage: Passage) -> Passage:
