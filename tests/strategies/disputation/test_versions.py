@@ -190,6 +190,17 @@ def test_the_answer_of_a_day_has_what_holds_today_beside_it() -> None:
     assert answer.claims[-1].citations[0].passage == "v2"
     [_, today] = asked("What was the fare of the ferry in 2021?", [OLD, NEW]).claims
     assert today.text.startswith("Today: The fare of the ferry is 4 euros")
+    rival = replace(NEW, id="r", document="r", source="guide", text="A ticket for the ferry costs 9 euros.")
+    answer = asked(
+        FEE, [OLD, NEW, replace(rival, relations=(), version="", family="", title="")], as_of="2022"
+    )
+    assert [claim.text.partition(":")[0] for claim in answer.claims[1:]] == ["Today, disputed"] * 2
+    [only] = asked("How much was a ticket for the ferry in version 1 of the ferry rules?", [OLD, NEW]).claims[
+        1:
+    ]
+    assert "4 euros" in only.text
+    second = asked("How much was a ticket for the ferry in version 2 of the ferry rules?", [OLD, NEW])
+    assert [claim.text[:5] for claim in second.claims] != ["Today"]
     now = asked(FEE, [OLD, NEW], as_of="2024-06")
     assert (now.answers, "today" in now.details) == (("4 euros",), False)
 

@@ -58,6 +58,7 @@ from disputatio.strategies.disputation.resolve import (
     ResolvedSide,
     expectation_of,
     find_disputed,
+    is_open,
     resolve,
     set_later,
     subject_of,
@@ -67,6 +68,7 @@ from disputatio.strategies.disputation.yes_no import asks_yes_or_no
 from disputatio.text import one_line
 from disputatio.types import Answer, Basis, Passage, Sampling
 from disputatio.values import same_answer
+from disputatio.versions.asked import of_today
 from disputatio.versions.dates import iso_day
 from disputatio.versions.families import family_names
 
@@ -324,11 +326,14 @@ def _of_today(
     later = divided(question, readings, plan.as_of)[1]
     if not any(reading.answer for reading in later):
         return [], []
-    now = replace(plan, as_of="")
-    every = resolve(question, _weigh(question, readings, now, of_today=True), expect=plan.expect)
+    now, new = replace(plan, as_of=""), {reading.passage.id for reading in later}
+    asked = of_today(question)
+    every = resolve(asked, _weigh(asked, readings, now, of_today=True), expect=plan.expect)
+    holding = [each for each in every if each.verdict == "accepted"] or list(filter(is_open, every))
+    is_new = any(passage.id in new for each in holding for passage in each.side.passages)
     known = [each.side.answer for each in resolved]
     sides = _weigh(question, later, now, of_today=True)
-    return [each for each in every if each.verdict == "accepted"], [
+    return holding if is_new else [], [
         set_later(side) for side in sides if not any(same_answer(side.answer, a) for a in known)
     ]
 

@@ -77,7 +77,7 @@ def compose_answer(question: str, parts: Sequence[PartResult], reliabilities: Ma
         claims=tuple(
             _claim(part.question, resolved.side, alone=len(part.kept) == 1) for part, resolved in kept
         )
-        + tuple(_claim_of_today(part.question, each.side) for part in parts for each in part.today),
+        + tuple(_claim_of_today(part.question, each) for part in parts for each in part.today),
         conflict=joined_conflict([conflict_of(part.resolved) for part in parts]),
         confidence=_confidence([part for part in parts if part.kept]),
         certificate=_certificate(parts[0], reliabilities) if len(parts) == 1 else None,
@@ -157,10 +157,10 @@ def _claim(question: str, side: Side, *, alone: bool) -> Claim:
     return Claim(text=one_line(text), citations=citations)
 
 
-def _claim_of_today(question: str, side: Side) -> Claim:
-    """Return what holds today, beside the answer of another day."""
-    claim = _claim(of_today(question), side, alone=True)
-    return replace(claim, text=f"Today: {claim.text}")
+def _claim_of_today(question: str, resolved: ResolvedSide) -> Claim:
+    """Return what holds today, or is disputed today, beside the answer of another day."""
+    claim = _claim(of_today(question), resolved.side, alone=True)
+    return replace(claim, text=f"Today{', disputed' if is_open(resolved) else ''}: {claim.text}")
 
 
 def _certificate(part: PartResult, reliabilities: Mapping[str, float]) -> Certificate | None:
