@@ -40,8 +40,7 @@ def public_names(part: str) -> list[str]:
 
 def public_sidecar(part: str) -> str:
     """Return what people state of a part's documents."""
-    texts = [(name, (HERE / f"stated{name}.yaml").read_text("utf-8")) for name in PUBLIC[part]]
-    return "".join(re.sub('^"', f'"{_below(name, part)}', text, flags=re.MULTILINE) for name, text in texts)
+    return "".join((HERE / f"stated{name}.yaml").read_text("utf-8") for name in PUBLIC[part])
 
 
 def public_documents(part: str) -> Iterator[tuple[str, bytes]]:
@@ -63,19 +62,8 @@ def public_documents(part: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _archives(part: str) -> list[dict[str, Any]]:
-    """Return a part's archives, each with the path of every member; of several lists each has a folder."""
-    return [
-        {
-            **archive,
-            "members": {member: _below(name, part) + place for member, place in archive["members"].items()},
-        }
-        for name in PUBLIC[part]
-        for archive in yaml.safe_load((HERE / f"{name}.yaml").read_text("utf-8"))
-    ]
-
-
-def _below(name: str, part: str) -> str:
-    return "" if name == part else f"{name}/"
+    lists = (yaml.safe_load((HERE / f"{name}.yaml").read_text("utf-8")) for name in PUBLIC[part])
+    return [archive for each in lists for archive in each]
 
 
 def _index_of_pip() -> str:

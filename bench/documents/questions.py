@@ -54,8 +54,8 @@ SHA256 = {
     "aside13": "e444475028595253022a4613954a6f27b260dc7fe9939af1f769b053c733c93c",
     "public2": "8c227959f49462a9eb73e89e46482c3dc069163665ef8f61f988c7729b8d335d",
     "public3": "7156edd7d3b8473cb8d038f6ba493c15e067a021dacc8c1f2e7c4fc96208948b",
-    "yesno": "2ed63c793f24d6c6163ac75da9967814a225d0222a811d25bbd00b8ffe94825a",
-    "yesno2": "fcb19ff4a8c81af844ba0de29dcaa912dd757f5573ecd611a3c0128dcb7602e8",
+    "yesno": "50b358cc8d1553dd293845d31fa8770abd7741d7deeaa8750329de7704d966c0",
+    "yesno2": "ded0ce5cd36fbd14d8f391b2da0b3fcfb4f706b91eb6df98e824728ebf661155",
     "public": "0edf48a1bf376df9f1f8dc6c578a063d448f7b9500647f46501a076f9b089f81",
 }
 """The digests of the parts as they were before the first run."""
