@@ -29,9 +29,8 @@ from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Positio
 from disputatio.values import states
 
 FAILED = ("unsupported", "contradicted")
-_YES_OR_NO = re.compile(
-    r"^(?:yes|no): ", re.IGNORECASE
-)  # before the sentence that says so: it denies nothing of it
+# Before the sentence that says so: it denies nothing of it.
+_YES_OR_NO = re.compile(r"^(?:yes|no): ", re.IGNORECASE)
 _SAYING_SO = ("supported", "partly")
 
 
