@@ -100,6 +100,7 @@ _RELATED = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+")
+_PLUS = re.compile(r"(?<=\w)\+")
 _FOLDED = re.compile(r"[\W_]+")
 _GERMAN = re.compile(
     r"\b(?:der|die|das|ist|wie|wer|wann|wo|welche[rs]?|und|für|im|den|dem|des|ein|eine)\b", re.IGNORECASE
@@ -130,7 +131,10 @@ def sources_named(question: str, sources: Iterable[str]) -> frozenset[str]:
 
     >>> sorted(sources_named("What is Arvène's fee for the canteen of Oak Ltd?", ["arvene", "canteen", "Oak Ltd", "Oak Hill"]))
     ['Oak Ltd', 'arvene']
+    >>> sources_named("Does Oak+ still run?", ["oak-plus"])
+    frozenset({'oak-plus'})
     """
+    question = _PLUS.sub(" plus", question)
     words = [(_spaced(each[0]), each.start()) for each in _WORD.finditer(question)]
     capital = [question[at].isupper() and not _begins_sentence(question, at) for _, at in words]
     asked = [word for word, _ in words]
