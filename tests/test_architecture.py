@@ -14,8 +14,8 @@ from scripts.structure import Imports, circles, imported, imports_of, structure_
 SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
-ROOMS, ARROWS, PUBLIC_NAMES = 40, 285, 75  # the most there may be, as scripts/structure.py counts them
-MODULES, LINES_OF_SRC, LINES_OF_BENCH = 430, 95_000, 12_000  # raised for today
+ROOMS, ARROWS, PUBLIC_NAMES = 39, 275, 69  # the most there may be, as scripts/structure.py counts them
+MODULES, LINES_OF_SRC, LINES_OF_BENCH = 410, 89_351, 10_272
 
 GROUND = (
     *("authority", "calling", "causes", "databases", "errors", "events", "platforms"),
