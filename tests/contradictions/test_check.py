@@ -302,3 +302,28 @@ def test_who_gives_instructions_is_to_be_looked_at_first() -> None:
         one.settled_by
         == f"the {side} gives instructions to its reader: find out who wrote it before it counts"
     )
+
+
+# --- labels that a document repeats -----------------------------------------------------------------
+def settings(**defaults: str) -> str:
+    """Return a page of settings, each with its default below its name."""
+    parts = (f"## {name}\n\nSays how {name} works.\n\nDefault: {value}\n" for name, value in defaults.items())
+    return "# Settings of the daemon\n\n" + "\n".join(parts)
+
+
+def test_under_a_label_that_a_document_repeats_the_heading_says_of_what_it_is() -> None:
+    old = settings(loglevel="info", pidfile="daemon", shell="bash", editor="vim")
+    new = settings(loglevel="debug", pidfile="daemon", shell="bash", editor="vim")
+    [one] = found(old, new)
+    assert (one.first.value, one.second.value) == ("info", "debug")
+
+
+def test_a_label_that_stands_several_times_below_one_heading_is_of_nothing_that_can_be_told() -> None:
+    old = "# Errors\n\nError: no such path\n\nError: not a mailbox\n\nError: missing name\n"
+    new = "# Errors\n\nError: no such user\n\nError: not a folder\n\nError: missing port\n"
+    assert not found(old, new)
+
+
+def test_a_statement_does_not_contradict_itself() -> None:
+    row = "Removed: Alpha; Removed: Beta; Removed: Gamma."
+    assert not found(f"{row}\nIt was long.", f"{row}\nIt was short and sweet.", severity="low")

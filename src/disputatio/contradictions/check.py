@@ -49,6 +49,8 @@ _MOST_REPEATED = 20_000  # pairs of statements that are compared, since others o
 _SENTENCE = 5  # words from which a quote says by itself what it is about
 _MANY = 8  # documents that have a fact, each its own, from which only the title says of what it is
 _FEW = 8  # documents below which no word is common
+# Words of a label, and values under it in one document, from which it is of several things: "Default: 20".
+_LABEL, _SEVERAL = 2, 3
 _TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".ods")
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -72,6 +74,7 @@ class _Corpus:
     numbers: array[int] = field(default_factory=lambda: array("i"))
     alone: array[int] = field(default_factory=lambda: array("b"))
     places: dict[str, int] = field(default_factory=dict)
+    labels: dict[tuple[int, frozenset[str]], dict[frozenset[str], set[str]]] = field(default_factory=dict)
     of_documents: Counter[int] = field(default_factory=Counter)
     copies: dict[str, list[int]] = field(default_factory=dict)
     units: int = 0
@@ -155,6 +158,9 @@ def _read(text: Text, corpus: _Corpus, group_numbers: dict[str, int]) -> None:
         corpus.units += 1
         for fact in facts_of(passage.text, unit, titles, *style):
             own, around = _keys(fact)
+            if fact.weak and len(own) <= _LABEL:
+                below = corpus.labels.setdefault((number, frozenset(own)), {})
+                below.setdefault(fact.around, set()).add(fact.said)
             words = [corpus.words.setdefault(word, len(corpus.words)) for word in own]
             seen.update(words)
             words += [corpus.words.setdefault(word, len(corpus.words)) | AROUND for word in around]
@@ -330,6 +336,8 @@ def _compare(
         for fact in kept.facts(first, ours)
         for other in kept.facts(second, theirs)
         if fact.group == other.group
+        and _words_of(corpus, first, fact) != _words_of(corpus, second, other)
+        and _may_be_of_one(corpus, (first, fact), (second, other))
         and (
             finding := compare(
                 fact, other, family=family, reports=reports, many=many, common=common, bodies=bodies
@@ -337,6 +345,20 @@ def _compare(
         )
     ]
     return [max(found, key=lambda pair: _rank(pair.finding))] if found else []
+
+
+def _words_of(corpus: _Corpus, number: int, fact: Fact) -> list[str]:
+    return corpus.texts[number].passage.text[fact.start : fact.end].split()
+
+
+def _may_be_of_one(corpus: _Corpus, *facts: tuple[int, Fact]) -> bool:
+    """Return whether facts may be of one thing: under a label that is repeated, that of one heading."""
+    labels = [corpus.labels.get((number, frozenset(_keys(fact)[0])), {}) for number, fact in facts]
+    if all(len(set().union(*below.values())) < _SEVERAL for below in labels):
+        return True
+    return len({fact.around for _, fact in facts}) == 1 and all(
+        len(below.get(fact.around, ())) <= 1 for below, (_, fact) in zip(labels, facts, strict=True)
+    )
 
 
 def _repeated(corpus: _Corpus, found: Sequence[_Pair]) -> dict[_Place, bool]:
