@@ -63,7 +63,8 @@ OTHER_DAY = re.compile(
 # A line that names a paper by its day: "Correction of 3 March 2024".
 OF_DAY = re.compile(
     r"[\W_]{0,4}(?:correction|corrigendum|notice|amendment|circular|memo(?:randum)?|minutes) (?:of|dated)"
-    r"|[\W_]{0,4}[^\W_]*(?:berichtigung|änderung|mitteilung|bekanntmachung|rundschreiben|protokoll) vom"
+    r"|[\W_]{0,4}(?<![^\W_])[^\W_]{0,30}"
+    r"(?:berichtigung|änderung|mitteilung|bekanntmachung|rundschreiben|protokoll) vom"
     r"|[\W_]{0,4}(?:rectificatif|avis|circulaire|avenant|procès-verbal|compte rendu) du",
     re.IGNORECASE,
 )
