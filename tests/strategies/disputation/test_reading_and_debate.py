@@ -198,16 +198,17 @@ def test_marks_in_a_table_are_copied_and_code_says_yes_or_no() -> None:
 
 
 def test_of_yes_or_no_no_trained_reader_is_shown_quotes_to_copy_from() -> None:
-    trained = Scripted(
-        {"<quote": "yes", "needs Python": completion("no", tokens=[("no", -0.05)]), "runs": "yes"}
+    says = {word: completion(word, tokens=[(word, -0.05)]) for word in ("yes", "no")}
+    trained = Scripted({"<quote": "unknown", "forbidden": says["no"], "welcome": says["yes"]})
+    club = Passage(
+        id="club", title="Rules of the club", source="club", text="Dogs are forbidden in the club house."
     )
-    runs = Passage(
-        id="runs", title="Blog", source="blog", text="It runs everywhere, old servers and Python 3.7 too."
-    )
-    kit = Kit(model=Agents(), roles={TRAINED_READER: trained}, retriever=InMemory([NEEDS, runs]))
+    guide = Passage(id="guide", title="Guide", source="guide", text="Dogs are welcome in the club house.")
+    kit = Kit(model=Agents(), roles={TRAINED_READER: trained}, retriever=InMemory([club, guide]))
     options = {"belief": False, "debate": 0}
-    answer = ask(RUNS, kit=kit, strategy="disputation", options=options, verify=False)
-    assert {position.answer for position in answer.conflict.positions} == {"yes", "no"}
+    question = "May dogs come into the club house?"
+    answer = ask(question, kit=kit, strategy="disputation", options=options, verify=False)
+    assert {position.verdict for position in answer.conflict.positions} == {"unresolved"}
     assert len(trained.calls) == 2
 
 
