@@ -25,11 +25,8 @@ import yaml
 
 HERE = Path(__file__).parent
 _LISTS = ("public", "public2", "public3")
-PUBLIC = {
-    **{name: (name,) for name in _LISTS},
-    "yesno": _LISTS,
-    "yesno2": _LISTS,
-}  # parts and their lists of archives
+# The lists of archives of each part.
+PUBLIC = {**{name: (name,) for name in _LISTS}, "yesno": _LISTS, "yesno2": _LISTS}
 _SIMPLE = {"Accept": "application/vnd.pypi.simple.v1+json"}
 
 

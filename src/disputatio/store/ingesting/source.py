@@ -14,9 +14,8 @@ from disputatio.store.ingesting.documents import FIELDS, Document, place
 from disputatio.versions.families import UNVERIFIED
 
 STDIN = "-"
-_BELOW_WORKBOOK = re.compile(
-    r"(?<=\.xlsx|\.xlsm)/[^/]*$|(?<=\.ods)/[^/]*$", re.IGNORECASE
-)  # a sheet is no publisher
+# A sheet is no publisher.
+_BELOW_WORKBOOK = re.compile(r"(?<=\.xlsx|\.xlsm)/[^/]*$|(?<=\.ods)/[^/]*$", re.IGNORECASE)
 UPLOADS = UNVERIFIED  # the owner of all that came from strangers: together they have one vote
 
 
