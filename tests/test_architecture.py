@@ -15,7 +15,7 @@ SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
 ROOMS, ARROWS, PUBLIC_NAMES = 39, 275, 69  # the most there may be, as scripts/structure.py counts them
-MODULES, LINES_OF_SRC, LINES_OF_BENCH = 410, 89_373, 10_272
+MODULES, LINES_OF_SRC, LINES_OF_BENCH = 410, 89_373, 10_269
 
 GROUND = (
     *("authority", "calling", "causes", "databases", "errors", "events", "platforms"),
