@@ -132,6 +132,7 @@ def _passage(text: str, title: str = "") -> Passage:
 _WEIGHS, _NUMBER = "What does the QL-40 weigh?", "What is the number of the Elbe depot?"
 _RENT = "When does the Corle Harbour Company pay its rent?"
 _BOAT, _LIT = "It is for the small boat. What is the boat's?", "Un lit simple. Combien est-ce à Arvène ?"
+_PYTHON = "Can I install it on Python 3.7?"
 _CARRIES, _BORN = "How much does the Tern 20 carry?", "In which year was the painter Per Holm born?"
 
 
@@ -162,6 +163,14 @@ _CARRIES, _BORN = "How much does the Tern 20 carry?", "In which year was the pai
         (_RENT, "May", _passage("The rent is due in May.", "House Rules"), None),
         ("What does it cost now?", "9 EUR", _passage("By tariff no 8 it costs 9 EUR."), None),
         ("Is room B free?", "yes", _passage("Room C is free: yes."), False),
+        (_PYTHON, "no", _passage("Elm 5 needs Python 3.8 or later."), None),
+        (_PYTHON, "3 kg", _passage("Elm 5 needs Python 3.8 or later."), False),
+        (_PYTHON, "no", _passage("It needs more.", "What is new in Python 3.8"), False),
+        (_PYTHON, "no", _passage("It needs Elm 5 or later."), False),
+        (_PYTHON, "no", _passage("Version: Python 3.8; Supported: yes."), False),
+        ("Does Elm 4 run here?", "no", _passage("Elm 5.1 and later run here."), None),
+        ("Does Elm 4 run here?", "no", _passage("Elm 5 and later run here."), False),
+        ("Does version 4 run here?", "no", _passage("Version 5 and later run here."), None),
         (_BOAT, "9", _passage("For: small boat; Price: 9."), None),
         (_LIT, "9", _passage("Lit: lit simple; Prix: 9; Où: Arvene."), None),
         ("what does the 5 kg bag cost?", "9 EUR", _passage("Bag: 5 kg; Price: 9 EUR."), None),

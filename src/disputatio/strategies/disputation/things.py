@@ -15,10 +15,10 @@ from functools import lru_cache
 from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.kinds import of_organisations
 from disputatio.strategies.disputation.reading import PassageReading
-from disputatio.strategies.disputation.rows import is_about_another, is_row
+from disputatio.strategies.disputation.rows import is_about_another, is_row, marked_rows
 from disputatio.text import sentences, stem
 from disputatio.types import Passage
-from disputatio.values import states
+from disputatio.values import is_yes_or_no, states
 from disputatio.values.units import UNIT
 from disputatio.versions.asked import asked_of, of_today
 from disputatio.versions.families import is_version
@@ -214,6 +214,8 @@ def _tells(asked: Thing, answer: str, passage: Passage) -> bool | None:
     whole = f"{_head(passage)} {passage.text} {passage.source} {passage.family}".casefold()
     if asked.of.isalpha() and not _NUMBERED.match(f"{asked.of} 1") and asked.of not in whole:
         return False  # the name before the number stands nowhere
+    if is_yes_or_no(answer) and _is_in_order(asked, passage.text) and not marked_rows(passage.text):
+        return _verdict(asked, passage.title)  # "Python 3.8 or later" says no of Python 3.7
     head = _verdict(asked, _head(passage))
     for sentence in _lines(passage.text):
         here = _verdict(asked, sentence)
@@ -225,6 +227,12 @@ def _tells(asked: Thing, answer: str, passage: Passage) -> bool | None:
     if True in verdicts:
         return True
     return False if False in verdicts else None
+
+
+def _is_in_order(asked: Thing, text: str) -> bool:
+    """Return whether the numbers of this kind are versions, which follow each other, and no names as of rooms."""
+    marks = [asked.mark, *(thing.mark for thing in things_of(text) if thing.of == asked.of)]
+    return asked.of == "version" or any("." in mark for mark in marks)
 
 
 def _lines(text: str) -> Iterator[str]:
