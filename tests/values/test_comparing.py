@@ -134,6 +134,14 @@ NOT_STATED = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("half a dozen", "0.5"), ("the first and a half", "1.5"), ("two and a halfway house", "2.5")],
+)
+def test_a_half_of_something_else_is_no_part_of_a_number(one: str, other: str) -> None:
+    assert not same_answer(one, other)
+
+
 @pytest.mark.parametrize(("left", "right"), OTHER)
 def test_other_answers_are_not_the_same_either_way_round(left: str, right: str) -> None:
     assert not same_answer(left, right)
@@ -460,6 +468,14 @@ def test_a_word_that_is_a_month_elsewhere_is_none_without_its_day_and_year(one: 
         ("once meses", "11 months"),
         ("anderthalb Jahre", "18 Monate"),
         ("zweieinhalb Stunden", "150 min"),
+        ("zweieinhalb", "2.5"),
+        ("anderthalb", "1,5"),
+        ("deux et demi", "2.5"),
+        ("two and a half hours", "150 minutes"),
+        ("one and three quarters", "1.75"),
+        ("one and a half million euros", "€1.5 million"),
+        ("half an hour", "30 minutes"),
+        ("half a million euros", "500,000 EUR"),
         ("eine halbe Stunde", "30 minutes"),
         ("une demi-heure", "30 minutes"),
         ("ein Jahr", "12 Monate"),

@@ -68,6 +68,12 @@ _HALVES = {f"{one}einhalb": f"{much}.5" for much, one in enumerate(ABROAD["germa
 _HALVES["anderthalb"] = "1.5"
 _A_HALF = {f"{one} {half}".strip() for one in ("", *_WORDS_ABROAD["one"]) for half in _WORDS_ABROAD["half"]}
 _HALVES |= dict.fromkeys(_A_HALF, "0.5")
+_PARTS: dict[tuple[str, ...], str] = {
+    ("and", "a", "half"): ".5",
+    ("and", "a", "quarter"): ".25",
+    ("and", "three", "quarters"): ".75",
+}
+_PARTS |= dict.fromkeys((("et", "demi"), ("et", "demie"), ("y", "medio"), ("y", "media")), ".5")
 _FIRST_ABROAD = {name.partition(" ")[0] for name in (*_CARDINALS_ABROAD, *_HALVES, "mille", "mil")}
 _MOST_WORDS = 6  # neuf cent quatre-vingt-dix-neuf
 _UNITS_ABROAD = {*", ".join(ABROAD["units"].values()).casefold().translate(_PLAIN_LETTERS).split(", ")}
@@ -79,7 +85,7 @@ _ALSO_WORDS = _WORDS_ABROAD["one"] | _A_HALF | {*ABROAD["also_words"]}
 def _likely() -> str:
     """Return a pattern of words and stems, those of one letter together, as that is faster."""
     stems, ends = tuple(_WORDS_ABROAD["stems"]), dict[str, list[str]]()
-    whole = {word for word in (*_CARDINALS, *_ORDINALS, *_FIRST_ABROAD) if not word.startswith(stems)}
+    whole = {word for word in ("half", *_CARDINALS, *_ORDINALS, *_FIRST_ABROAD) if not word.startswith(stems)}
     for word in (*stems, *(rf"{word}\b" for word in whole)):
         ends.setdefault(word[0], []).append(word[1:])
     return r"\b(?:" + "|".join(f"{initial}(?:{'|'.join(rests)})" for initial, rests in ends.items()) + ")"
@@ -102,6 +108,8 @@ def find_numbers(words: Sequence[str]) -> list[Number]:
 
     >>> find_numbers("on the twenty first of two thousand and five ships".split())
     [Number(start=2, end=4, text='21st'), Number(start=5, end=9, text='2005')]
+    >>> find_numbers("two and a half hours".split())
+    [Number(start=0, end=4, text='2.5')]
     """
     found: list[Number] = []
     at = 0
@@ -111,12 +119,30 @@ def find_numbers(words: Sequence[str]) -> list[Number]:
         abroad = _number_abroad_at(words, at) if word in _FIRST_ABROAD or "tausend" in word else None
         if abroad and (number is None or abroad.end > number.end):
             number = abroad
+        if word == "half" and _is_half_of(words[at + 1 : at + 3]):
+            number = Number(at, at + 2, "0.5")
         if number is None:
             at += 1
         else:
-            found.append(number)
-            at = number.end
+            found.append(_with_a_part(words, number))
+            at = found[-1].end
     return found
+
+
+def _is_half_of(words: Sequence[str]) -> bool:
+    """Return whether these words after "half" are a measure: an hour, a million."""
+    return words[:1] in (["a"], ["an"]) and any(
+        units.UNIT.fullmatch(word) or word in _LARGE for word in words[1:]
+    )
+
+
+def _with_a_part(words: Sequence[str], number: Number) -> Number:
+    """Return a number with the half or quarter that follows it."""
+    for part, digits in _PARTS.items():
+        end = number.end + len(part)
+        if number.text.isdigit() and tuple(words[number.end : end]) == part:
+            return Number(number.start, end, f"{number.text}{digits}")
+    return number
 
 
 def _number_abroad_at(words: Sequence[str], start: int) -> Number | None:
@@ -134,7 +160,8 @@ def _number_abroad_at(words: Sequence[str], start: int) -> Number | None:
         return Number(start, start + 1, f"{1000 * much + rest}") if much and (rest or not below) else None
     if word in ("cent", "mille") and before in ("per", "pour", "pro"):
         return None
-    half = next((end for end in (start + 2, start + 1) if " ".join(words[start:end]) in _HALVES), 0)
+    ends = range(min(start + 2, len(words)), start, -1)
+    half = next((end for end in ends if " ".join(words[start:end]) in _HALVES), 0)
     value, end = (0, half) if half else _below_thousand(words, start)
     if words[end : end + 1] in (["mille"], ["mil"]):
         rest, end = _below_thousand(words, end + 1)

@@ -118,6 +118,7 @@ def test_the_kind_of_value_is_told_from_the_question(question: str, kinds: str) 
         ("An welchem Tag ist das Bad zu?", "montags", True),
         ("An welchem Tag ist das Bad zu?", "Karfreitag", None),
         ("An welchem Tag ist das Bad zu?", "Batterien", False),
+        ("On what day of the week does it come out?", "Tuesdays", True),
         ("Where did it land?", "Mars", True),
     ],
 )

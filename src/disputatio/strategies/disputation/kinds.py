@@ -118,7 +118,8 @@ _NUMBERS, _FREE, _TIMES, _MOMENTS = (frozenset(words.split()) for words in (
     """free nothing none no nil waived included unpaid gratis complimentary kostenlos kostenfrei nichts gratuit
     gratuite gratuitement offert rien gratuito""",
     """january february march april may june july august september october november december spring summer autumn fall
-    winter century monday tuesday wednesday thursday friday saturday sunday today yesterday tomorrow tonight now
+    winter century monday tuesday wednesday thursday friday saturday sunday mondays tuesdays
+    wednesdays thursdays fridays saturdays sundays weekdays weekends today yesterday tomorrow tonight now
     never noon midnight christmas easter annually monthly weekly daily yearly quarterly immediately always januar
     februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag heute
     morgen gestern nie immer sofort mittag mitternacht weihnachten ostern frühling sommer herbst montags dienstags
