@@ -10,8 +10,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
-from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from disputatio import calling
 from disputatio.errors import ConfigError, InputError, MissingPart, TooLate
@@ -141,7 +140,7 @@ class Kit:
 
         `passages` has those that each prompt shows, for the trace.
         """
-        return self._whole(self._complete(role, prompts, sampling or Sampling(), passages))
+        return self._whole(self._batch(calling.complete, role, prompts, sampling or Sampling(), passages))
 
     def complete_in_time(
         self,
@@ -155,41 +154,63 @@ class Kit:
 
         `on_done` is called with each passage and its completion as they come. Raises `LLMError`, `Cancelled`.
         """
+        return self._of_each(calling.complete, role, prompts, sampling, passages, on_done)
+
+    def choose_in_time(
+        self,
+        role: str,
+        prompts: Sequence[Prompt],
+        options: Sequence[str],
+        passages: Sequence[Passage],
+        on_done: Callable[[Passage, Choice], None] = lambda *_: None,
+    ) -> list[Choice | None]:
+        """Return log P of each option for each prompt on a passage, as `complete_in_time` does."""
+        return self._of_each(calling.choose, role, prompts, options, passages, on_done)
+
+    def _of_each(
+        self,
+        call: Callable[..., Sequence[_Result]],
+        role: str,
+        prompts: Sequence[Prompt],
+        setting: Sampling | Sequence[str],
+        passages: Sequence[Passage],
+        on_done: Callable[[Passage, _Result], None],
+    ) -> list[_Result | None]:
         late = set(self.recorded.get(LATE, ()))
         asked = [number for number, passage in enumerate(passages) if passage.id not in late]
         shown = [[passages[number]] for number in asked]
 
-        def tell(index: int, completion: Completion) -> None:
-            on_done(passages[asked[index]], completion)
+        def tell(index: int, result: _Result) -> None:
+            on_done(passages[asked[index]], result)
 
-        made = self._complete(role, [prompts[number] for number in asked], sampling, shown, tell)
-        completions = dict(zip(asked, made, strict=True))
-        results = [completions.get(number) for number in range(len(prompts))]
+        made = self._batch(call, role, [prompts[number] for number in asked], setting, shown, tell)
+        found = dict(zip(asked, made, strict=True))
+        results = [found.get(number) for number in range(len(prompts))]
         unread = [passage.id for passage, each in zip(passages, results, strict=True) if each is None]
         if unread:
             self.emit(OutOfTime(passages=unread))
         return results
 
-    def _complete(
+    def _batch(
         self,
+        call: Callable[..., Sequence[_Result]],
         role: str,
         prompts: Sequence[Prompt],
-        sampling: Sampling,
-        passages: Sequence[Sequence[Passage]],
-        on_done: Callable[[int, Completion], None] = lambda *_: None,
-    ) -> Sequence[Completion | None]:
+        setting: Sampling | Sequence[str],
+        passages: Sequence[Sequence[Passage]] = (),
+        on_done: Callable[[int, _Result], None] = lambda *_: None,
+    ) -> Sequence[_Result | None]:
         if not prompts:
             return []
-        settings = [sampling] * len(prompts)
+        settings = [setting] * len(prompts)
         pace = self.trace.pace
         log = _Log(kit=self, role=role, prompts=prompts, settings=settings, pace=pace, passages=passages)
-        call = partial(calling.complete, self.cast(role), prompts, sampling)
 
-        def done(index: int, completion: Completion) -> None:
-            log.completion(index, completion)
-            on_done(index, completion)
+        def done(index: int, result: _Result) -> None:
+            log.result(index, result)
+            on_done(index, result)
 
-        return self._in_time(call, done, len(prompts))
+        return self._in_time(partial(call, self.cast(role), prompts, setting), done, len(prompts))
 
     def _in_time(
         self, call: Callable[..., Sequence[_Result]], log: Callable[[int, _Result], None], size: int
@@ -257,17 +278,12 @@ class Kit:
         with ThreadPoolExecutor(max_workers=workers) as pool:
             calls = {pool.submit(call, *request): index for index, request in enumerate(requests)}
             for finished in as_completed(calls):
-                log.completion(calls[finished], finished.result())
+                log.result(calls[finished], finished.result())
         return [finished.result() for finished in calls]
 
     def choose(self, role: str, prompts: Sequence[Prompt], options: Sequence[str]) -> list[Choice]:
         """Return log P of each option for each prompt, all in one batch; raises as `complete`."""
-        if not prompts:
-            return []
-        settings = [options] * len(prompts)
-        log = _Log(kit=self, role=role, prompts=prompts, settings=settings, pace=self.trace.pace)
-        call = partial(calling.choose, self.cast(role), prompts, options)
-        return self._whole(self._in_time(call, log.choice, len(prompts)))
+        return self._whole(self._batch(calling.choose, role, prompts, options))
 
     def extract(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
         """Return what the reader finds in each passage; raises `MissingPart` where the kit has no reader."""
@@ -472,22 +488,7 @@ class _Log:
             seconds = round(self.pace.seconds, 2)
             trace.emit(Estimated(role=self.role, calls=len(sizes), seconds=seconds, remaining=round(left, 1)))
 
-    def completion(self, index: int, completion: Completion) -> None:
-        self._keep("complete", index, completion, reply=completion.text)
-
-    def choice(self, index: int, choice: Choice) -> None:
-        scores = dict(zip(choice.options, choice.logprobs, strict=True))
-        self._keep("choose", index, choice, scores=scores)
-
-    def _keep(
-        self,
-        method: Literal["complete", "choose"],
-        index: int,
-        result: Completion | Choice,
-        *,
-        reply: str = "",
-        scores: Mapping[str, float] = MappingProxyType({}),
-    ) -> None:
+    def result(self, index: int, result: Completion | Choice) -> None:
         trace, usage, prompt = self.kit.trace, result.usage, self.prompts[index]
         trace.spend([usage])
         shown = self.passages[index] if self.passages else ()
@@ -495,7 +496,7 @@ class _Log:
         left = self.pace.remaining()
         trace.keep_call(call_key(self.role, prompt, self.settings[index]), result)
         call = ModelCall(
-            method=method,
+            method="choose" if isinstance(result, Choice) else "complete",
             role=self.role,
             model=self.kit.cast(self.role).name,
             call=index + 1,
@@ -512,7 +513,11 @@ class _Log:
         )
         if trace.keep_text:
             turns = [{"role": turn.role, "content": turn.content} for turn in prompt.messages]
-            call = replace(call, prompt=turns, reply=reply, scores=scores)
+            if isinstance(result, Choice):
+                call = replace(call, scores=dict(zip(result.options, result.logprobs, strict=True)))
+            else:
+                call = replace(call, reply=result.text)
+            call = replace(call, prompt=turns)
         trace.emit(call)
 
 

@@ -36,6 +36,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 # No task of the training: of a question that yes or no answers, what is copied says neither.
+DECISIONS = ("yes", "no", UNKNOWN)
 DECIDE = (
     "Does the passage say yes or no to the question? "
     f"Reply yes, no or {UNKNOWN} if the passage does not say it of what is asked about."

@@ -177,19 +177,47 @@ NEEDS = Passage(
 SUPPORT = Passage(id="table", text="Version: 3.8; Supported: :x:.\nVersion: 3.9; Supported: ✅.")
 
 
-@pytest.mark.parametrize(("said", "answer"), [("no", "no"), ("Yes.\n", "yes"), ("unknown", "")])
+@pytest.mark.parametrize(
+    ("yes", "no", "answer"),
+    [(0.02, 0.9, "no"), (0.9, 0.02, "yes"), (0.02, 0.1, ""), (0.1, 0.3, "no"), (0.2, 0.25, "yes")],
+)
 def test_the_trained_reader_says_yes_or_no_of_what_a_passage_has_no_word_to_copy_for(
-    said: str, answer: str
+    yes: float, no: float, answer: str
 ) -> None:
-    kit = trained_kit(completion(said, tokens=[(said, -0.2)]))
+    odds = {"yes": yes, "no": no, "unknown": 1 - yes - no}
+    trained = Scripted({}, choices={"passage": odds})
+    kit = Kit(model=Agents(), roles={TRAINED_READER: trained})
     (one,) = read(RUNS, [NEEDS], kit, "trained", max_tokens=80)
-    assert (one.answer, one.reply.fault, one.certainty, one.by_trained) == (answer, "", -0.2, True)
+    assert (one.answer, one.reply.fault, one.by_trained) == (answer, "", True)
     assert one.reply.quote == ("The library needs Python 3.8 or later." if answer else "")
+    assert one.reply.raw.startswith(f"yes {math.log(yes):.2f}, no {math.log(no):.2f}, unknown ")
 
 
-def test_a_reply_that_is_neither_yes_nor_no_nor_unknown_is_a_fault() -> None:
-    (one,) = read(RUNS, [NEEDS], trained_kit("Python 3.8"), "trained", max_tokens=80)
-    assert (one.answer, one.reply.fault) == ("", "it is neither yes nor no nor unknown")
+def test_a_decision_is_as_sure_as_the_passage_is_to_tell() -> None:
+    def certainty(known: float) -> float:
+        odds = {"yes": known, "no": 0.0, "unknown": 1 - known}
+        kit = Kit(model=Agents(), roles={TRAINED_READER: Scripted({}, choices={"passage": odds})})
+        (one,) = read(RUNS, [NEEDS], kit, "trained", max_tokens=80)
+        assert one.certainty is not None
+        return one.certainty
+
+    assert certainty(0.5) < certainty(0.9) < certainty(0.99) < 0
+
+
+def test_of_passages_of_both_kinds_each_is_read_in_its_way_and_none_is_lost() -> None:
+    trained = Scripted({"Version": ":x:"}, choices={"Python": {"no": 1.0}})
+    kit = Kit(model=Agents(), roles={TRAINED_READER: trained})
+    told: list[str] = []
+    readings = read(
+        "Is version 3.8 supported?",
+        [SUPPORT, NEEDS],
+        kit,
+        "trained",
+        max_tokens=80,
+        tell=lambda one: told.append(one.passage.id),
+    )
+    assert [(one.passage.id, one.answer) for one in readings] == [("table", "no"), ("needs", "no")]
+    assert sorted(told) == ["needs", "table"]
 
 
 def test_marks_in_a_table_are_copied_and_code_says_yes_or_no() -> None:
@@ -198,8 +226,7 @@ def test_marks_in_a_table_are_copied_and_code_says_yes_or_no() -> None:
 
 
 def test_of_yes_or_no_no_trained_reader_is_shown_quotes_to_copy_from() -> None:
-    says = {word: completion(word, tokens=[(word, -0.05)]) for word in ("yes", "no")}
-    trained = Scripted({"<quote": "unknown", "forbidden": says["no"], "welcome": says["yes"]})
+    trained = Scripted({"<quote": "unknown"}, choices={"forbidden": {"no": 1.0}, "welcome": {"yes": 1.0}})
     club = Passage(
         id="club", title="Rules of the club", source="club", text="Dogs are forbidden in the club house."
     )

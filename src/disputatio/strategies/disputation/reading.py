@@ -7,13 +7,14 @@ its passage is dropped.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from disputatio.agents.replies import TEXT, echoes, object_of, parse_object, shown, stands_in
-from disputatio.agents.trained_reader import decide_prompt, read_prompt
+from disputatio.agents.trained_reader import DECISIONS, decide_prompt, read_prompt
 from disputatio.attribution.citations import quote_span
 from disputatio.errors import MissingPart, ReplyError
 from disputatio.kit import TRAINED_READER, Kit, chat
@@ -22,7 +23,7 @@ from disputatio.strategies.disputation.form import asked_form
 from disputatio.strategies.disputation.rows import cell_in, is_mark, marked_rows
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no, yes_or_no
 from disputatio.text import bare_words, is_unknown, nearest_sentence, one_line, sentences, stem
-from disputatio.types import Completion, Extraction, Passage, Prompt, Reply, Sampling
+from disputatio.types import Choice, Completion, Extraction, Passage, Prompt, Reply, Sampling
 from disputatio.values import canonical, is_yes_or_no, states
 from disputatio.versions.asked import asked_of
 from disputatio.versions.denials import instead_of
@@ -58,6 +59,9 @@ ANSWERS = 0.5  # the probability from which a passage is taken to answer
 SURE = 0.75  # from which the encoder's answer is used without the language model
 HOPELESS = 0.3  # below which the language model is not asked
 MOST_REPEATED = 2  # times that a text may hold a question in its words
+# Log-odds of yes or no against unknown, and of yes against no, above which they are taken, and from which
+# it follows how sure an answer is (as fitted on passages: docs/research/documents.md).
+KNOWN, YES, TOLD, TOLD_BY = -0.5, -0.7, 0.75, 0.25
 _FIGURE_END = re.compile(r"(?<![-\d./:,])\d[-\d./:,]{0,40}\Z")
 _FIGURE_START = re.compile(r"(?:[-./:,]?\d{1,20}){1,8}")
 _VALUE = re.compile(r'"answer"\s*:\s*"')
@@ -253,8 +257,8 @@ def read_briefly(
 ) -> list[PassageReading]:
     """Ask the model that was trained to read for the answer of each passage, in one batch of short prompts.
 
-    Where yes or no is asked for, it says which of them; of rows with marks code tells that. Raises `MissingPart` where
-    there is no such model.
+    Where yes or no is asked for, it says how likely each is; of rows with marks code tells. Raises `MissingPart` where
+    there is no such model, `NoLogprobs` where it does not tell.
     """
     if kit.cast(TRAINED_READER) is kit.model:
         raise MissingPart(
@@ -263,41 +267,41 @@ def read_briefly(
         )
 
     asks = asks_yes_or_no(question)
+    decided = [passage for passage in passages if asks and not marked_rows(passage.text)]
+    others = [passage for passage in passages if passage not in decided]
+    found: dict[str, PassageReading] = {}
 
-    def decides(passage: Passage) -> bool:
-        return asks and not marked_rows(passage.text)
+    def keep(reading: PassageReading) -> None:
+        found[reading.passage.id] = reading
+        tell(reading)
 
-    def parsed(passage: Passage, completion: Completion) -> PassageReading:
-        parse = parse_decision if decides(passage) else parse_brief
-        return parse(question, passage, completion, turn=turn)
+    def decide(passage: Passage, choice: Choice) -> None:
+        keep(parse_decision(question, passage, choice, turn=turn))
 
-    def done(passage: Passage, completion: Completion) -> None:
-        tell(parsed(passage, completion))
+    def read(passage: Passage, completion: Completion) -> None:
+        keep(parse_brief(question, passage, completion, turn=turn))
 
-    prompts = [
-        decide_prompt(question, passage) if decides(passage) else read_prompt(question, passage)
-        for passage in passages
-    ]
-    sampling = Sampling(max_tokens=max_tokens)
-    completions = kit.complete_in_time(TRAINED_READER, prompts, sampling, passages, done)
-    return [
-        _unread(passage, turn) if completion is None else parsed(passage, completion)
-        for passage, completion in zip(passages, completions, strict=True)
-    ]
+    prompts = [decide_prompt(question, passage) for passage in decided]
+    kit.choose_in_time(TRAINED_READER, prompts, DECISIONS, decided, decide)
+    prompts = [read_prompt(question, passage) for passage in others]
+    kit.complete_in_time(TRAINED_READER, prompts, Sampling(max_tokens=max_tokens), others, read)
+    return [found.get(passage.id) or _unread(passage, turn) for passage in passages]
 
 
-def parse_decision(
-    question: str, passage: Passage, completion: Completion, *, turn: int = 1
-) -> PassageReading:
-    """Parse a reply of yes, no or unknown, with the sentence nearest to the question as quote; another one is a fault."""
-    raw = completion.text
-    word = one_line(raw.strip().partition("\n")[0]).casefold().rstrip(".")
-    reply = Reply(passages=(passage.id,), certainty=_certainty_of_line(completion), round=turn, raw=raw)
-    if word in ("yes", "no"):
+def parse_decision(question: str, passage: Passage, choice: Choice, *, turn: int = 1) -> PassageReading:
+    """Return the decision that a model leans to, with the sentence nearest to the question as quote.
+
+    Untrained for it, it says "unknown" and "no" too readily: it is taken to mean more by `KNOWN` and `YES`.
+    """
+    yes, no, unknown = choice.logprobs
+    known = math.log(math.exp(yes) + math.exp(no)) - unknown
+    raw = ", ".join(f"{word} {logprob:.2f}" for word, logprob in zip(DECISIONS, choice.logprobs, strict=True))
+    reply = Reply(passages=(passage.id,), round=turn, raw=raw)
+    if known > KNOWN:
         start, end = nearest_sentence(passage.text, question)
-        reply = replace(reply, answer=word, quote=passage.text[start:end])
-    elif not is_unknown(word):
-        reply = replace(reply, fault="it is neither yes nor no nor unknown")
+        answer, quote = "yes" if yes - no > YES else "no", passage.text[start:end]
+        certainty = -math.log1p(math.exp(-(TOLD + TOLD_BY * known)))
+        reply = replace(reply, answer=answer, quote=quote, certainty=certainty)
     return PassageReading(passage=passage, reply=reply, by_trained=True)
 
 
