@@ -12,7 +12,7 @@ from disputatio.protocols import Reranker, Search, SearchOptions
 from disputatio.store.ingesting.hidden import clean
 from disputatio.store.ingesting.source import domain
 from disputatio.store.ingesting.split import split
-from disputatio.store.ingesting.statements import with_statements
+from disputatio.store.ingesting.statements import of_export, with_statements
 from disputatio.store.options import check_search, search_of
 from disputatio.text import content_id, count_words
 from disputatio.types import Hit, Passage
@@ -131,7 +131,8 @@ def _parts(passage: Passage) -> list[Passage]:
 def passage_of(row: Mapping[str, Any], where: str) -> Passage:
     """Return the passage of named fields: text, source?, id?, title?, url?, date?, owner?, metadata?.
 
-    One without a source takes the domain of its URL. Raises `IngestError` that names the place and the field.
+    A row of an export has beside these what its index read. One without a source takes the domain of its
+    URL. Raises `IngestError` that names the place and the field.
 
     >>> passage_of({"text": "It rained.", "url": "https://weather.example/1"}, "row 1").source
     'weather.example'
@@ -145,10 +146,11 @@ def passage_of(row: Mapping[str, Any], where: str) -> Passage:
     if not text.strip():
         raise IngestError(where, "has no text", "no_text")
     fields = {name: _field(name, row.get(name), where) for name in _FIELDS}
+    kept = of_export(row)
     metadata = row.get("metadata") or {}
     if not isinstance(metadata, Mapping):
         raise IngestError(where, "'metadata' is no object", "bad_row")
-    return Passage(
+    passage = Passage(
         text=text,
         id=fields["id"],
         source=fields["source"] or domain(fields["url"]),
@@ -158,6 +160,12 @@ def passage_of(row: Mapping[str, Any], where: str) -> Passage:
         date=fields["date"],
         metadata={str(name): _field(str(name), value, where) for name, value in metadata.items()},
     )
+    if kept is None:
+        return passage
+    start, end = (each if isinstance(each := row.get(name), int) else 0 for name in ("start", "end"))
+    document = _field("document", row.get("document") or passage.id, where)
+    span = {"document": document, "start": start, "end": end or len(text)}
+    return replace(passage, **kept | span | {"metadata": passage.metadata})
 
 
 def _field(name: str, value: object, where: str) -> str:

@@ -10,7 +10,9 @@ import pytest
 
 from disputatio.errors import InputError, StoreError
 from disputatio.store.folder_index import FolderIndex
+from disputatio.store.in_memory import InMemory
 from disputatio.store.ingesting.documents import Document
+from disputatio.store.ingesting.statements import with_relations
 from disputatio.store.passage_files import load_passages
 from disputatio.store.record import export as module
 from disputatio.store.record.export import export
@@ -45,7 +47,7 @@ def test_exported_passages_are_read_as_passages_in_hand(index: FolderIndex, tmp_
         assert [getattr(one, name) for name in same] == [getattr(held, name) for name in same]
     rows = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().split("\n")[:-1]]
     for row in rows:
-        assert Passage(**row) == index.passage(row["id"])
+        assert Passage(**with_relations(row)) == index.passage(row["id"])
 
 
 def test_exported_documents_are_ingested_as_the_same_documents(index: FolderIndex, tmp_path: Path) -> None:
@@ -57,6 +59,60 @@ def test_exported_documents_are_ingested_as_the_same_documents(index: FolderInde
     }
 
 
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_what_an_ingest_read_of_documents_survives_an_export(ending: str, tmp_path: Path) -> None:
+    folder = tmp_path / "rules"
+    (folder / "docs-1.2").mkdir(parents=True)
+    (folder / "docs-1.2" / "guide.md").write_text("# Guide\n\nOne moors with two ropes.")
+    (folder / "fees-v1.md").write_text(
+        "# Fees, version 1\n\nIn force from 1 April 2018.\n\nA night costs 12."
+    )
+    (folder / "fees-v2.md").write_text(
+        "# Fees, version 2\n\nIn force from 1 May 2024. This version replaces version 1.\n\n"
+        "## Nights\n\nA night costs 15 crowns.\n\n## Rest\n\n"
+        + " ".join(f"It rests on day {n}." for n in range(200))
+    )
+    (folder / "minutes-2025-01-28.txt").write_text("The board met and drank coffee.")
+    index = FolderIndex.open(tmp_path / "first")
+    index.ingest(folder, source_by="file")
+    for documents in (True, False):
+        export(index, file := tmp_path / f"{documents}.{ending}", documents=documents)
+        again = FolderIndex.open(tmp_path / f"again-{documents}")
+        again.ingest(file)
+        assert sorted(map(_read_of, again.documents())) == sorted(
+            map(_read_of, index.documents() if documents else _passages(index))
+        )
+        if documents:
+            assert {one.id for one in again.documents()} == {one.id for one in index.documents()}
+        elif ending == "jsonl":
+            held = InMemory(load_passages(file)).passages
+            assert {one.id: one for one in held} == {one.id: one for one in _passages(index)}
+
+
+def _passages(index: FolderIndex) -> list[Passage]:
+    with index.open_record() as record:
+        return [passage for passages, _ in record.passages() for passage in passages]
+
+
+def _read_of(noun: Document | Passage) -> tuple[str, ...]:
+    return (
+        noun.text, noun.source, noun.date, noun.date_origin, noun.date_quote, noun.version, noun.family,
+        repr(noun.relations),
+    )  # fmt: skip
+
+
+def test_a_file_does_not_state_what_people_did(tmp_path: Path) -> None:
+    index = FolderIndex.open(tmp_path / "ix")
+    index.add(
+        [Document(text="A night costs 15.", path="new.md"), Document(text="It costs 12.", path="old.md")]
+    )
+    index.describe("new.md", replaces="old.md", authority="binding")
+    export(index, tmp_path / "d.jsonl", documents=True)
+    again = FolderIndex.open(tmp_path / "again")
+    again.ingest(tmp_path / "d.jsonl")
+    assert not any(one.relations or one.authority or one.by_people for one in again.documents())
+
+
 def test_parquet_holds_the_same_rows(index: FolderIndex, tmp_path: Path) -> None:
     from pyarrow import parquet
 
@@ -65,8 +121,8 @@ def test_parquet_holds_the_same_rows(index: FolderIndex, tmp_path: Path) -> None
     rows: list[dict[str, Any]] = parquet.read_table(tmp_path / "p.parquet").to_pylist()
     assert len(rows) == index.info().passages
     for row in rows:
-        row["metadata"] = json.loads(row["metadata"])
-        assert Passage(**row) == index.passage(row["id"])
+        row |= {name: json.loads(row[name]) for name in ("metadata", "relations")}
+        assert Passage(**with_relations(row)) == index.passage(row["id"])
     texts = {row["id"]: row["text"] for row in parquet.read_table(tmp_path / "d.parquet").to_pylist()}
     assert texts == {one.id: one.text for one in index.documents()}
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from disputatio.errors import IngestError
 from disputatio.store.ingesting.hidden import cleaned
+from disputatio.store.ingesting.statements import of_export
 from disputatio.types import DateOrigin, Relation
 
 FIELDS = ("text", "title", "url", "date", "source", "owner")
@@ -97,13 +98,14 @@ def document_of(
 ) -> Document:
     """Return a document from named fields; those without a place of their own are metadata, unless too long.
     `hidden` counts what a parser removed, `pages` holds the offset of each page, `outline` what
-    `plain_text.outlined` found. Raises `IngestError` for a
-    field that is no text, too long, or a row without text.
+    `plain_text.outlined` found. A row of an export keeps its id, for what it states is read already. Raises
+    `IngestError` for a field that is no text, too long, or a row without text.
 
     >>> document_of({"text": "a\u200bb", "year": 2010}, "f.jsonl", 1).metadata
     {'year': '2010', 'hidden': '1'}
     """
     where = f"{path}:{row}" if row else path
+    fields, kept = _unfolded(fields, where)
     stated: dict[str, str] = {}
     metadata: dict[str, str] = {}
     left_out: list[str] = []
@@ -134,7 +136,17 @@ def document_of(
         metadata["hidden"] = str(hidden)
     origin = _origin(fields.get("date_origin", "stated")) if stated.get("date") else ""
     about: dict[str, Any] = {"text": "", **stated, "date_origin": origin, "path": path, "row": row}
-    return Document(**about, metadata=metadata)
+    return Document(**about | kept, metadata=metadata)
+
+
+def _unfolded(fields: Mapping[str, object], where: str) -> tuple[Mapping[str, object], dict[str, Any]]:
+    """Return fields, of a row of an export with its metadata among them, and what its index read of it."""
+    kept = of_export(fields)
+    if kept is None:
+        return fields, {}
+    own = {name: value for name, value in kept.pop("metadata").items() if name not in FIELDS}
+    kept["id"] = str(fields.get("id") or where)
+    return {**{name: fields[name] for name in FIELDS if name in fields}, **own}, kept
 
 
 def _origin(name: object) -> DateOrigin:

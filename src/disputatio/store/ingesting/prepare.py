@@ -57,9 +57,10 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
     >>> [(one.start, one.end, one.text, one.document == done.document.id) for one in done.passages]
     [(0, 8, 'A zebra.', True)]
     """
-    document = with_statements(document, "" if document.row else document.path, document.folder)
-    if document.row and not document.date:
-        document = _dated_by_name(document)
+    if not document.id:  # an index has read what it states
+        document = with_statements(document, "" if document.row else document.path, document.folder)
+        if document.row and not document.date:
+            document = _dated_by_name(document)
     metadata = stored_metadata(document)
     identity = identity_of(document, metadata, passage_id)
     spans = split(document.text, document.metadata.get("outline", ""))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from disputatio import platforms
 from disputatio.errors import InputError, StoreError, importing
+from disputatio.store.ingesting.statements import EXPORTED
 from disputatio.store.record.database import ABOUT, RecordFile
 from disputatio.store.record.manifest import check_command, reported
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 Rows = Iterator[list[dict[str, Any]]]
 
 _BATCH = 4096
-DOCUMENT_COLUMNS = ("id", "path", "text", *ABOUT, "row")
-PASSAGE_COLUMNS = ("id", "document", "text", *ABOUT, "start", "end")
+DOCUMENT_COLUMNS = ("id", "path", "text", *ABOUT, *EXPORTED, "row")
+PASSAGE_COLUMNS = ("id", "document", "text", *ABOUT, *EXPORTED, "start", "end")
 _NUMBERS = ("row", "start", "end")
 
 
@@ -51,15 +52,19 @@ def export(index: FolderIndex, file: str | Path, *, documents: bool = False) -> 
 
 
 def _documents(record: RecordFile) -> Rows:
-    rows = ({name: row[name] for name in DOCUMENT_COLUMNS} for row in record.documents())
+    none = dict.fromkeys(EXPORTED, "") | {"relations": ()}
+    rows = (none | row for row in record.documents())
     while batch := list(itertools.islice(rows, _BATCH)):
-        yield batch
+        yield [_row(row | {"relations": [*map(asdict, row["relations"])]}, DOCUMENT_COLUMNS) for row in batch]
 
 
 def _passages(record: RecordFile) -> Rows:
     for passages, _ in record.passages(_BATCH):
-        every = map(asdict, passages)
-        yield [{name: fields[name] for name in PASSAGE_COLUMNS} for fields in every]
+        yield [_row(asdict(passage), PASSAGE_COLUMNS) for passage in passages]
+
+
+def _row(fields: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+    return {name: fields[name] for name in columns}
 
 
 def _parquet(part: Path, batches: Rows) -> int:
@@ -74,7 +79,8 @@ def _parquet(part: Path, batches: Rows) -> int:
     try:
         for rows in batches:
             for row in rows:
-                row["metadata"] = json.dumps(row["metadata"], ensure_ascii=False, sort_keys=True)
+                for name in ("metadata", "relations"):
+                    row[name] = json.dumps(row[name], ensure_ascii=False, sort_keys=True)
             table = pa.Table.from_pylist(rows, schema=schema(list(rows[0])))
             if writer is None:
                 writer = parquet.ParquetWriter(part, table.schema, compression="zstd")
