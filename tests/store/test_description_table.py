@@ -72,6 +72,16 @@ def test_documents_are_named_by_file_and_by_id(suffix: str, index: FolderIndex, 
     assert (found["tides"].authority, found["moss"].date) == ("primary", "2020-05")
 
 
+def test_a_row_of_a_document_that_is_not_here_is_named(index: FolderIndex, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("file,owner,replaces\nfens.md,x,bogs.md\ntides.md,x,moss.md\n")
+    summary = describe_from(index, table)
+    assert (summary.described, [name.removeprefix(f"{tmp_path}/") for name in summary.missing]) == (
+        1,
+        ["t.csv:2: fens.md"],
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -81,6 +91,7 @@ def test_documents_are_named_by_file_and_by_id(suffix: str, index: FolderIndex, 
         ("a.json", "[1]", "a.json:1: is no JSON object"),
         ("a.csv", "file,owner\ntides.md,x,y\n", "a.csv:2: has more values than columns"),
         ("a.csv", "", "a.csv: has no rows"),
+        ("a.csv", "file,replaces\ntides.md,fens.md\n", "a.csv:2: replaces fens.md: no document here"),
     ],
 )
 def test_a_row_that_is_wrong_is_named_and_nothing_is_stated(

@@ -206,7 +206,7 @@ def describe(
     anything to state, the history of the documents is shown, or of all.
     """
     from disputatio.store.description_table import describe_from
-    from disputatio.store.ingesting.stating import unnamed
+    from disputatio.store.ingesting.stating import unknown, unnamed
 
     stated = check_fields({
         "date": date, "owner": owner, "source": source, "authority": authority, "replaces": replaces,
@@ -225,17 +225,20 @@ def describe(
     if table is not None:
         summary = describe_from(opened, table)
         rows = {"rows": summary.rows, "matched": summary.matched, "unused": list(summary.unused)}
+        rows["missing"] = list(summary.missing)
         changed = summary.described
         if not as_json:
             say(f"{count(summary.rows, 'row')}, {summary.matched:,} of them of documents that are here")
+            for name in summary.missing[:20]:
+                say(f"not here: {name}")
         if summary.unused and not as_json:
             say(f"not used: {', '.join(summary.unused[:20])}")
     elif undo is not None:
         changed = opened.take_back(undo)
     else:
+        for target in unnamed([replaces], opened.documents(text=False)) if replaces else ():
+            raise InputError(unknown(target))
         changed = opened.describe_all([(name, stated) for name in documents or []], by="command line")
-        for line in unnamed(replaces, opened.documents(text=False)) if replaces else ():
-            say(line)
     if as_json:
         write_json({"described": changed, **rows})
         return

@@ -29,7 +29,7 @@ from disputatio.store.ingesting.ingest import (
     summary_of,
 )
 from disputatio.store.ingesting.options import ReadOptions, check_options
-from disputatio.store.ingesting.stating import stating_of, unnamed
+from disputatio.store.ingesting.stating import stating_of, unknown, unnamed
 from disputatio.types import Hit, Passage, Source, Unsearched
 
 if TYPE_CHECKING:
@@ -197,8 +197,11 @@ class Index(Protocol):
             put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))
             writer.describe(partial(stating.of, keys, run.unfiled))
             writer.finish()
-        if target := options.stated.get("replaces", ""):
-            run.notices += unnamed(target, self.documents(text=False))
+        named = stating.replaced()
+        run.notices += [
+            named[target] + unknown(target)
+            for target in (unnamed(named, self.documents(text=False)) if named else ())
+        ]
         return summary_of(writer.counts, start, run)
 
     def add(self, items: Iterable[Document | Passage]) -> IngestSummary:

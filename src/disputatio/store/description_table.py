@@ -20,6 +20,8 @@ from disputatio.errors import IngestError, InputError
 from disputatio.store.contract import Index
 from disputatio.store.ingesting.description import DOI, FIELDS, check_fields
 from disputatio.store.ingesting.files import display_path, opened
+from disputatio.store.ingesting.stating import unknown, unnamed
+from disputatio.text import one_line
 
 LARGEST = 256 << 20  # bytes of a table
 _HEAD = 2_000  # characters at the head of a text in which a paper states its own DOI
@@ -31,8 +33,9 @@ _ALIASES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
-    """A row of the table: what names its documents, and what it states."""
+    """A row of the table: its `place` (file and number), what names its documents, and what it states."""
 
+    place: str
     kind: str
     name: str
     fields: Mapping[str, str]
@@ -40,22 +43,29 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSummary:
-    """The result of a table: its rows, those that fit a document, the documents changed, unused columns."""
+    """The result of a table: its rows, those that fit a document, the documents changed, unused columns.
+
+    `missing` has the place and name of rows that name a document by id or file, and fit none.
+    """
 
     rows: int
     matched: int
     described: int
     unused: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 def describe_from(index: Index, path: Path) -> TableSummary:
     """State what a table says of the documents of an index; rows that fit no document are only counted.
 
-    Raises `InputError` that names the file and the row for one that is wrong, and then states nothing.
+    Raises `InputError` that names the file and the row for one that is wrong, or replaces a document that
+    is not here, and then states nothing.
     """
     rows, unused = read_table(path)
     by_doi = _documents_by_doi(index) if any(row.kind == "doi" for row in rows) else {}
     stated: list[tuple[str | Path, Mapping[str, object]]] = []
+    missing: list[str] = []
+    replaced: dict[str, str] = {}
     matched = 0
     known = _names(index)
     for row in rows:
@@ -63,9 +73,17 @@ def describe_from(index: Index, path: Path) -> TableSummary:
             by_doi.get(row.name, ()) if row.kind == "doi" else (row.name,) if row.name in known else ()
         )
         matched += bool(documents)
+        if documents and (target := row.fields.get("replaces")):
+            replaced.setdefault(target, row.place)
+        if not documents and row.kind != "doi":  # a list of papers has many that are not here
+            missing.append(f"{row.place}: {one_line(row.name)[:200]}")
         stated += [(document, row.fields) for document in documents]
+    for target in unnamed(replaced, index.documents(text=False)) if replaced else ():
+        raise InputError(f"{replaced[target]}: {unknown(target)}")
     described = index.describe_all(stated, by=f"table:{display_path(path.name)}") if stated else 0
-    return TableSummary(rows=len(rows), matched=matched, described=described, unused=tuple(unused))
+    return TableSummary(
+        rows=len(rows), matched=matched, described=described, unused=tuple(unused), missing=tuple(missing)
+    )
 
 
 def _names(index: Index) -> set[str]:
@@ -132,7 +150,7 @@ def read_table(path: Path) -> tuple[list[TableRow], list[str]]:
             raise InputError(f"{where}:{number}: {error}") from error
         name = _doi_in(str(named[kind])) if kind == "doi" else str(named.get(kind, "")).strip()
         if name and fields:  # a row may lack its name, such as a paper without a DOI
-            rows.append(TableRow(kind=kind, name=name, fields=fields))
+            rows.append(TableRow(place=f"{where}:{number}", kind=kind, name=name, fields=fields))
     if not names:
         raise InputError(f"{where}: has no rows")
     if names.isdisjoint(_NAMES):

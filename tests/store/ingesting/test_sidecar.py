@@ -206,3 +206,12 @@ def test_a_document_that_is_replaced_and_not_there_is_said(folder: Path, tmp_pat
     assert notice.startswith("replaces lamps-9.md: no document here has that name")
     index.ingest(folder / "lamps-1.md")
     assert index.ingest(folder / "lamps-2.md", stated={"replaces": "lamps-1.md"}).notices == ()
+
+
+def test_what_a_sidecar_says_is_replaced_and_is_not_there_is_said(folder: Path, tmp_path: Path) -> None:
+    sidecar = folder / "disputatio.yaml"
+    sidecar.write_text("lamps-2.md:\n  replaces: lamps-9.md\n")
+    notices = FolderIndex.open(tmp_path / "index").ingest(folder, sidecar=sidecar).notices
+    assert notices[-1].startswith(
+        f"{sidecar}: 'lamps-2.md' replaces lamps-9.md: no document here has that name"
+    )

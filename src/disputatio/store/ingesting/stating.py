@@ -47,6 +47,16 @@ class Stating:
         if self.fields:
             yield Description(target=target, fields=self.fields, by="ingest")
 
+    def replaced(self) -> dict[str, str]:
+        """Return the names of documents that are replaced, each with who says so: a flag, or a pattern."""
+        named = {
+            fields["replaces"]: f"{display_path(sidecar.path)}: {pattern!r} "
+            for sidecar in self.sidecars
+            for pattern, fields in sidecar.entries
+            if fields.get("replaces")
+        }
+        return named | ({self.fields["replaces"]: ""} if "replaces" in self.fields else {})
+
     def idle(self, paths: Sequence[str | Path], files: Collection[str]) -> list[str]:
         """Return a line for each pattern that fits no file, of sidecars whose whole folder was ingested.
 
@@ -70,11 +80,18 @@ class Stating:
         ]
 
 
-def unnamed(target: str, documents: Iterable[Document]) -> list[str]:
-    """Return a line where no document has the name that another one is stated to replace."""
-    if any(is_named(target, passage_at(each, each.id, 0, 0)) for each in documents):
-        return []
-    return [f"replaces {one_line(target)[:200]}: no document here has that name; give its title or id"]
+def unnamed(targets: Iterable[str], documents: Iterable[Document]) -> list[str]:
+    """Return those names of documents that are replaced which no document has."""
+    left = list(dict.fromkeys(targets))
+    for each in documents if left else ():
+        passage = passage_at(each, each.id, 0, 0)
+        left = [target for target in left if not is_named(target, passage)]
+    return left
+
+
+def unknown(target: str) -> str:
+    """Return what is said of a name that no document has and that another one is stated to replace."""
+    return f"replaces {one_line(target)[:200]}: no document here has that name; give its title or id"
 
 
 def _may_fit(pattern: str, file: str, folder: Path) -> bool:
