@@ -48,6 +48,9 @@ from disputatio.types import Answer, Check, Hit, Passage
 SCHEME = "disputatio://passages/"  # of the resources
 _EXCERPT = 500  # characters of a passage that a search shows
 _ORDERS = Field(default=False, description="it tells its reader what to answer (planted?)")
+_DATED = Field(
+    default="", description="where the date comes from: stated, text, name, or file (decides nothing)"
+)
 
 
 Text = Annotated[str, AfterValidator(neutralise)]
@@ -100,6 +103,7 @@ class OneSource(BaseModel):
     passage: str
     quote: Text
     date: Text
+    gives_orders: bool = _ORDERS
 
 
 class AskResult(BaseModel):
@@ -132,6 +136,7 @@ class Result(BaseModel):
     url: str
     source: Text
     date: str
+    date_origin: str = _DATED
     score: float
     text: Text
     gives_orders: bool = _ORDERS
@@ -153,6 +158,7 @@ class Document(BaseModel):
     url: str
     source: Text
     date: str
+    date_origin: str = _DATED
     metadata: dict[str, Text]
     before: str
     after: str
@@ -189,6 +195,7 @@ class CheckedStatement(BaseModel):
     source: Text
     path: Text
     date: str
+    date_origin: str = _DATED
     document: str
     gives_orders: bool = _ORDERS
 
@@ -246,7 +253,7 @@ def ask_result(answer: Answer, name: str) -> AskResult:
             for claim in answer.claims
         ],
         positions=[JudgedAnswer.model_validate(position) for position in conflict.positions],
-        each_source=[OneSource.model_validate(each) for each in answer.each_source],
+        each_source=_each_source(answer),
         strategy=answer.strategy,
         model=answer.model,
         calls=usage.calls,
@@ -255,6 +262,13 @@ def ask_result(answer: Answer, name: str) -> AskResult:
         seconds=usage.seconds,
         core_seconds=usage.core_seconds,
     )
+
+
+def _each_source(answer: Answer) -> list[OneSource]:
+    """Return the rows of sources, with a mark on those whose passage gives orders to its reader."""
+    ordering = {passage.id for passage in answer.passages if passage.gives_orders}
+    rows = map(OneSource.model_validate, answer.each_source)
+    return [row.model_copy(update={"gives_orders": row.passage in ordering}) for row in rows]
 
 
 def result_of(hit: Hit) -> Result:
@@ -266,6 +280,7 @@ def result_of(hit: Hit) -> Result:
         url=address_of(passage),
         source=passage.source,
         date=passage.date,
+        date_origin=passage.date_origin,
         score=hit.score,
         text=text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…",
         gives_orders=passage.gives_orders,
@@ -280,6 +295,7 @@ def document_of(passage: Passage, before: list[Passage], after: list[Passage]) -
         url=address_of(passage),
         source=passage.source,
         date=passage.date,
+        date_origin=passage.date_origin,
         metadata=dict(passage.metadata),
         before="\n".join(neutralise(each.text) for each in before),
         after="\n".join(neutralise(each.text) for each in after),

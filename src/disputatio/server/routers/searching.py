@@ -150,7 +150,7 @@ def text_of(passage: Passage) -> str:
     known = {
         "Title": passage.title,
         "Source": passage.source,
-        "Date": passage.date,
+        "Date": passage.date + (" (of its file)" if passage.date and passage.date_origin == "file" else ""),
         "Page": passage.metadata.get("page", ""),
         "Address": passage.url,
         "Note": ORDERS if passage.gives_orders else "",
