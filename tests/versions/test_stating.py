@@ -187,3 +187,21 @@ def test_revisions_are_counted_by_letters_too() -> None:
     assert not is_higher(older.version, newer.version)
     assert not any(is_higher(*pair) for pair in (("D", "3"), ("3", "D")))
     assert not read_statements("A revision a day keeps the doctor away.").version
+
+
+@pytest.mark.parametrize("up", [True, False])
+def test_the_newest_row_of_a_table_of_revisions_is_the_document(up: bool) -> None:
+    rows = [
+        "Version: 1.9; Date: 5 March 2019; Change: First issue.",
+        "Version: 1.10; Date: 2024-09-01; Change: Longer steps.",
+    ]
+    table = "\n".join(rows if up else reversed(rows))
+    made = read_statements(f"Manual of the ladder\n\nIssued on 3 May 2018.\n\n{table}\n\nIt has 9 steps.")
+    assert (made.version, made.date, made.date_quote) == ("1.10", "2024-09-01", rows[1])
+    assert read_statements(table, title="Manual, version 3").version == "3"
+    one = read_statements(
+        "Leiter\n\nRev.: B; Datum: 03.05.2022; Änderung: Tritt.\nRev.: A; Datum: -; Änderung: Neu."
+    )
+    assert (one.version, one.date) == ("B", "2022-05-03")
+    sold = "Version: 7; Date: 2019-03-05; Price: 9.\nVersion: 8; Date: 2024-09-01; Price: 12."
+    assert read_statements(f"What we sold\n\nText.\n\n{sold}").version != "8"

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from disputatio.types import DateOrigin, Relation
+from disputatio.versions.dates import is_later
 from disputatio.versions.days import Day, day_at, days_in
 from disputatio.versions.families import day_of_name, family_of, is_version, version_in
 from disputatio.versions.phrases import (
@@ -43,6 +44,7 @@ from disputatio.versions.phrases import (
     THIS,
     UNTIL,
 )  # fmt: skip
+from disputatio.versions.revisions import newest_revision
 
 HEAD, FOOT = 3_000, 1_000  # characters of a text in which it speaks of itself
 AT_HEAD = 1_500  # characters in which its date stands
@@ -92,7 +94,9 @@ def read_statements(
     """
     pieces = list(_pieces(text))
     most = STATED if by_folder[0] else SHORT
-    version, family = _own_version(text, title, stem, version, most), family_of(stem)
+    revision, rest = newest_revision(text)
+    version = _own_version(rest, title, stem, version, most, revision.version if revision else "")
+    family = family_of(stem)
     if by_folder[0] and not version_in(stem)[0] and (not version or is_version(version, by_folder[0])):
         version, family = by_folder
     relations: list[Relation] = []
@@ -103,7 +107,10 @@ def read_statements(
     named = next((words for words in (title, stem) if GONE_TITLE.match(words[:LONGEST])), "")
     if named and not _is_row(text) and all(each.kind != "withdrawn" for each in relations):
         relations.append(Relation(kind="withdrawn", quote=named))
-    date, quote = ("", "") if _is_row(text) else _date_of(text, pieces, relations)
+    own = pieces if revision is None else list(_pieces(rest))
+    date, quote = ("", "") if _is_row(text) else _date_of(rest, own, relations)
+    if revision and (not date or is_later(revision.day, date)):
+        date, quote = revision.day, revision.row
     origin: DateOrigin = "text" if date else ""
     if not date and (date := day_of_name(stem) or _day_of_title(title)):
         origin, quote = "name", stem if day_of_name(stem) else title
@@ -143,14 +150,17 @@ def _pieces(text: str) -> Iterator[str]:
                 yield short
 
 
-def _own_version(text: str, title: str, stem: str, version: str, most: int) -> str:
-    """Return the version that a record, the title, the file's name or a short line at the head gives.
+def _own_version(text: str, title: str, stem: str, version: str, most: int, revised: str) -> str:
+    """Return the version that a record, the title, the file's name, a table of revisions or a short line at
+    the head gives.
 
     A line has at `most` so many words beside it: "Since version 1.0, releases are numbered so" has more.
     """
     for words in (f"revision {version}" if version else "", title, stem):
         if found := version_in(words[:LONGEST])[0]:
             return found
+    if revised:
+        return revised
     for line in _head_lines(text):
         found, start, end = version_in(line)
         if len(f"{line[:start]} {line[end:]}".split()) > most:

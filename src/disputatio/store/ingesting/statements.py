@@ -24,7 +24,6 @@ KEPT = "\x1e"  # a control, which names of fields are cleaned of
 EXPORTED = ("date_quote", "version", "family", "relations")
 """The statements that a row of an export has as columns of their own, beside its metadata."""
 _TEXTS = ("date_quote", "version", "family", "authority")
-_SAID = ("target", "quote")
 
 
 def with_statements(noun: NounT, path: str = "", folder: str = "") -> NounT:
@@ -105,7 +104,7 @@ def of_export(row: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     if not {"date_origin", "metadata", *EXPORTED} <= row.keys():
         return None
-    texts = {name: clean(str(row[name] or "")) for name in EXPORTED if name != "relations"}
+    texts = {name: _text(row, name) for name in EXPORTED if name != "relations"}
     origin, relations, metadata = (_value(row[name]) for name in ("date_origin", "relations", "metadata"))
     found = [each for each in relations if isinstance(each, Mapping)] if isinstance(relations, list) else []
     return {
@@ -113,11 +112,15 @@ def of_export(row: Mapping[str, Any]) -> dict[str, Any] | None:
         "date_origin": origin if origin in get_args(DateOrigin) else "",
         "metadata": metadata if isinstance(metadata, dict) else {},
         "relations": tuple(
-            Relation(kind=each["kind"], **{name: clean(str(each.get(name) or "")) for name in _SAID})
+            Relation(kind=each["kind"], target=_text(each, "target"), quote=_text(each, "quote"))
             for each in found
             if each.get("kind") in get_args(RelationKind) and not each.get("by_person")
         ),
     }
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    return clean(str(values.get(name) or ""))
 
 
 def _value(stored: object) -> object:
