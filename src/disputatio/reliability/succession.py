@@ -184,7 +184,12 @@ def is_later_published(first: Passage, second: Passage) -> bool:
     What amends another section than the one that the second stands in is no later word on it.
     """
     later = one_publisher(first, second) and is_later(known_day(first), known_day(second))
-    return later and not any(_is_elsewhere(each, first, second) for each in first.relations)
+    return later and not changes_elsewhere(first, second)
+
+
+def changes_elsewhere(newer: Passage, older: Passage) -> bool:
+    """Return whether a document changes another section of one than that which a passage of it stands in."""
+    return any(_is_elsewhere(relation, newer, older) for relation in newer.relations)
 
 
 def denial(newer: Passage, older: Passage, said: str, denied: str, day: str = "") -> Succession | None:

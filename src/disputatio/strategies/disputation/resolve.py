@@ -15,13 +15,14 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
 from types import MappingProxyType
 from typing import Literal
 
 from disputatio.attribution.compared_votes import lost_vote, won_vote
 from disputatio.authority import highest_tier
 from disputatio.causes import Cause, Rival, Support
-from disputatio.reliability.succession import is_later_published
+from disputatio.reliability.succession import changes_elsewhere, is_later_published
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.strategies.disputation.sides import ACCOUNTS, Feature, Side, successor_of, unfit, weakest
 from disputatio.text import bare_words
@@ -348,10 +349,13 @@ def is_newer(side: Side, rival: Side) -> bool:
 def _has_later(side: Side, rival: Side) -> bool:
     if side.named < rival.named and not _of_one_family(side, rival) and not _is_well_read(side, rival):
         return False
-    return is_later(side.stated_day, rival.stated_day) or any(
+    pairs = [(mine, theirs) for mine in side.documents for theirs in rival.documents]
+    # The date of a notice says nothing of the sections that it leaves alone.
+    if is_later(side.stated_day, rival.stated_day) and not all(starmap(changes_elsewhere, pairs)):
+        return True
+    return any(
         is_later_published(mine, theirs) and not is_later(known_day(mine), side.today)
-        for mine in side.documents
-        for theirs in rival.documents
+        for mine, theirs in pairs
     )
 
 
