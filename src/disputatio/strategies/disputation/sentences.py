@@ -16,7 +16,7 @@ from disputatio.values import canonical, is_yes_or_no, same_answer
 LONGEST = 300  # characters of a question that is turned
 _WHAT = re.compile(r"what (?P<aux>is|are|was|were) (?P<rest>(?:the|its|their|our) .+)", re.IGNORECASE)
 _HOW_MUCH = re.compile(
-    r"(?:how much|what) (?P<aux>does|do) (?P<rest>.+?) (?P<verb>cost|weigh|pay|earn)"
+    r"(?:how much|what) (?P<aux>does|do|did) (?P<rest>.+?) (?P<verb>cost|weigh|pay|earn)"
     r"(?P<after>(?: (?:a|an|at|by|for|from|in|on|per|to|when|with|without) .+)?)",
     re.IGNORECASE,
 )
@@ -28,15 +28,31 @@ _HOW_LONG = re.compile(r"(?:how long|for how long) (?P<aux>\w+) (?P<rest>.+)", r
 _HOW_SIZED = re.compile(
     r"how (?P<size>high|tall|wide|deep|old|long) (?P<aux>is|are|was|were) (?P<rest>.+)", re.IGNORECASE
 )
+_HOW_OF = re.compile(
+    r"how (?P<size>heavy|fast|thick|large|big|hot|expensive) (?P<aux>is|are|was|were) "
+    r"(?P<rest>(?:the|a|an|its|their|our|this|that|these) .+)",
+    re.IGNORECASE,
+)
+_NOUNS = {
+    "heavy": "weight", "fast": "speed", "thick": "thickness", "large": "size", "big": "size",
+    "hot": "temperature", "expensive": "price",
+}  # fmt: skip
+# "What weight has the pump?", "Which speed does the boat have?"
+_PROPERTY = re.compile(
+    r"(?:what|which) (?P<noun>[a-z]+(?: [a-z]+)?) (?:(?P<has>has|have|had) (?P<rest>(?:the|its|our|this) .+)"
+    r"|(?P<aux>does|do|did) (?P<holder>(?:the|its|our|this) .+) have)",
+    re.IGNORECASE,
+)
 _YES_OR_NO = re.compile(r"(?P<aux>\w+) (?P<rest>.+)", re.IGNORECASE)
 _DO = frozenset({"do", "does", "did"})
 _BE = frozenset({"is", "are", "was", "were"})
 _MODAL = frozenset(
     {"can", "could", "may", "might", "must", "shall", "should", "will", "would", "has", "have", "had"}
 )
+# Verbs that need no other word after them.
 _BARE = frozenset(
-    {"cost", "have", "last", "need", "take", "weigh"}
-)  # verbs that need no other word after them
+    {"carry", "contain", "cost", "have", "hold", "last", "need", "require", "seat", "take", "use", "weigh"}
+)
 _NO_VERBS = frozenset(
     {"a", "an", "and", "as", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"}
 )
@@ -48,6 +64,11 @@ _PASTS = {
     "give": "gave", "go": "went", "have": "had", "hold": "held", "leave": "left", "lose": "lost", "make": "made", "meet": "met",
     "pay": "paid", "run": "ran", "sell": "sold", "send": "sent", "take": "took", "win": "won", "write": "wrote",
 }  # fmt: skip
+_DONE = frozenset({
+    *_PASTS.values(), "been", "begun", "bred", "brought", "caught", "come", "done", "drunk", "fed", "fought",
+    "found", "gone", "grown", "known", "laid", "led", "let", "put", "read", "run", "seen", "set", "shot",
+    "shown", "spent", "stood", "sung", "taught", "thrown", "told",
+})  # fmt: skip
 _LEADS = re.compile(
     r"(?:at|on|in|from|until|till|by|before|after|since|within|every|each|daily|for|up to|about)\b",
     re.IGNORECASE,
@@ -70,6 +91,9 @@ def value_sentence(question: str, answer: str, quote: str = "") -> str | None:
     'Holm got a school in 1911.'
     >>> value_sentence("How many beds does the hostel have?", "36"), value_sentence("Who is it?", "40")
     ('The hostel has 36 beds.', None)
+    >>> value_sentence("How many seats has the room Gauss?", "24"), value_sentence("How heavy is the pump?", "4 kg")
+    ('The room Gauss has 24 seats.', 'The weight of the pump is 4 kg.')
+    >>> value_sentence("How many games has the team won?", "3")
     >>> value_sentence("What is the fee and when is it due?", "12 euros")
     >>> value_sentence("How many days a week may one row?", "one", "One may row one day a week.")
     'One may row one day a week.'
@@ -85,7 +109,7 @@ def value_sentence(question: str, answer: str, quote: str = "") -> str | None:
     elif not canonical(value).values and not any(map(str.isdigit, value)):
         return None
     else:
-        forms = (_what, _how_much, _how_many, _how_sized, _how_long, _when)
+        forms = (_what, _how_much, _how_many, _how_sized, _property, _how_long, _when)
         sentence = next((found for form in forms if (found := form(asked, value, quote))), None)
     return f"{sentence[0].upper()}{sentence[1:]}." if sentence else None
 
@@ -98,9 +122,9 @@ def _what(asked: str, value: str, _: str) -> str | None:
 def _how_much(asked: str, value: str, _: str) -> str | None:
     if (match := _HOW_MUCH.fullmatch(asked)) is None:
         return None
-    return (
-        f"{match['rest']} {_inflected(match['verb'].lower(), match['aux'].lower())} {value}{match['after']}"
-    )
+    verb, aux = match["verb"].lower(), match["aux"].lower()
+    said = _PASTS.get(verb, f"{verb}ed") if aux == "did" else _inflected(verb, aux)
+    return f"{match['rest']} {said} {value}{match['after']}"
 
 
 def _how_many(asked: str, value: str, quote: str) -> str | None:
@@ -127,7 +151,37 @@ def _how_many(asked: str, value: str, quote: str) -> str | None:
         return (
             " ".join([number, aux, *rest]) if rest and rest[0].casefold() not in ("the", "a", "an") else None
         )
+    quote_words = bare_words(quote)
+    if aux in _MODAL and rest and (aux, rest[0].casefold()) in pairwise(quote_words):
+        return " ".join(
+            [number, aux, *rest]
+        )  # "How many children may ride in a car": the noun is the subject
+    if aux in ("has", "have", "had") and _is_holder(rest):
+        return " ".join([*rest, aux, number])
     return _placed(rest, aux, number, quote)
+
+
+def _is_holder(words: Sequence[str]) -> bool:
+    """Return whether words after "has" are somebody or something, and no verb is among them.
+
+    >>> _is_holder(["the", "room", "Gauss"]), _is_holder(["the", "team", "won"]), _is_holder(["been", "sold"])
+    (True, False, False)
+    """
+    named = [word.casefold() for word in words]
+    is_subject = bool(named) and named[0] in ("the", "a", "an", "each", "every", "our", "its", "this", "it")
+    return is_subject and not any(word in _DONE or word.endswith(("ed", "en")) for word in named)
+
+
+def _property(asked: str, value: str, _: str) -> str | None:
+    """Return a property by its name: "How heavy is the pump", "What capacity does the room have"."""
+    if match := _HOW_OF.fullmatch(asked):
+        verb = "was" if match["aux"].lower() in ("was", "were") else "is"
+        return f"the {_NOUNS[match['size'].lower()]} of {match['rest']} {verb} {value}"
+    match = _PROPERTY.fullmatch(asked)
+    if match is None or not _is_holder((match["rest"] or match["holder"]).split()):
+        return None
+    verb = "was" if "had" in (match["has"] or "").lower() or (match["aux"] or "").lower() == "did" else "is"
+    return f"the {match['noun'].lower()} of {match['rest'] or match['holder']} {verb} {value}"
 
 
 def _how_sized(asked: str, value: str, _: str) -> str | None:
