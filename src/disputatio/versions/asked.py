@@ -27,6 +27,7 @@ _IN_VERSION = re.compile(
     re.IGNORECASE,
 )
 _PRESENT = {"was": "is", "were": "are", "war": "ist", "waren": "sind"}
+_DID = re.compile(r"(?<!\w)did (the|an?|one|each|every|this) ([^\W\d_]+)")
 # "Wie lange vorher" and "zwei Tage vorher" ask for a time.
 _NO_MEASURE = "".join(
     f"(?<!{word} )" for word in ("lange", "weit", "viel", "tage", "tagen", "stunden", "wochen", "monate")
@@ -42,25 +43,67 @@ _PREVIOUS = re.compile(
         *(
             "under the (?:old|previous|former)",
             "in the (?:old|previous|former)",
-            "vor der (?:änderung|neufassung)",
+            "(?:vor|bis zu)(?: de)?r (?:änderung|neufassung|neuregelung|umstellung)",
+            "vor der neuen (?:fassung|ausgabe|ordnung|satzung)",
         ),
-        *(f"{_NO_MEASURE}früher", f"{_NO_MEASURE}vorher", "bisher", "auparavant", "autrefois"),
-        *("avant (?:le changement|la modification|la révision)", "sous l['’]ancien(?:ne)?"),
+        *(f"{_NO_MEASURE}früher", f"{_NO_MEASURE}vorher", f"{_NO_MEASURE}zuvor", "bisher", "auparavant"),
+        *("autrefois", "précédemment", "avant (?:le changement|la (?:modification|révision|réforme))"),
+        *("avant la nouvelle (?:version|édition)", "(?:sous|dans|selon) l['’]ancien(?:ne)?"),
         "(?:unter|nach) (?:der|dem) (?:alten|früheren|bisherigen)",
+        "in der (?:alten|früheren|bisherigen|vorigen) (?:fassung|ausgabe|version|ordnung|satzung)",
+    )
+    + "|之前|以前|原来",
+    re.IGNORECASE,
+)
+# Words by which a text tells how things were.
+OF_PAST = re.compile(
+    whole_words(
+        *("was", "were", "had", "used to", "until", "before", "previously", "formerly", "earlier", "old"),
+        *("war(?:en)?", "betrug(?:en)?", "kostete[nt]?", "hatten?", "galt(?:en)?", "früher", "vorher"),
+        *("bisher(?:ige[nrs]?)?", "zuvor", "alte[nrs]?", "était", "étaient", "coûtait", "coûtaient", "avait"),
+        *("avant", "auparavant", "jusqu['’]", "ancien(?:ne)?s?", "précédemment"),
     )
     + "|之前|以前|原来",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"^\W{0,4}(?:what|which|how|list|name|in what|was|wie|welche|worin|nenne|qu|quel|en quoi|comment)"
+    r"^\W{0,4}(?:what|which|how|list|name|in what|was|wie|welche|worin|nenne|qu|quel|en quoi|comment|quoi)"
     r"|什么|哪些|有何|怎么|区别",
     re.IGNORECASE,
 )
+_GERMAN = re.compile(
+    r"\W{0,4}(?:was (?!it\b|the\b|there\b|this\b|that\b|an?\b)|wie |welche|worin|nenne)", re.IGNORECASE
+)
+_FRENCH = re.compile(r"\W{0,4}(?:qu['’]|qu(?:oi|els?|elles?|i|e)\b|en quoi|comment)", re.IGNORECASE)
 _CHANGED = re.compile(
     whole_words(
         "changed?", "changes", "differ", "differs", "differences?", "geändert", "ändert", "änderungen"
     )
     + "|unterschied|changé|changement|différence|diffère|变化|不同|区别",
+    re.IGNORECASE,
+)
+# What a version gained or lost, where the question names it: "What is new in version 2?"
+_GAINED = re.compile(
+    whole_words(
+        *("new in", "no longer(?! than)", "(?:added|removed|dropped|missing) (?:in|from)", "neu in"),
+        *(
+            "nicht mehr(?! als)",
+            "anders",
+            "weggefallen",
+            "entfallen",
+            "hinzugekommen",
+            "unterscheide[nt]",
+            "quoi de neuf",
+        ),
+        *("de nouveau", "nouveautés?", "n['’][^\\W_]{1,20} plus(?! que)", "ne [^.?]{1,20} plus(?! que)"),
+        *("supprimée?s?", "ajoutée?s?"),
+    )
+    + "|新增|删除",
+    re.IGNORECASE,
+)
+_NEW_VERSION = re.compile(
+    r"\b(?:new|latest|neuen?|neuesten?|nouvelle|dernière) (?:version|edition|revision|fassung|ausgabe"
+    r"|ordnung|satzung|édition)\b",
     re.IGNORECASE,
 )
 _VERSIONED = re.compile(
@@ -156,6 +199,8 @@ def of_today(question: str) -> str:
     ('What is the fee?', 'How high is the fee?')
     >>> of_today("What does version 1 say of the fee?"), of_today("What was it in version 1 of the rules?")
     ('What does version 1 say of the fee?', 'What is it in the rules?')
+    >>> of_today("What did a night cost before the change?"), of_today("What did the tents cost previously?")
+    ('What does a night cost?', 'What do the tents cost?')
     """
     asked, start, end = _asked_where(question[:LONGEST])
     if asked.version and not asked.previous:
@@ -166,7 +211,14 @@ def of_today(question: str) -> str:
     words = f"{question[:start].rstrip()} {question[end:].lstrip()}".split(" ")
     at = next((n for n, word in enumerate(words) if word in _PRESENT), len(words))
     words[at : at + 1] = [_PRESENT[word] for word in words[at : at + 1]]
-    return re.sub(r"[ ]([?.,])", r"\1", " ".join(words)).strip()
+    said = _DID.sub(_does, " ".join(words), count=1)
+    return re.sub(r"[ ]([?.,])", r"\1", said).strip()
+
+
+def _does(match: re.Match[str]) -> str:
+    """Return "did" before its subject as it is said of today."""
+    is_plural = match[1].casefold() == "the" and match[2].endswith("s") and not match[2].endswith("ss")
+    return f"{'do' if is_plural else 'does'} {match[1]} {match[2]}"
 
 
 def asks_for_changes(question: str) -> bool:
@@ -176,9 +228,24 @@ def asks_for_changes(question: str) -> bool:
     True
     >>> asks_for_changes("Was hat sich in der neuen Fassung geändert?"), asks_for_changes("What is the fee?")
     (True, False)
+    >>> asks_for_changes("Was ist neu in Fassung 2?"), asks_for_changes("Which rules no longer apply?")
+    (True, False)
     """
     text = question[:LONGEST]
-    return all(form.search(text) for form in (_ASKS, _CHANGED, _VERSIONED))
+    names_version = version_in(text)[0] or _NEW_VERSION.search(text)
+    changed = _CHANGED.search(text) or (names_version and _GAINED.search(text))
+    return bool(changed and _ASKS.search(text) and _VERSIONED.search(text))
+
+
+def language_of_change(question: str) -> str:
+    """Return the language that a question for changes begins in: de, fr, or else en.
+
+    >>> [language_of_change(q) for q in ("Was ist neu?", "Quoi de neuf ?", "What is new?", "Was it new?")]
+    ['de', 'fr', 'en', 'en']
+    """
+    if _GERMAN.match(question):
+        return "de"
+    return "fr" if _FRENCH.match(question) else "en"
 
 
 def days_compared(question: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from disputatio.store.in_memory import InMemory
 from disputatio.store.ingesting.statements import with_statements
 from disputatio.strategies.disputation.changes import find_changes
 from disputatio.strategies.disputation.reading import PassageReading, extract
-from disputatio.strategies.disputation.resolve import ResolvedSide, conflict_of, resolve
+from disputatio.strategies.disputation.resolve import ResolvedSide, conflict_of, is_newer, resolve
 from disputatio.strategies.disputation.sides import weigh
 from disputatio.types import Answer, Extraction, Passage, Position, Relation, Reply
 from disputatio.versions.families import family_names
@@ -248,6 +248,36 @@ def test_words_of_a_question_set_no_other_documents_aside() -> None:
     assert asked("How much did a ticket for the ferry cost in 2021?", [report]).answers == ("4 euros",)
 
 
+def test_before_the_change_nothing_counts_that_others_wrote_after_it() -> None:
+    question = "How much did a ticket for the ferry cost before the change?"
+    guide = Passage(
+        id="g", document="g", source="guide", title="Coast guide", date="2025", date_origin="stated",
+        text="A ticket for the ferry costs 9 euros.",
+    )  # fmt: skip
+    assert asked(question, [OLD, NEW, guide]).answers == ("3 euros",)
+    early = asked(question, [OLD, NEW, replace(guide, date="2018")])
+    assert "9 euros" in str(early.conflict.positions[-1])
+    told = replace(guide, text="A ticket for the ferry was 3 euros before.")
+    [position] = [
+        each for each in asked(question, [OLD, NEW, told]).conflict.positions if "g" in each.passages
+    ]
+    assert position.verdict == "accepted"
+
+
+def test_the_date_of_a_notice_says_nothing_of_sections_that_it_leaves_alone() -> None:
+    terms = read("12 crowns", "Terms of the quay. The mooring fee at Corle is 12 crowns.", date="2019")
+    notice = read(
+        "15 crowns",
+        "Notice. This notice amends section 3 of the terms. The mooring fee at Corle is 15 crowns.",
+        date="2024",
+    )
+    for heading, newer in (("4 Fees", False), ("3 Fees", True)):
+        old = replace(terms, passage=replace(terms.passage, metadata={"heading": heading}))
+        sides = weigh(QUESTION, [old, notice], {}, ranked=False)
+        mine, theirs = sorted(sides, key=lambda side: side.answer, reverse=True)
+        assert is_newer(mine, theirs) is newer
+
+
 def test_what_is_not_in_force_today_waits_and_an_answer_is_decided_again_by_the_same_day() -> None:
     early = asked(FEE, [OLD, NEW], today="2024-04-30")
     assert early.answers == ("3 euros",)
@@ -313,7 +343,7 @@ def test_small_words_of_a_german_question_choose_no_change() -> None:
         ferry(n, f"Die Fahrt kostet {n} Euro. Hunde zahlen {n + 5} Euro.", "", **ours) for n in (1, 2)
     )
     answer = asked("Was hat sich an der Fährordnung geändert und wie ist die neue Fassung?", [old, new])
-    assert "Hunde zahlen 7 Euro (before: 6)" in answer.answers
+    assert "Hunde zahlen 7 Euro (vorher: 6)" in answer.answers
 
 
 def test_of_a_sentence_that_changed_in_two_places_the_old_one_is_told_whole() -> None:
@@ -322,6 +352,20 @@ def test_of_a_sentence_that_changed_in_two_places_the_old_one_is_told_whole() ->
     )
     [told] = asked("What changed between version 1 and 2 of the ferry rules?", [old, new]).answers
     assert told == "Dogs travel in the bow for 2 euros (before: Dogs travel in a box for 1 euros)"
+
+
+def test_rows_of_one_thing_are_told_as_differences_of_values() -> None:
+    table = "Boat: Yacht; Night: {} crowns; Week: 100 crowns.\nBoat: {}; Night: 30 crowns; Week: 150 crowns."
+    old, new = ferry(1, table.format(20, "Barge")), ferry(2, table.format(24, "Ketch"))
+    assert asked("What changed between version 1 and 2 of the ferry rules?", [old, new]).answers == (
+        "Yacht, Night: 24 crowns (before: 20 crowns)",
+        "New: Boat: Ketch; Night: 30 crowns; Week: 150 crowns.",
+        "No longer there: Boat: Barge; Night: 30 crowns; Week: 150 crowns.",
+    )
+    route = "Route: Corle; Day: Monday; Hour: {}.\nRoute: Corle; Day: Friday; Hour: 9."
+    old, new = ferry(1, route.format(7)), ferry(2, route.format(8))
+    [told] = asked("Qu'est-ce qui a changé entre la version 1 et 2 de ferry rules ?", [old, new]).answers
+    assert told == "Corle, Monday, Hour: 8 (avant : 7)"
 
 
 def test_a_change_of_one_thing_is_told_without_the_others() -> None:
@@ -426,7 +470,8 @@ def test_bylaws_and_conditions_are_rules_that_change(name: str) -> None:
 def test_german_and_french_amendments_are_quoted_too(name: str, title: str, question: str) -> None:
     rules = Passage(id="r", document="r", text=name, title=name, source="port")
     told = asked(question.format(name), [rules, amendment(title, "Paris, 4 bis 7 Euro.", source="port")])
-    assert told.answers == ("New: Paris, 4 bis 7 Euro.",)
+    new = "Nouveau : " if "Avenant" in title else "Neu: "
+    assert told.answers == (f"{new}Paris, 4 bis 7 Euro.",)
 
 
 def test_an_amendment_in_one_sentence_is_quoted_whole() -> None:

@@ -18,12 +18,15 @@ from disputatio.reliability.similarity import content_similarity, content_stems
 from disputatio.reliability.succession import Succession, are_versions, best_claim, in_force, succession
 from disputatio.strategies.disputation.grounding import stems_of_names
 from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.strategies.disputation.rows import cells_of
 from disputatio.text import bare_words, is_heading, one_line, sentences, stem
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position, Relation
 from disputatio.versions.asked import (
+    OF_PAST,
     asked_of,
     asks_for_changes,
     days_compared,
+    language_of_change,
     product_version,
     versions_asked,
 )
@@ -45,6 +48,12 @@ MOST = 12  # changes that are told
 FULL, WIDE = 0.6, 40  # share of the longest line, and characters, from which a line may go on in the next
 MARKS = ("- ", "* ", "• ", "| ", "#")  # begin a line of their own
 LONGEST = 400  # characters of a sentence that is compared
+# What is new, what is gone, and what was there before, by the language of the question.
+_WORDS = {
+    "en": ("New: ", "No longer there: ", "before: "),
+    "de": ("Neu: ", "Nicht mehr da: ", "vorher: "),
+    "fr": ("Nouveau : ", "Supprimé : ", "avant : "),
+}
 # Stems of words by which a question asks for changes, and that name no document.
 _PLAIN = content_stems(
     "changed change changes between version versions edition revision new old difference differences differ "
@@ -58,6 +67,9 @@ _KEPT = re.compile(
 )
 _ENDS = (*'.!?"”»“', ".)")  # of a sentence; a line with another end may be a signature or a date
 _LINE = re.compile(r"[^\n]+")
+
+
+Cells = Sequence[tuple[str, str]]  # names and values of a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +88,13 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A sentence that one version has and the other has not, or both that differ."""
+    """A sentence that one version has and the other has not, or both that differ; a row has `keys` first cells
+    by which it is known.
+    """
 
     old: Sentence | None
     new: Sentence | None
+    keys: int = 1
 
 
 def answer_changes(question: str, kit: Kit) -> Answer | None:
@@ -103,12 +118,13 @@ def answer_changes(question: str, kit: Kit) -> Answer | None:
     stated = [(each, relation) for each in passages if (relation := _amendment_of(each, new))]
     found = [*_amended(after, stated), *(find_changes(before, after) if pair else ())]
     changes = _about(question, names, found)[:MOST]
+    told = [_worded(change, language_of_change(question)) for change in changes]
     return Answer(
         question=question,
-        answers=tuple(dict.fromkeys(_worded(change) for change in changes)),
+        answers=tuple(dict.fromkeys(told)),
         abstained=None if changes else "no_evidence",
-        claims=tuple(_claim(change) for change in changes),
-        conflict=Conflict(kind="outdated", positions=tuple(map(_position, changes)))
+        claims=tuple(map(_claim, changes, told)),
+        conflict=Conflict(kind="outdated", positions=tuple(map(_position, changes, told)))
         if changes
         else Conflict(),
         passages=tuple({each.id: each for each in (*before, *after, *(each for each, _ in stated))}.values()),
@@ -214,14 +230,38 @@ def find_changes(before: Sequence[Passage], after: Sequence[Passage]) -> list[Ch
         ((content_similarity(_words(a), _words(b)), a, b) for a in left for b in fresh),
         key=lambda each: -each[0],
     )
-    pairs: list[Change] = []
+    pairs = [each for each in _same_rows(old, new) if each.old in left and each.new in fresh]
+    left = [each for each in left if all(each is not pair.old for pair in pairs)]
+    fresh = [each for each in fresh if all(each is not pair.new for pair in pairs)]
     for score, first, second in scored:
-        if score >= SAME_THING and first in left and second in fresh:
+        of_a_table = cells_of(first.text) and cells_of(second.text)  # whose keys differ
+        if score >= SAME_THING and first in left and second in fresh and not of_a_table:
             pairs.append(Change(first, second))
             left.remove(first)
             fresh.remove(second)
     pairs.sort(key=lambda change: new.index(change.new) if change.new else 0)
     return [*pairs, *(Change(None, each) for each in fresh), *(Change(each, None) for each in left)]
+
+
+def _same_rows(old: Sequence[Sentence], new: Sequence[Sentence]) -> list[Change]:
+    """Return the rows of tables of two versions that are of one thing: their first cells are the same.
+
+    Where that is so of several rows of a table, the next cell tells them apart, too.
+    """
+    found: list[Change] = []
+    tables: dict[tuple[str, ...], list[list[Sentence]]] = {}
+    for at, sentences_ in enumerate((old, new)):
+        for each in sentences_:
+            if names := tuple(name for name, _ in cells_of(each.text)):
+                tables.setdefault(names, [[], []])[at].append(each)
+    for names, (before, after) in tables.items():
+        for most in range(1, len(names)):
+            keyed = [{cells_of(each.text)[:most]: each for each in rows} for rows in (before, after)]
+            if [len(each) for each in keyed] == [len(before), len(after)]:
+                both = ((first, keyed[1][key]) for key, first in keyed[0].items() if key in keyed[1])
+                found += [Change(*pair, keys=most) for pair in both]
+                break
+    return found
 
 
 def _sentences(passages: Sequence[Passage]) -> list[Sentence]:
@@ -280,23 +320,39 @@ def _words(sentence: Sentence) -> str:
     return " ".join(word for word in bare_words(sentence.text) if not any(map(str.isdigit, word)))
 
 
-def _worded(change: Change) -> str:
+def _worded(change: Change, language: str) -> str:
     """Return a change in one line: the new sentence with what stood in its place before."""
+    added, gone, before = _WORDS[language]
     if change.old is None or change.new is None:
         only = change.new or change.old
         text = one_line(only.text) if only else ""
-        return f"New: {text}" if change.new else f"No longer there: {text}"
+        return f"{added}{text}" if change.new else f"{gone}{text}"
+    row, row_before = cells_of(change.new.text), cells_of(change.old.text)
+    if row and row_before:
+        return _worded_cells(row_before, row, change.keys, before)
     old, new = (each.text.rstrip(".。").split() for each in (change.old, change.new))
     steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     parts = [" ".join(old[a:b]) for tag, a, b, _, _ in steps if tag == "replace"]
     alone = len(parts) == 1 and not any(tag in ("delete", "insert") for tag, *_ in steps)
-    before = parts[0] if alone else change.old.text  # a word alone, such as "not", says nothing
-    return f"{one_line(change.new.text).rstrip('.。')} (before: {one_line(before).rstrip('.。')})"
+    was = parts[0] if alone else change.old.text  # a word alone, such as "not", says nothing
+    return f"{one_line(change.new.text).rstrip('.。')} ({before}{one_line(was).rstrip('.。')})"
 
 
-def _claim(change: Change) -> Claim:
+def _worded_cells(old: Cells, new: Cells, keys: int, before: str) -> str:
+    """Return the values of a row that differ from those of the same row in another version.
+
+    >>> rows = [(("Boat", "Yacht"), ("Night", night), ("Week", "100")) for night in ("20", "24")]
+    >>> _worded_cells(*rows, 1, "before: ")
+    'Yacht, Night: 24 (before: 20)'
+    """
+    pairs = zip(old, new, strict=True)
+    told = [f"{name}: {value} ({before}{was})" for (_, was), (name, value) in pairs if was != value]
+    return one_line(f"{', '.join(value for _, value in new[:keys])}, {'; '.join(told)}")
+
+
+def _claim(change: Change, text: str) -> Claim:
     cited = [sentence for sentence in (change.new, change.old) if sentence is not None]
-    return Claim(text=_worded(change), citations=tuple(map(_citation, cited)), verdict="supported", score=1.0)
+    return Claim(text=text, citations=tuple(map(_citation, cited)), verdict="supported", score=1.0)
 
 
 def _citation(sentence: Sentence) -> Citation:
@@ -312,10 +368,10 @@ def _citation(sentence: Sentence) -> Citation:
     )
 
 
-def _position(change: Change) -> Position:
+def _position(change: Change, text: str) -> Position:
     cited = [sentence.passage for sentence in (change.new, change.old) if sentence is not None]
     return Position(
-        answer=_worded(change),
+        answer=text,
         verdict="accepted",
         cause=Cause(kind="compared"),
         passages=tuple(dict.fromkeys(passage.id for passage in cited)),
@@ -411,4 +467,11 @@ def _later_versions(question: str, readings: Sequence[PassageReading]) -> set[st
         highest = max(versions, key=version_parts, default="") if asked.previous else asked.version
         named = {passage.id for passage in answering if highest and is_version(highest, passage.version)}
         return family - named if named & family else set()
-    return {passage.id for passage in answering if passage.id in older and passage.id not in newer}
+    latest = [passage for passage in answering if passage.id in older and passage.id not in newer]
+    # What others wrote after the change tells of what was before it only where it says so.
+    change = min(filter(None, map(known_day, latest)), default="")
+    others = [each for each in answering if each.id not in family and change and known_day(each)]
+    since = [
+        each for each in others if not is_later(change, known_day(each)) and not OF_PAST.search(each.text)
+    ]
+    return {passage.id for passage in (*latest, *since)}

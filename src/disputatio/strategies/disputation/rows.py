@@ -105,6 +105,15 @@ def is_about_another(question: str, text: str) -> bool:
     return not is_list and not wanted <= set(map(stem, bare_words(text))) and not _keys(cells, question)
 
 
+def cells_of(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the names and values of the cells of a row of a table; none for any other text.
+
+    >>> cells_of("Boat: Yacht; Night: 20 crowns."), cells_of("A night costs 20 crowns.")
+    ((('Boat', 'Yacht'), ('Night', '20 crowns')), ())
+    """
+    return tuple(_cells(text)) if is_row(text) else ()
+
+
 def _is_property(name: str) -> bool:
     return bool(set(map(stem, bare_words(name))) & _PROPERTIES)
 
