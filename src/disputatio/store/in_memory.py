@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from disputatio.errors import IngestError, InputError
 from disputatio.protocols import Reranker, Search, SearchOptions
+from disputatio.store.ingesting.exported import of_export
 from disputatio.store.ingesting.hidden import clean
 from disputatio.store.ingesting.source import domain
 from disputatio.store.ingesting.split import split
-from disputatio.store.ingesting.statements import of_export, with_statements
+from disputatio.store.ingesting.statements import with_statements
 from disputatio.store.options import check_search, search_of
 from disputatio.text import content_id, count_words
 from disputatio.types import Hit, Passage

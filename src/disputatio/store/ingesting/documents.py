@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from disputatio.errors import IngestError
+from disputatio.store.ingesting.exported import of_export
 from disputatio.store.ingesting.hidden import cleaned
-from disputatio.store.ingesting.statements import of_export
 from disputatio.types import DateOrigin, Relation
 
 FIELDS = ("text", "title", "url", "date", "source", "owner")

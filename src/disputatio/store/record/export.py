@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from disputatio import platforms
 from disputatio.errors import InputError, StoreError, importing
-from disputatio.store.ingesting.statements import EXPORTED
+from disputatio.store.ingesting.exported import EXPORTED
 from disputatio.store.record.database import ABOUT, RecordFile
 from disputatio.store.record.manifest import check_command, reported
 
