@@ -6,11 +6,13 @@ import json
 
 import pytest
 
+from disputatio.kit import TRAINED_READER, Kit
+from disputatio.llm.scripted import Scripted
 from disputatio.strategies.disputation.kinds import is_foreign, is_of_another_dimension, is_of_the_kind
-from disputatio.strategies.disputation.reading import PassageReading, parse_reading
+from disputatio.strategies.disputation.reading import PassageReading, parse_reading, read
 from disputatio.strategies.disputation.resolve import resolve
 from disputatio.strategies.disputation.sides import unfit, weigh
-from disputatio.strategies.disputation.yes_no import asks_yes_or_no, yes_or_no
+from disputatio.strategies.disputation.yes_no import asks_yes_or_no, is_told_by_words, yes_or_no
 from disputatio.types import Completion, Passage, Reply, Usage
 
 CLOSED = "Will the baths of Tannel be closed?"
@@ -155,10 +157,40 @@ def test_no_rule_of_sentences_reads_a_row_of_signs() -> None:
         "Is it red or blue?",
         "Can you say when it opens?",
         "has been named first",
+        "Ist der Steg rot oder blau?",
+        "Kann man sehen, wann er öffnet?",
+        "Ist der Steg gesperrt, gilt der Aushang.",
+        "Was gilt, ist der Steg gesperrt?",
+        "Le ponton est-il rouge ou bleu ?",
+        "Quand est-ce que le ponton ouvre ?",
+        "Que fait-on au ponton ?",
+        "Where is the add-on?",
     ],
 )
 def test_other_questions_are_not_for_yes_or_no(question: str) -> None:
     assert not asks_yes_or_no(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Ich habe einen Hund. Darf er auf den Steg?",
+        "Gibt es am Steg Duschen?",
+        "Est-ce que le ponton ouvre le lundi ?",
+        "Puis-je venir avec mon chien ?",
+        "Le ponton est-il ouvert le lundi ?",
+        "Accepte-t-on les chiens au ponton ?",
+    ],
+)
+def test_a_trained_reader_decides_in_german_and_french_where_code_knows_no_words(question: str) -> None:
+    assert asks_yes_or_no(question) and not is_told_by_words(question)
+    passage = Passage(id="p", text="Hunde sind auf dem Steg an der Leine erlaubt. No dogs.")
+    trained = Scripted({}, choices={"passage": {"yes": 0.9}})
+    kit = Kit(model=Scripted({}), roles={TRAINED_READER: trained})
+    (decided,) = read(question, [passage], kit, "trained", max_tokens=80)
+    assert decided.answer == "yes"
+    copied = Completion(text='{"answer": "an der Leine", "subject": ""}', finish_reason="stop", usage=Usage())
+    assert parse_reading(question, passage, copied).answer == "an der Leine"
 
 
 def _reading(text: str, answer: str, title: str, **fields: str) -> PassageReading:

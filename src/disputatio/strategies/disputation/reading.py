@@ -21,7 +21,7 @@ from disputatio.kit import TRAINED_READER, Kit, chat
 from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.form import asked_form
 from disputatio.strategies.disputation.rows import cell_in, is_mark, marked_rows
-from disputatio.strategies.disputation.yes_no import asks_yes_or_no, yes_or_no
+from disputatio.strategies.disputation.yes_no import asks_yes_or_no, is_told_by_words, yes_or_no
 from disputatio.text import bare_words, is_unknown, nearest_sentence, one_line, sentences, stem
 from disputatio.types import Choice, Completion, Extraction, Passage, Prompt, Reply, Sampling
 from disputatio.values import canonical, is_yes_or_no, states
@@ -213,7 +213,7 @@ def _said(question: str, reading: PassageReading) -> PassageReading:
     """Return a reading with yes or no in the place of what was copied, where one of these is asked for."""
     if is_yes_or_no(reading.answer):
         return reading
-    if not asks_yes_or_no(question):
+    if not is_told_by_words(question):
         no_answer = is_mark(reading.answer, reading.passage.text)
         return replace(reading, reply=replace(reading.reply, answer="", quote="")) if no_answer else reading
     answers = bool(reading.answer) or (reading.answered or 0.0) >= ANSWERS

@@ -28,6 +28,21 @@ _GERMAN = re.compile(
     r"|\w{2,20}\s+(?:ich|man|wir|ihr|er|es|sie|eine?[rmns]?|de[rmns]|die|das|für|uns|mir|beim|zum|zur)\b)",
     re.IGNORECASE,
 )
+_ASKS_GERMAN = re.compile(
+    r"\W*(?:ist|sind|bin|hat|haben|habe|kann|können|könnte|darf|dürfen|muss|müssen|soll|sollte|sollen|wird|werden|gibt"
+    r"|gilt|gelten|bekomm\w{1,4}|brauch\w{1,4}|bietet|nimmt|nehmen|läuft|reicht|geht|gehört|zählt|zahlt|kommt|kostet"
+    r"|stimmt|bleibt|hält|lässt|funktionier\w{1,3}|akzeptier\w{1,3}|unterstütz\w{1,3})\b(?!.{0,400}"
+    r"\b(?:oder|wer|wen|wem|wann|wo|wohin|was|welche[mnrs]?|wie|wieso|warum|weshalb|or)\b).{0,400}\?",
+    re.IGNORECASE | re.DOTALL,
+)
+_PRONOUN = r"(?:je|tu|on|ils?|elles?|ce|nous|vous)\b"
+_ASKS_FRENCH = re.compile(
+    r"(?!.{0,400}\b(?:ou|où|qui|quoi|quell?e?s?|quand|comment|combien|pourquoi|l[ae]quelle?|qu['’]est)\b)(?!\W*qu[e'’])"
+    rf"(?:\W*est-ce qu|.{{0,200}}?\w-t-{_PRONOUN}"
+    r"|.{0,200}?\b(?:est|sont|ont|peut|peuvent|puis|peux|pouvons|pouvez|faut|doit|dois|doivent|devons|devez|suis|êtes|fait"
+    rf"|font|prend|prennent|acceptent|admet|reçoit|avez|avons|était|étaient|serait|fallait)-{_PRONOUN}).{{0,400}}\?",
+    re.IGNORECASE | re.DOTALL,
+)
 _NEGATION = re.compile(
     r"\b(?:not|no(?!\s(?:later|more|less|fewer|sooner)\sthan)|never|neither|nor|none|nobody|cannot|false|wrong|untrue|incorrect|unfounded|invented"
     r"|den(?:y|ies|ied)|mistaken|removed|abolished|discontinued|cancelled|canceled)\b|n[’']t\b",
@@ -70,7 +85,15 @@ def asks_yes_or_no(question: str) -> bool:
     (True, False, False)
     >>> asks_yes_or_no("I have Borg 1.1. Do they mend it?"), asks_yes_or_no("If I pray, have I lost?")
     (True, True)
+    >>> [asks_yes_or_no(q) for q in ("Darf mein Hund hinein?", "Puis-je payer demain ?", "Ist es rot oder blau?")]
+    [True, True, False]
     """
+    asked = asking(question)
+    return is_told_by_words(question) or bool(_ASKS_GERMAN.match(asked) or _ASKS_FRENCH.match(asked))
+
+
+def is_told_by_words(question: str) -> bool:
+    """Return whether a question asks for yes or no in the language of which `yes_or_no` knows the words, English."""
     asked = asking(question)
     return _ASKS.match(asked) is not None and not _GERMAN.match(asked)
 
