@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +49,11 @@ _MOST_REPEATED = 20_000  # pairs of statements that are compared, since others o
 _SENTENCE = 5  # words from which a quote says by itself what it is about
 _MANY = 8  # documents that have a fact, each its own, from which only the title says of what it is
 _FEW = 8  # documents below which no word is common
-# Words of a label, and values under it in one document, from which it is of several things: "Default: 20".
-_LABEL, _SEVERAL = 2, 3
+_LABEL = 2  # words of a label that says not of what it is: "Default: 20"
+# Values that one document gives under a label, or in a sentence, from which it is of several things.
+_Form = Literal["label", "sentence"]
+_SEVERAL: Mapping[_Form, int] = {"label": 3, "sentence": 2}
+_TITLES = 3  # titles that have a word, from which it names no document
 _TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".ods")
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -74,7 +77,7 @@ class _Corpus:
     numbers: array[int] = field(default_factory=lambda: array("i"))
     alone: array[int] = field(default_factory=lambda: array("b"))
     places: dict[str, int] = field(default_factory=dict)
-    labels: dict[tuple[int, frozenset[str]], dict[frozenset[str], set[str]]] = field(default_factory=dict)
+    forms: dict[tuple[int, tuple[_Form, int]], dict[frozenset[str], set[str]]] = field(default_factory=dict)
     of_documents: Counter[int] = field(default_factory=Counter)
     copies: dict[str, list[int]] = field(default_factory=dict)
     units: int = 0
@@ -158,8 +161,9 @@ def _read(text: Text, corpus: _Corpus, group_numbers: dict[str, int]) -> None:
         corpus.units += 1
         for fact in facts_of(passage.text, unit, titles, *style):
             own, around = _keys(fact)
-            if fact.weak and len(own) <= _LABEL:
-                below = corpus.labels.setdefault((number, frozenset(own)), {})
+            form = _form_of(text, fact)
+            if form[1]:
+                below = corpus.forms.setdefault((number, form), {})
                 below.setdefault(fact.around, set()).add(fact.said)
             words = [corpus.words.setdefault(word, len(corpus.words)) for word in own]
             seen.update(words)
@@ -213,11 +217,51 @@ def _table(corpus: _Corpus) -> FactTable:
     )
 
 
-def _common(corpus: _Corpus) -> frozenset[str]:
-    if len(corpus.texts) < _FEW:
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """Words that name no subject: those of most documents, of most publishers, of several titles."""
+
+    words: frozenset[str]
+    publishers: frozenset[str]
+    titles: frozenset[str]
+
+
+def _common(corpus: _Corpus) -> _Common:
+    of_titles = Counter(
+        word
+        for title, language in {
+            titles_of(text): language for text, (language, _) in zip(corpus.texts, corpus.styles, strict=True)
+        }.items()
+        for word in {root(word, language) for word in re.findall(r"[^\W\d_]{2,60}", title.casefold())}
+    )
+    return _Common(
+        _used_by_most(corpus, corpus.of_documents, len(corpus.copies) if len(corpus.texts) >= _FEW else 0),
+        _used_by_most(corpus, *_of_publishers(corpus)),
+        frozenset(word for word, count in of_titles.items() if count >= _TITLES),
+    )
+
+
+def _of_publishers(corpus: _Corpus) -> tuple[Counter[int], int]:
+    """Return how many publishers use each word, and how many there are."""
+    numbers: dict[str, int] = {}
+    publishers = np.array(
+        [
+            numbers.setdefault(text.passage.owner or text.passage.source, len(numbers))
+            for text in corpus.texts
+        ],
+        np.int64,
+    )
+    flat = np.array(corpus.flat, np.int64)
+    by = np.repeat(publishers[np.array(corpus.documents, np.int64)], np.array(corpus.lengths, np.int64))
+    words = np.unique((by * AROUND + flat)[flat < AROUND]) % AROUND
+    return Counter(words.tolist()), len(numbers)
+
+
+def _used_by_most(corpus: _Corpus, counts: Counter[int], of: int) -> frozenset[str]:
+    """Return the words that more than half of so many have; none where they are too few to tell."""
+    if of < _FEW // 2:
         return frozenset()
-    most = _COMMON * len(corpus.copies)
-    return frozenset(word for word, number in corpus.words.items() if corpus.of_documents[number] > most)
+    return frozenset(word for word, number in corpus.words.items() if counts[number] > _COMMON * of)
 
 
 # --- pairs to findings ---------------------------------------------------------------------------
@@ -241,6 +285,7 @@ class _Kept:
         self._units: OrderedDict[int, list[Unit]] = OrderedDict()
         self._facts: OrderedDict[tuple[int, int], list[Fact]] = OrderedDict()
         self._words: OrderedDict[int, frozenset[str]] = OrderedDict()
+        self._quotes: OrderedDict[int, frozenset[str]] = OrderedDict()
 
     def facts(self, document: int, place: int) -> list[Fact]:
         facts = self._facts.get((document, place))
@@ -253,6 +298,18 @@ class _Kept:
             facts = facts_of(text.passage.text, units[place], titles_of(text), *style)
             _keep(self._facts, (document, place), facts)
         return facts
+
+    def says(self, document: int, other: int, fact: Fact) -> bool:
+        """Return whether a document has a statement of another one in the same words, too."""
+        quotes = self._quotes.get(document)
+        if quotes is None:
+            text = self._corpus.texts[document].passage
+            quotes = frozenset(
+                _plain(text.text[unit.start : unit.end]) for unit in units_of(text.text, text.title)
+            )
+            _keep(self._quotes, document, quotes)
+        quote = _plain(self._corpus.texts[other].passage.text[fact.start : fact.end])
+        return len(quote.split()) >= _SENTENCE and quote in quotes
 
     def words(self, document: int) -> frozenset[str]:
         """Return the words and codes of a document's text, without its title."""
@@ -286,7 +343,7 @@ def _compared(
     corpus: _Corpus,
     found_pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
     names: Sequence[frozenset[str]],
-    common: Collection[str],
+    common: _Common,
     progress: Progress,
 ) -> list[_Pair]:
     kept = _Kept(corpus)
@@ -316,7 +373,7 @@ def _compare(
     corpus: _Corpus,
     kept: _Kept,
     names: Sequence[frozenset[str]],
-    common: Collection[str],
+    common: _Common,
     *,
     many: bool,
 ) -> list[_Pair]:
@@ -330,6 +387,7 @@ def _compare(
         and not reports
         and not any(is_meeting(corpus.texts[number]) for number in (first, second))
     )
+    apart = not belong_together(corpus.texts[first].passage, corpus.texts[second].passage)
     bodies = partial(kept.words, first), partial(kept.words, second)
     found = [
         _Pair(place, (fact, other), finding, family, many)
@@ -337,10 +395,20 @@ def _compare(
         for other in kept.facts(second, theirs)
         if fact.group == other.group
         and _words_of(corpus, first, fact) != _words_of(corpus, second, other)
+        and not kept.says(second, first, fact)
+        and not kept.says(first, second, other)
+        and not (apart and common.publishers >= {*fact.words, *fact.codes} & {*other.words, *other.codes})
         and _may_be_of_one(corpus, (first, fact), (second, other))
         and (
             finding := compare(
-                fact, other, family=family, reports=reports, many=many, common=common, bodies=bodies
+                fact,
+                other,
+                family=family,
+                reports=reports,
+                many=many,
+                common=common.words,
+                titles=common.titles,
+                bodies=bodies,
             )
         )
     ]
@@ -352,13 +420,28 @@ def _words_of(corpus: _Corpus, number: int, fact: Fact) -> list[str]:
 
 
 def _may_be_of_one(corpus: _Corpus, *facts: tuple[int, Fact]) -> bool:
-    """Return whether facts may be of one thing: under a label that is repeated, that of one heading."""
-    labels = [corpus.labels.get((number, frozenset(_keys(fact)[0])), {}) for number, fact in facts]
-    if all(len(set().union(*below.values())) < _SEVERAL for below in labels):
+    """Return whether facts may be of one thing: of a form that a document repeats, those of one heading."""
+    keys = [(number, _form_of(corpus.texts[number], fact)) for number, fact in facts]
+    forms = [corpus.forms.get(key, {}) for key in keys]
+    if all(
+        len(set().union(*below.values())) < _SEVERAL[form]
+        for below, (_, (form, _)) in zip(forms, keys, strict=True)
+    ):
         return True
-    return len({fact.around for _, fact in facts}) == 1 and all(
-        len(below.get(fact.around, ())) <= 1 for below, (_, fact) in zip(labels, facts, strict=True)
-    )
+    around = {fact.around for _, fact in facts}
+    return len(around) == 1 and all(len(below.get(*around, ())) <= 1 for below in forms)
+
+
+def _form_of(text: Text, fact: Fact) -> tuple[_Form, int]:
+    """Return a number of what a document may repeat with other values: a short label, a sentence up to them."""
+    own = _keys(fact)[0]
+    if fact.weak and len(own) <= _LABEL:
+        return "label", hash(frozenset(own))
+    if fact.kind in ("polarity", "definition"):
+        return "sentence", 0
+    body = text.passage.text
+    before, after = body[fact.start : fact.value_start], body[fact.value_end : fact.end]
+    return "sentence", hash(_plain(before if len(before.split()) >= _SENTENCE else f"{before} _ {after}"))
 
 
 def _repeated(corpus: _Corpus, found: Sequence[_Pair]) -> dict[_Place, bool]:

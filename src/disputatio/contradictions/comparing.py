@@ -52,13 +52,15 @@ def compare(
     reports: bool = False,
     many: bool = False,
     common: Collection[str] = frozenset(),
+    titles: Collection[str] = frozenset(),
     bodies: Bodies = (frozenset, frozenset),
 ) -> Finding | None:
     """Return how two facts of one group contradict each other, None where they do not or are of two things.
 
     `family` says that their documents are versions of one; `reports` that a document's period is that of its
     figures; `many` that many documents have such a fact, each its own; `common` are words that most documents
-    have, such as the company's name; `bodies` the words of all statements of each document.
+    have, such as the company's name, and `titles` those that several titles have; `bodies` the words of all
+    statements of each document.
     """
     if not _exclude(first, second):
         return None
@@ -83,13 +85,11 @@ def compare(
     likeness = weight / total if total else 0.0
     if _other_names(first, second, ours, theirs, limits, common):
         return None
-    if _other_heads(first, second):
-        return None
-    if not _meets(first, second):
+    if _other_heads(first, second) or not _meets(first, second):
         return None
     if not _alike(first, second, weight, own, other, family=family):
         return None
-    if not family and _other_subject(first, second, weight, limits, common, bodies):
+    if not family and _other_subject(first, second, weight, limits, common, titles, bodies):
         return None
     limits |= _limits(first, ours, second) | _limits(second, theirs, first)
     if limits and (first.kind in ("polarity", "definition")):
@@ -98,7 +98,7 @@ def compare(
         "low" if limits else "high" if likeness >= 0.8 and min(own, other) < 0.3 else "medium"
     )
     about = tuple(word for form, word in zip(first.words, first.written, strict=True) if form in shared)[:6]
-    return Finding(severity, round(likeness, 3), about, tuple(sorted(limits)))
+    return Finding(severity, round(likeness, 3), about, tuple(sorted(limits))) if about else None
 
 
 def denies(text: str, claim: str) -> bool:
@@ -316,7 +316,7 @@ def _meets(first: Fact, second: Fact) -> bool:
         return True
     ours, theirs = set(first.words) - GENERIC_ROOTS, set(second.words) - GENERIC_ROOTS
     if not ours or not theirs:
-        return bool(ours or theirs or first.words)
+        return not set(first.words).isdisjoint(second.words)
     return bool(ours & theirs)
 
 
@@ -334,7 +334,13 @@ def _alike(first: Fact, second: Fact, weight: float, own: float, other: float, *
 
 
 def _other_subject(
-    first: Fact, second: Fact, weight: float, limits: set[str], common: Collection[str], bodies: Bodies
+    first: Fact,
+    second: Fact,
+    weight: float,
+    limits: set[str],
+    common: Collection[str],
+    titles: Collection[str],
+    bodies: Bodies,
 ) -> bool:
     """Return whether titles and headings name two subjects, where the facts themselves do not name one.
 
@@ -344,7 +350,7 @@ def _other_subject(
         return False
     ours, theirs = _subject(first, second, common), _subject(second, first, common)
     everything = {*second.words, *second.near, *second.around}
-    met = first.around & everything - TITLES - GENERIC_ROOTS - set(common)
+    met = first.around & everything - TITLES - GENERIC_ROOTS - {*common, *titles}
     if first.weak or second.weak:
         if ours and theirs and not met:
             return True

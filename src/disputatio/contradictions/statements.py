@@ -414,7 +414,7 @@ def _scope(tokens: Sequence[Token], language: str) -> Iterator[str]:
         elif folded in STOP:
             left = (
                 left
-                if folded in ("the", "a", "an", "our", "der", "die", "das", "la", "le", "all", "any")
+                if folded in ("the", "a", "an", "our", "der", "die", "das", "la", "le", "all", "any", "other")
                 else 0
             )
         elif left:
@@ -562,12 +562,14 @@ def _number_of(column: str, number: str) -> Token:
 
 def _of_record(body: str, around: _Around, language: str, comma: bool | None) -> list[Fact]:
     cells = cells_of(body)
-    texts = [cell for cell in cells if not any(token.value for token in tokens_of(body[cell[1] : cell[2]]))]
+    texts = [cell for cell in cells if _names_row(body[cell[1] : cell[2]])]
     numbered = body[slice(*cells[0][1:])].replace(" ", "").isdigit()
     (key, start, end) = cells[0] if numbered or not texts else texts[0]
     subject = [*tokens_of(body[start:end]), *(token for token in tokens_of(key) if token.kind == "code")]
     if numbered:
         subject = [_number_of(key, body[start:end]), *tokens_of(body[slice(*cells[1][1:])])]
+    if not subject:
+        return []
     keyed = {name for name, _, _ in cells if name != key and _is_key(name, language)}
     for name, first, last in cells:
         subject += tokens_of(body[first:last]) if name in keyed else []
@@ -578,6 +580,17 @@ def _of_record(body: str, around: _Around, language: str, comma: bool | None) ->
         for fact in _cell(body, first, last, name, around, language, comma, extra=tuple(subject))
     ]
     return [replace(fact, others=_values_beside(fact, words, columns)) for words, fact in columns]
+
+
+def _names_row(cell: str) -> bool:
+    """Return whether a cell may say what its row is of: a name, with a number in it or without, no mark.
+
+    >>> [_names_row(cell) for cell in ("Basic", "Ubuntu 18.04 LTS", "EUR 9", "2024-03", ":x:")]
+    [True, True, False, False, False]
+    """
+    tokens = tokens_of(cell)
+    valued = any(token.value for token in tokens)
+    return cell[:1].isalpha() and _content(tokens) > 0 if valued else cell[:1].isalnum()
 
 
 def _values_beside(fact: Fact, words: set[str], columns: Sequence[tuple[set[str], Fact]]) -> tuple[str, ...]:

@@ -17,7 +17,13 @@ LEAD = "\x1e"  # stands before a sentence that the next one goes on with
 LONGEST = 600  # characters of a statement; a longer stretch without an end of a sentence is not read
 _LABEL = re.compile(r"(?:[-*•–]\s+)?(?P<key>[^\W_][^:|\n.!?;]{0,58}?)\s?:\s+(?P<value>\S.*)", re.DOTALL)
 _VERB = re.compile(r"\b(?:is|are|was|were|ist|sind|war|est|sont|es|son)$", re.IGNORECASE)
-BULLET = re.compile(r"(?:[-*•–▪◦]|\(?\d{1,3}[.)]|\(?[a-z]\))\s+")
+BULLET = re.compile(r"(?:[-*•–▪◦]|\(?\d{1,3}[.)]|\[\d{1,3}\]|\(?[a-z]\))\s+")
+_UNDERLINE = re.compile(r"[ \t]*([=\-~^\"'`*+#.:_])\1{2,}[ \t]*(?:\r?\n|$)")
+# The version or day at the head of a heading, and how many of them, each lower than the one above it,
+# are a log: sections are numbered upwards.
+_ENTRY = re.compile(r"(?:\S{1,30}\s){0,3}?[\[(]?[vV]?(\d{1,4}(?:[.-]\d{1,4}){1,3})")
+_ENTRIES = 4
+_LONGEST_HEADING = 100
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|cf|vs|No|Nr|Art|Abs|approx|ca|max|min|incl|excl|Dr|Mr|Mrs|Ms|St|Prof|z\.B|bzw|Ltd|Inc|Co|Fig)|(?:^|\s)[A-Z])\.$"
 )
@@ -36,11 +42,17 @@ class Unit:
 
 
 def units_of(text: str, title: str) -> Iterator[Unit]:
-    """Yield the statements of a document, in order, each with the headings and the lead above it."""
+    """Yield the statements of a document, in order, each with the headings and the lead above it.
+
+    What a log of changes tells is left out: that something was changed once denies no other statement.
+    """
     headings: list[str] = []
     after_heading = False
     blocks = list(_blocks(text))
+    log = _log_of(text, blocks)
     for number, (start, end) in enumerate(blocks):
+        if number in log:
+            continue
         block = text[start:end]
         lines = list(_lines(text, start, end))
         if _is_table(block, lines, text):
@@ -49,7 +61,7 @@ def units_of(text: str, title: str) -> Iterator[Unit]:
         elif (
             number + 1 < len(blocks)
             and len(lines) == 1
-            and (_is_heading(block) or (number == 0 and block == title))
+            and (_is_heading(block) or _is_ruled(text, end) or (number == 0 and block == title))
         ):
             headings = (
                 [*headings[-2:], block.lstrip("#").strip()] if after_heading else [block.lstrip("#").strip()]
@@ -69,17 +81,48 @@ def style_of(text: str) -> tuple[str, bool | None]:
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
     start: int | None = None
-    at = last = 0
+    at = last = before = above = 0
     for line in text.splitlines(keepends=True):
-        if line.strip():
+        body = line.strip()
+        ruled = _UNDERLINE.fullmatch(line) is not None
+        if body and not ruled:
             start = at if start is None else start
-            last = at + len(line.rstrip())
+            before, above, last = last, at, at + len(line.rstrip())
         elif start is not None:
+            if ruled and start < above and len(text[above:last]) <= _LONGEST_HEADING:
+                yield start, before
+                start = above
             yield start, last
             start = None
         at += len(line)
     if start is not None:
         yield start, last
+
+
+def _log_of(text: str, blocks: Sequence[tuple[int, int]]) -> range:
+    """Return the numbers of the blocks of a log of changes: entries, the newest first.
+
+    It ends with the first heading below its last entry that stands below none of the others.
+    """
+    heads = [
+        (number, text[start:end].strip("# "))
+        for number, (start, end) in enumerate(blocks)
+        if "\n" not in text[start:end] and (_is_heading(text[start:end]) or _is_ruled(text, end))
+    ]
+    entries: list[int] = []
+    above: list[int] = []
+    for place, (_, head) in enumerate(heads):
+        if match := _ENTRY.match(head):
+            version = [int(part) for part in re.split("[.-]", match[1])]
+            if version >= above and len(entries) < _ENTRIES:
+                entries = []
+            entries.append(place)
+            above = version
+    if len(entries) < _ENTRIES:
+        return range(0)
+    known = {head for _, head in heads[entries[0] : entries[-1]]}
+    after = (number for number, head in heads[entries[-1] + 1 :] if head not in known)
+    return range(heads[entries[0]][0], next(after, len(blocks)))
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -96,10 +139,16 @@ def _is_table(block: str, lines: Sequence[tuple[int, int]], text: str) -> bool:
     return " | " in block and sum(" | " in text[start:end] for start, end in lines) * 2 >= len(lines)
 
 
+def _is_ruled(text: str, end: int) -> bool:
+    """Return whether a line of one sign stands below a block, as plain text has it below its headings."""
+    below = text.find("\n", end) + 1
+    return below > 0 and _UNDERLINE.match(text, below) is not None
+
+
 def _is_heading(block: str) -> bool:
     if block.startswith("#"):
         return True
-    if len(block) > 100 or len(block.split()) > 12 or ": " in block or BULLET.match(block):
+    if len(block) > _LONGEST_HEADING or len(block.split()) > 12 or ": " in block or BULLET.match(block):
         return False
     return block[-1].isalnum() or block[-1] in ')?"”»'
 
@@ -133,12 +182,16 @@ def tokens_values(cell: str) -> bool:
 
 
 def _paragraph(text: str, lines: Sequence[tuple[int, int]], around: str) -> Iterator[Unit]:
-    lead, subject = "", ""
+    lead, subject, columns = "", "", list[str]()
     stretches = _stretches(text, lines)
     labels = sum(1 for start, end in stretches if label_of(text[start:end]))
     for start, end in stretches:
         line = text[start:end]
-        if len(cells_of(line)) > 1 and end - start <= 2 * LONGEST:
+        names = [name for name, _, _ in cells_of(line)]
+        if len(names) > 1 and end - start <= 2 * LONGEST:
+            columns = columns or names
+            if names[0] in columns[1:]:
+                continue  # what the row is of stands in a cell above that reaches down to it
             yield Unit(start, end, "record", " / ".join(part for part in (around, lead) if part))
             continue
         match = label_of(line)
