@@ -327,3 +327,85 @@ def test_a_label_that_stands_several_times_below_one_heading_is_of_nothing_that_
 def test_a_statement_does_not_contradict_itself() -> None:
     row = "Removed: Alpha; Removed: Beta; Removed: Gamma."
     assert not found(f"{row}\nIt was long.", f"{row}\nIt was short and sweet.", severity="low")
+
+
+# --- what documents that people keep in versions repeat ------------------------------------------------
+def log(*entries: tuple[str, str]) -> str:
+    """Return a log of changes: a heading and a line of each entry."""
+    return "# Changes\n\n" + "\n\n".join(f"## {heading}\n\n- {line}" for heading, line in entries)
+
+
+def test_entries_of_a_log_contradict_nothing() -> None:
+    entries = [(f"Version 1.{number}.0", f"Note {number}.") for number in (9, 8, 7)]
+    change = "The mill takes 40 sacks of grain."
+    assert not found(log(*entries, ("Version 1.6.0", change)), change.replace("40", "55"))
+    upwards = [(f"Section {number}", line) for number, line in (("1.1", "a"), ("1.2", "b"), ("1.3", "c"))]
+    assert found(log(*upwards, ("Section 1.4", change)), change.replace("40", "55"))
+
+
+def test_what_follows_a_log_is_compared() -> None:
+    entries = [(f"1.{number} (2024-01-0{number})", f"Note {number}.") for number in (9, 8, 7, 6)]
+    text = log(*entries) + "\n\n## Capacity\n\nThe mill takes 40 sacks of grain.\n"
+    assert found(text, "The mill takes 55 sacks of grain.")
+
+
+def test_a_heading_of_plain_text_has_a_line_below_it() -> None:
+    one = "FAQ: Opening\n============\n\nThe mill is old."
+    other = "FAQ: Prices\n===========\n\nThe barn is new."
+    assert not found(one, other)
+    entries = "\n\n".join(f"1.{n}.0\n-----\nThe mill takes 4{n} sacks of grain." for n in (9, 8, 7, 6))
+    assert not found(entries, "The mill takes 55 sacks of grain.")
+
+
+def test_a_statement_that_the_other_document_has_too_contradicts_nothing() -> None:
+    holes = "A leak in the old dam was found in May 2012.", "A leak in the old dam was found in July 2014."
+    assert found(*holes)
+    assert not found(f"{holes[0]}\n\n{holes[1]}", holes[1])
+    assert not found(holes[0], f"{holes[0]}\n\n{holes[1]}")
+
+
+def test_a_sentence_that_a_document_repeats_with_another_value_is_of_several_things() -> None:
+    wait = "Seconds that are waited before the server is asked again: {}.\n"
+    several = f"# North\n\n{wait.format(10)}\n# South\n\n{wait.format(60)}"
+    assert not found(several, f"# East\n\n{wait.format(30)}")
+    assert found(f"# North\n\n{wait.format(10)}", f"# North\n\n{wait.format(30)}")
+
+
+def test_the_number_of_a_note_is_no_value() -> None:
+    note = "This table has both kinds of grain of the mill."
+    assert not found(f"[1] {note}", f"[2] {note}", severity="low")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("System: Alma 9; Tested versions: 3.9.", "System: Bora 18.04; Tested versions: 3.12."),
+        ("Version: 7.2; Supported: :x:.", "Version: 1.4; Supported: :x:."),
+        ("Part: ''; Format: text; Layer: top.", "Part: ''; Format: blocks; Layer: top."),
+    ],
+)
+def test_a_row_is_of_what_its_first_cell_names(first: str, second: str) -> None:
+    assert not found(first, second, severity="low")
+
+
+def test_a_row_below_a_cell_that_reaches_down_is_of_nothing_that_can_be_told() -> None:
+    rows = "System: {}; Tested versions: {}; Kind: x86.\nTested versions: {}; Kind: x86."
+    assert not found(rows.format("Alma", "3.9", "3.8"), rows.format("Bora", "3.11", "3.12"))
+    [one] = found(rows.format("Alma", "3.9", "3.8"), rows.format("Alma", "3.11", "3.12"))
+    assert (one.first.value, one.second.value) == ("3.9", "3.11")
+
+
+def test_what_one_document_alone_denies_for_others_is_no_denial() -> None:
+    hooks = "These hooks are run in alphabetical order"
+    assert not found(f"{hooks} and are not run for other commands.", f"{hooks}.")
+
+
+def test_two_statements_share_a_word_of_their_own() -> None:
+    assert not found("# Values\n\nThe values are as follows.\n", "# Values\n\n## Name\n\nRequired: No.\n")
+
+
+def test_titles_that_share_a_word_with_several_name_their_own_subjects() -> None:
+    sets = {name: number for number, name in enumerate(("Iris", "Wine", "Cancer", "Housing"), start=3)}
+    texts = [f"{name} dataset\n\nNumber of rows: {number}\n" for name, number in sets.items()]
+    assert not found(*texts, titles=tuple(f"{name} dataset" for name in sets))
+    assert found(*texts[:2], titles=tuple(f"{name} dataset" for name in sets)[:2])

@@ -53,7 +53,7 @@ _LABEL = 2  # words of a label that says not of what it is: "Default: 20"
 # Values that one document gives under a label, or in a sentence, from which it is of several things.
 _Form = Literal["label", "sentence"]
 _SEVERAL: Mapping[_Form, int] = {"label": 3, "sentence": 2}
-_TITLES = 3  # titles that have a word, from which it names no document
+_TITLES = 4  # titles that have a word, from which it names no document
 _TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".ods")
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -219,14 +219,14 @@ def _table(corpus: _Corpus) -> FactTable:
 
 @dataclass(frozen=True, slots=True)
 class _Common:
-    """Words that name no subject: those of most documents, of most publishers, of several titles."""
+    """Words that name no subject: those of most documents, and of several titles."""
 
     words: frozenset[str]
-    publishers: frozenset[str]
     titles: frozenset[str]
 
 
 def _common(corpus: _Corpus) -> _Common:
+    most = _COMMON * len(corpus.copies) if len(corpus.texts) >= _FEW else len(corpus.texts)
     of_titles = Counter(
         word
         for title, language in {
@@ -235,33 +235,9 @@ def _common(corpus: _Corpus) -> _Common:
         for word in {root(word, language) for word in re.findall(r"[^\W\d_]{2,60}", title.casefold())}
     )
     return _Common(
-        _used_by_most(corpus, corpus.of_documents, len(corpus.copies) if len(corpus.texts) >= _FEW else 0),
-        _used_by_most(corpus, *_of_publishers(corpus)),
+        frozenset(word for word, number in corpus.words.items() if corpus.of_documents[number] > most),
         frozenset(word for word, count in of_titles.items() if count >= _TITLES),
     )
-
-
-def _of_publishers(corpus: _Corpus) -> tuple[Counter[int], int]:
-    """Return how many publishers use each word, and how many there are."""
-    numbers: dict[str, int] = {}
-    publishers = np.array(
-        [
-            numbers.setdefault(text.passage.owner or text.passage.source, len(numbers))
-            for text in corpus.texts
-        ],
-        np.int64,
-    )
-    flat = np.array(corpus.flat, np.int64)
-    by = np.repeat(publishers[np.array(corpus.documents, np.int64)], np.array(corpus.lengths, np.int64))
-    words = np.unique((by * AROUND + flat)[flat < AROUND]) % AROUND
-    return Counter(words.tolist()), len(numbers)
-
-
-def _used_by_most(corpus: _Corpus, counts: Counter[int], of: int) -> frozenset[str]:
-    """Return the words that more than half of so many have; none where they are too few to tell."""
-    if of < _FEW // 2:
-        return frozenset()
-    return frozenset(word for word, number in corpus.words.items() if counts[number] > _COMMON * of)
 
 
 # --- pairs to findings ---------------------------------------------------------------------------
@@ -387,7 +363,6 @@ def _compare(
         and not reports
         and not any(is_meeting(corpus.texts[number]) for number in (first, second))
     )
-    apart = not belong_together(corpus.texts[first].passage, corpus.texts[second].passage)
     bodies = partial(kept.words, first), partial(kept.words, second)
     found = [
         _Pair(place, (fact, other), finding, family, many)
@@ -397,7 +372,6 @@ def _compare(
         and _words_of(corpus, first, fact) != _words_of(corpus, second, other)
         and not kept.says(second, first, fact)
         and not kept.says(first, second, other)
-        and not (apart and common.publishers >= {*fact.words, *fact.codes} & {*other.words, *other.codes})
         and _may_be_of_one(corpus, (first, fact), (second, other))
         and (
             finding := compare(
@@ -433,7 +407,7 @@ def _may_be_of_one(corpus: _Corpus, *facts: tuple[int, Fact]) -> bool:
 
 
 def _form_of(text: Text, fact: Fact) -> tuple[_Form, int]:
-    """Return a number of what a document may repeat with other values: a short label, a sentence up to them."""
+    """Return a number of what a document may repeat with other values: a short label, a sentence."""
     own = _keys(fact)[0]
     if fact.weak and len(own) <= _LABEL:
         return "label", hash(frozenset(own))

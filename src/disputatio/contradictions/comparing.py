@@ -350,8 +350,9 @@ def _other_subject(
         return False
     ours, theirs = _subject(first, second, common), _subject(second, first, common)
     everything = {*second.words, *second.near, *second.around}
-    met = first.around & everything - TITLES - GENERIC_ROOTS - {*common, *titles}
+    met = first.around & everything - TITLES - GENERIC_ROOTS - set(common)
     if first.weak or second.weak:
+        met -= set(titles)
         if ours and theirs and not met:
             return True
         return weight < 1.7 and not met
