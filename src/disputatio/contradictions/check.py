@@ -402,8 +402,9 @@ def _may_be_of_one(corpus: _Corpus, *facts: tuple[int, Fact]) -> bool:
         for below, (_, (form, _)) in zip(forms, keys, strict=True)
     ):
         return True
-    around = {fact.around for _, fact in facts}
-    return len(around) == 1 and all(len(below.get(*around, ())) <= 1 for below in forms)
+    return len({fact.around for _, fact in facts}) == 1 and all(
+        len(below.get(fact.around, ())) <= 1 for below, (_, fact) in zip(forms, facts, strict=True)
+    )
 
 
 def _form_of(text: Text, fact: Fact) -> tuple[_Form, int]:
