@@ -78,6 +78,8 @@ def test_a_quote_in_other_words_of_the_answer_is_kept() -> None:
 def test_yes_and_no_rest_on_what_the_agent_quotes() -> None:
     assert quoted(FERRY, "yes", "The ferry first crossed in 1887") == "The ferry first crossed in 1887"
     assert quoted(FERRY, "yes", "The ferry never crossed") is None
+    elsewhere = Passage(text="No more than ten may enter. Dogs are barred from the hall.")
+    assert quoted(elsewhere, "no", "Dogs are barred from the hall") == "Dogs are barred from the hall"
 
 
 @given(TEXTS, WORDS, WORDS)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from disputatio.text import bare_words, find_quote, sentences
 from disputatio.types import Citation, Claim, Passage, Reply
-from disputatio.values import bears, canonical, states
+from disputatio.values import bears, canonical, is_yes_or_no, states
 
 _MARK = re.compile(r"[\[［【〔]\s*+(\d++(?:\s*+[,;–-]\s*+\d++)*+)\s*+[\]］】〕]")
 
@@ -17,10 +17,11 @@ def quote_span(passage: Passage, answer: str, reply: Reply | None = None) -> tup
     """Return the offsets at which the passage states the answer; None if it does not.
 
     First the agent's quote, if it is verbatim in the passage and states the answer; else the first sentence
-    that states it; else the agent's quote, if it has most of the answer's words.
+    that states it; else the agent's quote, if it has most of the answer's words. What says yes or no need not have
+    that word, and the word may stand anywhere.
     """
     quoted = find_quote(passage.text, reply.quote) if reply and reply.quote else None
-    if quoted and states(passage.text[slice(*quoted)], answer):
+    if quoted and (is_yes_or_no(answer) or states(passage.text[slice(*quoted)], answer)):
         return quoted
     for start, end in sentences(passage.text):
         if states(passage.text[start:end], answer):
