@@ -17,8 +17,8 @@ def quote_span(passage: Passage, answer: str, reply: Reply | None = None) -> tup
     """Return the offsets at which the passage states the answer; None if it does not.
 
     First the agent's quote, if it is verbatim in the passage and states the answer; else the first sentence
-    that states it; else the agent's quote, if it has most of the answer's words. What says yes or no need not have
-    that word, and the word may stand anywhere.
+    that states it; else the agent's quote, if it has most of the answer's words. What says yes or no need not
+    have that word, and the word may stand anywhere.
     """
     quoted = find_quote(passage.text, reply.quote) if reply and reply.quote else None
     if quoted and (is_yes_or_no(answer) or states(passage.text[slice(*quoted)], answer)):

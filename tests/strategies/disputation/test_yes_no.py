@@ -165,6 +165,7 @@ def test_no_rule_of_sentences_reads_a_row_of_signs() -> None:
         "Quand est-ce que le ponton ouvre ?",
         "Que fait-on au ponton ?",
         "Where is the add-on?",
+        "Don't you know when it opens?",
     ],
 )
 def test_other_questions_are_not_for_yes_or_no(question: str) -> None:
@@ -180,9 +181,11 @@ def test_other_questions_are_not_for_yes_or_no(question: str) -> None:
         "Puis-je venir avec mon chien ?",
         "Le ponton est-il ouvert le lundi ?",
         "Accepte-t-on les chiens au ponton ?",
+        "Isn't the pier open in May?",
+        "Can’t I bring my dog?",
     ],
 )
-def test_a_trained_reader_decides_in_german_and_french_where_code_knows_no_words(question: str) -> None:
+def test_a_trained_reader_decides_where_code_does_not_know_the_words(question: str) -> None:
     assert asks_yes_or_no(question) and not is_told_by_words(question)
     passage = Passage(id="p", text="Hunde sind auf dem Steg an der Leine erlaubt. No dogs.")
     trained = Scripted({}, choices={"passage": {"yes": 0.9}})
@@ -294,6 +297,11 @@ def test_the_encoder_gives_no_words_in_a_language_that_it_does_not_read() -> Non
     [
         ("I'm not at the quay. Is the pier open in May?", "The pier is open in May.", "yes"),
         ("My boat is closed up. Is the pier open in May?", "The pier is not open in May.", "no"),
+        (
+            "I am closed up. Am I late in May at the open pier?",
+            "In May you are late at the open pier.",
+            "yes",
+        ),
         ("If I come by night, is the pier open in May?", "In May the pier is closed.", "no"),
     ],
 )

@@ -19,9 +19,13 @@ from disputatio.values import states
 # and to say anything where the reader took the passage for no answer.
 DENIES, AFFIRMS, MOST = 0.5, 0.6, 0.75
 _ASKS = re.compile(
-    r"\W*(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|may|must|should|shall)\b(?!\s+(?:been|known|born|built|made|held|\w+ed)\b)(?!.{0,400}"
+    r"\W*(?:am|is|are|was|were|do|does|did|has|have|had|will|would|can|could|may|must|should|shall)\b(?![’']t)(?!\s+(?:been|known|born|built|made|held|\w+ed)\b)(?!.{0,400}"
     r"\b(?:or|who|whom|whose|when|where|what|which|how|why)\b)",
     re.IGNORECASE | re.DOTALL,
+)
+_DENIED = re.compile(
+    r"\W{0,4}(?:is|are|was|were|do|does|did|has|have|had|would|could|must|should|ca|wo)n[’']t\b",
+    re.IGNORECASE,
 )
 _GERMAN = re.compile(
     r"\W*was\s+(?:kost|ist|sind|war|wird|muss|darf|gilt|hat|macht|bedeut|heiß|passier"
@@ -89,7 +93,13 @@ def asks_yes_or_no(question: str) -> bool:
     [True, True, False]
     """
     asked = asking(question)
-    return is_told_by_words(question) or bool(_ASKS_GERMAN.match(asked) or _ASKS_FRENCH.match(asked))
+    if is_told_by_words(question) or (
+        _DENIED.match(asked) and _ASKS.match(_DENIED.sub("is", asked, count=1))
+    ):
+        return (
+            True  # "Isn't it open?" asks what "Is it open?" asks, but has a word that code takes for a denial
+        )
+    return bool(_ASKS_GERMAN.match(asked) or _ASKS_FRENCH.match(asked))
 
 
 def is_told_by_words(question: str) -> bool:
