@@ -61,7 +61,7 @@ HOPELESS = 0.3  # below which the language model is not asked
 MOST_REPEATED = 2  # times that a text may hold a question in its words
 # Log-odds of yes or no against unknown, and of yes against no, above which they are taken, and from which
 # it follows how sure an answer is (as fitted on passages: docs/research/documents.md).
-KNOWN, YES, TOLD, TOLD_BY = -0.5, -0.7, 0.75, 0.25
+KNOWN, YES, TOLD, TOLD_BY = 0.5, -0.7, 1.0, 0.125
 _FIGURE_END = re.compile(r"(?<![-\d./:,])\d[-\d./:,]{0,40}\Z")
 _FIGURE_START = re.compile(r"(?:[-./:,]?\d{1,20}){1,8}")
 _VALUE = re.compile(r'"answer"\s*:\s*"')
