@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -252,6 +255,28 @@ def test_a_statement_that_is_repeated_does_not_make_pairs_grow_with_the_square()
         return d.check([Passage(text=text) for text in texts]).compared
 
     assert compared(800) < 6 * compared(200)
+
+
+@pytest.mark.long
+def test_two_runs_find_the_same_where_statements_are_repeated() -> None:
+    program = """
+import disputatio as d
+dams = [d.Passage(text=f"The dam on the Orrin is {90 + n} m high.", source=f"s{n}") for n in range(60)]
+rooms = [d.Passage(text=f"Room {n} is in use.", title=f"Plan{n}") for n in range(80)]
+found = d.check(dams + rooms)
+print([(each.first.source, each.second.source) for each in found.contradictions])
+"""
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert b"s59" in runs[0]
+    assert runs[0] == runs[1]
 
 
 def test_the_same_thing_said_in_one_document_is_no_contradiction_between_documents() -> None:

@@ -10,6 +10,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import blake2b
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -173,7 +174,7 @@ def _read(text: Text, corpus: _Corpus, group_numbers: dict[str, int]) -> None:
             corpus.flat.extend(words)
             corpus.lengths.append(len(words))
             corpus.groups.append(group_numbers.setdefault(fact.group, len(group_numbers)))
-            corpus.said.append(hash(fact.said))
+            corpus.said.append(_number_of(fact.said))
             corpus.quotes.append(_quote_key(text, fact))
             corpus.documents.append(number)
             corpus.numbers.append(place)
@@ -411,12 +412,14 @@ def _form_of(text: Text, fact: Fact) -> tuple[_Form, int]:
     """Return a number of what a document may repeat with other values: a short label, a sentence."""
     own = _keys(fact)[0]
     if fact.weak and len(own) <= _LABEL:
-        return "label", hash(frozenset(own))
+        return "label", _number_of("\x1f".join(sorted(own)))
     if fact.kind in ("polarity", "definition"):
         return "sentence", 0
     body = text.passage.text
     before, after = body[fact.start : fact.value_start], body[fact.value_end : fact.end]
-    return "sentence", hash(_plain(before if len(before.split()) >= _SENTENCE else f"{before} _ {after}"))
+    return "sentence", _number_of(
+        _plain(before if len(before.split()) >= _SENTENCE else f"{before} _ {after}")
+    )
 
 
 def _repeated(corpus: _Corpus, found: Sequence[_Pair]) -> dict[_Place, bool]:
@@ -441,7 +444,12 @@ def _repeated(corpus: _Corpus, found: Sequence[_Pair]) -> dict[_Place, bool]:
 def _quote_key(text: Text, fact: Fact) -> int:
     """Return a number of a statement's words; 0 for one that is too short to say of what it is."""
     words = text.passage.text[fact.start : fact.end].casefold().split()
-    return hash(" ".join(words)) >> 1 if len(words) >= _SENTENCE else 0
+    return _number_of(" ".join(words)) if len(words) >= _SENTENCE else 0
+
+
+def _number_of(text: str) -> int:
+    """Return a number of a text, the same in each process: which pairs are compared depends on it."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
 
 
 def _rank(finding: Finding) -> tuple[int, float]:
