@@ -623,7 +623,8 @@ class Check(Presentable):
 
     `compared` counts the pairs of statements that were compared, `left_out` those that were not because there
     were too many. `hidden` counts contradictions of a lower severity than was asked for, `judged` the calls
-    of a model. `refused` names files and rows that could not be read.
+    of a model. `refused` names files and rows that could not be read, `notices` what was not taken of a
+    `disputatio.yaml`.
     """
 
     contradictions: tuple[Contradiction, ...] = ()
@@ -635,6 +636,7 @@ class Check(Presentable):
     judged: int = 0
     seconds: float = 0.0
     refused: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def new(self) -> tuple[Contradiction, ...]:

@@ -33,6 +33,15 @@ def test_new_contradictions_are_printed_and_end_with_one(papers: Path, capsys: C
     assert "2 contradictions in 2 documents" in result.out
 
 
+def test_a_sidecar_counts_whole_once_it_is_named(papers: Path, capsys: Capture) -> None:
+    sidecar = papers / "papers" / "disputatio.yaml"
+    sidecar.write_text("rules.md:\n  authority: official\n")
+    assert "authority not taken" in run(capsys, "check", "papers").err
+    named = run(capsys, "check", "papers", "--sidecar", str(sidecar), "--json")
+    assert "not taken" not in named.err
+    assert '"authority": "official"' in named.out
+
+
 def test_a_folder_without_contradictions_ends_with_zero(papers: Path, capsys: Capture) -> None:
     (papers / "papers" / "board.txt").unlink()
     assert run(capsys, "check", "papers").code == 0

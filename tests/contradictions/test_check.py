@@ -12,6 +12,7 @@ import pytest
 
 import disputatio as d
 from disputatio import Check, Contradiction, InputError, Passage
+from disputatio.store.ingesting.options import ReadOptions
 
 
 def found(*texts: str, titles: tuple[str, ...] = (), severity: str = "medium") -> tuple[Contradiction, ...]:
@@ -189,6 +190,34 @@ def test_a_date_says_nothing_of_another_publishers_document() -> None:
     [together] = d.check([old, replace(planted, source="club")]).contradictions
     assert (together.kind, together.newer) == ("version", together.holds)
     assert together.newer
+
+
+def test_a_check_of_a_folder_takes_what_its_sidecar_states(tmp_path: Path) -> None:
+    (tmp_path / "rules.md").write_text("# Club rules\n\nThe annual fee of the rowing club is 40 EUR.\n")
+    (tmp_path / "board.md").write_text("# Notice\n\nThe annual fee of the rowing club is 55 EUR.\n")
+    sidecar = tmp_path / "disputatio.yaml"
+    sidecar.write_text(
+        "rules.md:\n  date: 2021-03-01\n  owner: club\n  source: rules\n"
+        "board.md:\n  date: 2025-03-01\n  owner: club\n  replaces: Club rules\n"
+        "other.md:\n  owner: nobody\n"
+    )
+    found_alone = d.check(tmp_path)
+    [one] = found_alone.contradictions
+    sides = {Path(side.path).stem: side for side in (one.first, one.second)}
+    assert (sides["rules"].source, sides["rules"].owner, sides["rules"].date) == (
+        "rules",
+        "club",
+        "2021-03-01",
+    )
+    assert getattr(one, one.newer) == sides["board"]
+    assert one.holds == ""
+    [untaken, idle] = found_alone.notices
+    assert "replaces not taken" in untaken
+    assert "'other.md' fits no file" in idle
+    named = d.check(tmp_path, options=ReadOptions(sidecar=sidecar))
+    [one] = named.contradictions
+    assert getattr(one, one.holds).owner == "club"
+    assert Path(getattr(one, one.holds).path).stem == "board"
 
 
 def test_rows_of_a_table_are_compared_by_row_and_column(tmp_path: Path) -> None:

@@ -14,11 +14,14 @@ from disputatio.contradictions.standing import Text
 from disputatio.errors import ConfigError, IngestError, InputError, UnknownName
 from disputatio.protocols import ModelObject
 from disputatio.store import contract
+from disputatio.store.ingesting.description import described, merge_descriptions
 from disputatio.store.ingesting.documents import Document, page_of
 from disputatio.store.ingesting.files import find_files
+from disputatio.store.ingesting.ingest import Run, file_key
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.source import with_source
+from disputatio.store.ingesting.stating import Stating, stating_of
 from disputatio.store.own_passages import PassageLike, as_passages
 from disputatio.store.passage_files import read_passages
 from disputatio.types import Check, Contradiction, Passage, Severity, Source, Statement
@@ -71,13 +74,13 @@ def check(
     if kit is not None and not kit.has_model:
         kit = None
     accepted = read_baseline(baseline) if isinstance(baseline, str | Path) else frozenset(baseline)
-    refused: list[IngestError] = []
+    run = Run()
     sources: Mapping[str, Source] = {}
     if isinstance(what, contract.Index):
         sources = what.estimates()
         texts: Iterable[Text] = (_text(document) for document in what.documents())
     else:
-        texts = _texts(what, options, refused)
+        texts = _texts(what, options, run)
     found = find(
         texts,
         sources=sources,
@@ -90,9 +93,9 @@ def check(
         progress=progress,
     )
     if not found.documents:
-        raise InputError(str(refused[0]) if refused else "there is no document to check")
+        raise InputError(str(run.refused[0]) if run.refused else "there is no document to check")
     paged = _with_pages(found, what) if isinstance(what, contract.Index) else found
-    return replace(paged, refused=tuple(str(error) for error in refused))
+    return replace(paged, refused=tuple(map(str, run.refused)), notices=tuple(run.notices))
 
 
 def families_of(text: Text) -> frozenset[str]:
@@ -101,15 +104,15 @@ def families_of(text: Text) -> frozenset[str]:
     return frozenset({*family_names(text.passage), by_file} - {""})
 
 
-def _texts(what: object, options: ReadOptions, refused: list[IngestError]) -> Iterator[Text]:
+def _texts(what: object, options: ReadOptions, run: Run) -> Iterator[Text]:
     if isinstance(what, str | Path):
-        yield from _of_paths([what], options, refused)
+        yield from _of_paths([what], options, run)
         return
     if not isinstance(what, Iterable) or isinstance(what, bytes | Mapping | Passage):
         raise ConfigError(f"{type(what).__name__}: give paths, an open index or passages")
     items: Sequence[Any] = list(what)
     if items and all(_is_path(item) for item in items):
-        yield from _of_paths(items, options, refused)
+        yield from _of_paths(items, options, run)
     else:
         yield from (_of_passage(passage) for passage in as_passages(items))
 
@@ -126,26 +129,29 @@ def _is_path(item: object) -> bool:
         return False
 
 
-def _of_paths(
-    paths: Sequence[str | Path], options: ReadOptions, refused: list[IngestError]
-) -> Iterator[Text]:
-    """Yield the documents of files and folders; a file of passages by rows."""
+def _of_paths(paths: Sequence[str | Path], options: ReadOptions, run: Run) -> Iterator[Text]:
+    """Yield the documents of files and folders, with what sidecars state; a file of passages by rows."""
+    stating = stating_of(paths, options, run)
+    keys: set[str] = set()
     with open_reader(options) as read:
         for root in paths:
             if str(root) == "-" or Path(root).suffix.lower() in _ROWS:
                 passages, bad = read_passages(root, columns=options.columns)
-                refused += bad
+                run.refused += bad
                 for number, passage in enumerate(passages, start=1):
                     yield _of_passage(passage, str(root), number)
                 continue
-            for path, folder in find_files(Path(root), refused):
+            for path, folder in find_files(Path(root), run.refused):
+                keys.add(key := file_key(path))
                 try:
                     reading = read(path, folder)
                     for document in reading.documents:
-                        yield _text(with_source(document, options.source_by or "folder"))
-                    refused += reading.refused
+                        text = _text(with_source(document, options.source_by or "folder"))
+                        yield _as_stated(text, stating, key)
+                    run.refused += reading.refused
                 except IngestError as error:
-                    refused.append(error)
+                    run.refused.append(error)
+    run.notices += stating.idle(paths, keys)
 
 
 def _of_passage(passage: Passage, path: str = "", row: int = 0) -> Text:
@@ -156,6 +162,13 @@ def _text(document: Document) -> Text:
     fields = {name: getattr(document, name) for name in _SHARED}
     passage = Passage(document=document.id, end=len(document.text), **fields)
     return Text(passage=_with_statements(passage, document), path=document.path, row=document.row)
+
+
+def _as_stated(text: Text, stating: Stating, file: str) -> Text:
+    """Return a document of a file with what people state of it."""
+    stated = stating.of((file,), (), file, text.path, text.row, text.passage.document)
+    fields = merge_descriptions(list(stated))
+    return replace(text, passage=described(text.passage, fields)) if fields else text
 
 
 def _with_statements(passage: Passage, document: Document) -> Passage:

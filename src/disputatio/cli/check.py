@@ -10,7 +10,7 @@ import typer
 from disputatio import __version__
 from disputatio.cli.eval_report import keep
 from disputatio.cli.opening import open_named
-from disputatio.cli.options import Columns, Json, TextColumn
+from disputatio.cli.options import Columns, Json, Sidecar, TextColumn
 from disputatio.cli.screen import ProgressBar, say, write, write_json
 from disputatio.errors import InputError
 from disputatio.rendering.checks import check_page, check_sarif, check_text
@@ -59,6 +59,7 @@ def check(
     ] = 200,
     text_column: TextColumn = None,
     columns: Columns = None,
+    sidecar: Sidecar = None,
     as_json: Json = False,
 ) -> None:
     """Find where documents contradict each other. It takes no question.
@@ -80,13 +81,15 @@ def check(
             baseline=baseline or (),
             model=model,
             calls=calls,
-            options=ReadOptions(columns=read_columns(columns or [], text_column)),
+            options=ReadOptions(columns=read_columns(columns or [], text_column), sidecar=sidecar),
             progress=lambda step, done, total: meter.update(done, total, step),
         )
     for refused in found.refused[:_REFUSED]:
         say(f"not read: {refused}")
     if len(found.refused) > _REFUSED:
         say(f"not read: {len(found.refused) - _REFUSED} more")
+    for notice in found.notices:
+        say(notice)
     if write_baseline is not None:
         keep(write_baseline, baseline_text(found.contradictions))
         say(f"accepted {len(found.contradictions)} in {write_baseline}")

@@ -16,6 +16,7 @@ from disputatio.cli.options import (
     Columns,
     IndexFolder,
     Json,
+    Sidecar,
     StatedAuthority,
     StatedDate,
     StatedOwner,
@@ -81,13 +82,7 @@ def ingest(
     source: StatedSource = None,
     authority: StatedAuthority = None,
     replaces: StatedReplaces = None,
-    sidecar: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A disputatio.yaml of yours: what it states of files counts whole, now and from now on.",
-        ),
-    ] = None,
+    sidecar: Sidecar = None,
     urls: Annotated[bool, typer.Option("--urls", help="Fetch paths that are http(s) addresses.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Keep running and ingest what changes.")] = False,
     ray: Annotated[

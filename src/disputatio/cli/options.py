@@ -36,6 +36,14 @@ Model = Annotated[
         help="The language model: local:NAME, openai:NAME or none.  [default: local:qwen2.5-coder-1.5b]",
     ),
 ]
+Sidecar = Annotated[
+    Path | None,
+    typer.Option(
+        "--sidecar",
+        metavar="FILE",
+        help="A disputatio.yaml of yours: what it states of files counts whole, now and from now on.",
+    ),
+]
 Roles = Annotated[
     list[str] | None,
     typer.Option(
