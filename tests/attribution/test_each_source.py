@@ -75,6 +75,7 @@ def test_a_source_without_an_answer_is_silent_and_one_that_no_reply_could_be_use
         passage("f", "miller"),
     ]
     rows = each_source(answer(passages, replies, position("4", "accepted", "e")))
+    assert all(row.passage for row in rows)
     assert [(row.source, row.relation) for row in rows] == [
         ("miller", "agrees"),
         ("attic", "failed"),

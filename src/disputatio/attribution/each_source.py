@@ -67,7 +67,7 @@ def _rows(
     passage: Passage, replies: Sequence[Reply], positions: Sequence[Position], left_out: Standing
 ) -> Iterator[tuple[str, SourceAnswer]]:
     """Yield what a passage answers, each with the answer of its position."""
-    bare = SourceAnswer(source=passage.source or passage.id, relation="silent")
+    bare = SourceAnswer(source=passage.source or passage.id, relation="silent", passage=passage.id)
     positions = [each for each in positions if passage.id in each.passages and each.cause.kind != "compared"]
     for position in positions:
         reply = _reply_of(position, replies)
