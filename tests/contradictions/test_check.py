@@ -425,6 +425,16 @@ def test_a_sentence_that_a_document_repeats_with_another_value_is_of_several_thi
     assert found(f"# North\n\n{wait.format(10)}", f"# North\n\n{wait.format(30)}")
 
 
+def test_a_clause_that_a_document_repeats_with_many_values_is_of_many_things() -> None:
+    lines = [
+        f"{word} boat ticket costs {price} EUR."
+        for word, price in (("A", 4), ("The", 5), ("Our", 6), ("This", 7))
+    ]
+    other = "Your boat ticket costs 9 EUR."
+    assert not found("\n\n".join(lines), other)
+    assert found("\n\n".join(lines[:3]), other)
+
+
 def test_the_number_of_a_note_is_no_value() -> None:
     note = "This table has both kinds of grain of the mill."
     assert not found(f"[1] {note}", f"[2] {note}", severity="low")

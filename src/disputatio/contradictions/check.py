@@ -52,8 +52,9 @@ _MANY = 8  # documents that have a fact, each its own, from which only the title
 _FEW = 8  # documents below which no word is common
 _LABEL = 2  # words of a label that says not of what it is: "Default: 20"
 # Values that one document gives under a label, or in a sentence, from which it is of several things.
-_Form = Literal["label", "sentence"]
-_SEVERAL: Mapping[_Form, int] = {"label": 3, "sentence": 2}
+_Form = Literal["label", "sentence", "clause"]
+_SEVERAL: Mapping[_Form, int] = {"label": 3, "sentence": 2, "clause": 4}
+_CLAUSE = 3  # words of a clause that many sentences of a document may have: "removed in release 1.46"
 _TITLES = 4  # titles that have a word, from which it names no document
 _TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".ods")
 _Key = TypeVar("_Key")
@@ -162,8 +163,7 @@ def _read(text: Text, corpus: _Corpus, group_numbers: dict[str, int]) -> None:
         corpus.units += 1
         for fact in facts_of(passage.text, unit, titles, *style):
             own, around = _keys(fact)
-            form = _form_of(text, fact)
-            if form[1]:
+            for form in _forms_of(text, fact):
                 below = corpus.forms.setdefault((number, form), {})
                 below.setdefault(fact.around, set()).add(fact.said)
             words = [corpus.words.setdefault(word, len(corpus.words)) for word in own]
@@ -396,30 +396,31 @@ def _words_of(corpus: _Corpus, number: int, fact: Fact) -> list[str]:
 
 def _may_be_of_one(corpus: _Corpus, *facts: tuple[int, Fact]) -> bool:
     """Return whether facts may be of one thing: of a form that a document repeats, those of one heading."""
-    keys = [(number, _form_of(corpus.texts[number], fact)) for number, fact in facts]
-    forms = [corpus.forms.get(key, {}) for key in keys]
-    if all(
-        len(set().union(*below.values())) < _SEVERAL[form]
-        for below, (_, (form, _)) in zip(forms, keys, strict=True)
-    ):
+    forms = [
+        (form, corpus.forms.get((number, (form, words)), {}), fact)
+        for number, fact in facts
+        for form, words in _forms_of(corpus.texts[number], fact)
+    ]
+    if all(len(set().union(*below.values())) < _SEVERAL[form] for form, below, _ in forms):
         return True
     return len({fact.around for _, fact in facts}) == 1 and all(
-        len(below.get(fact.around, ())) <= 1 for below, (_, fact) in zip(forms, facts, strict=True)
+        len(below.get(fact.around, ())) <= 1 for _, below, fact in forms
     )
 
 
-def _form_of(text: Text, fact: Fact) -> tuple[_Form, int]:
-    """Return a number of what a document may repeat with other values: a short label, a sentence."""
+def _forms_of(text: Text, fact: Fact) -> list[tuple[_Form, int]]:
+    """Return numbers of what a document may repeat with other values: a short label; sentence and clause."""
     own = _keys(fact)[0]
+    words = _number_of("\x1f".join(sorted(own)))
     if fact.weak and len(own) <= _LABEL:
-        return "label", _number_of("\x1f".join(sorted(own)))
+        return [("label", words)]
     if fact.kind in ("polarity", "definition"):
-        return "sentence", 0
+        return []
     body = text.passage.text
     before, after = body[fact.start : fact.value_start], body[fact.value_end : fact.end]
-    return "sentence", _number_of(
-        _plain(before if len(before.split()) >= _SENTENCE else f"{before} _ {after}")
-    )
+    sentence = _plain(before if len(before.split()) >= _SENTENCE else f"{before} _ {after}")
+    forms: list[tuple[_Form, int]] = [("sentence", _number_of(sentence))]
+    return [*forms, ("clause", words)] if len(own) <= _CLAUSE else forms
 
 
 def _repeated(corpus: _Corpus, found: Sequence[_Pair]) -> dict[_Place, bool]:
