@@ -427,6 +427,7 @@ def test_a_log_of_plain_text_has_lines_below_its_headings(name: str, between: st
 def test_a_long_line_above_a_ruler_is_no_heading() -> None:
     mill = f"The mill takes 40 sacks of grain, as the miller said {'again and ' * 5}again."
     assert found(f"The barn is old.\n{mill}\n-----\n\nThat is all.", mill.replace("40", "55"))
+    assert found(f"{mill}\n-----\n\nThat is all.", mill.replace("40", "55"))
 
 
 def test_a_statement_that_the_other_document_has_too_contradicts_nothing() -> None:

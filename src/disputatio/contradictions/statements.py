@@ -314,8 +314,6 @@ def _segments(tokens: list[Token]) -> list[list[Token]]:
                 and any(other.value for other in tokens[at + 1 :])
             ) or (token.text == "," and any(other.value for other in tokens[last:at])):
                 cuts.append(at)
-            elif token.text == "," and not any(other.value for other in tokens[last:at]) and at < 8:
-                continue
     segments, start = [], 0
     for cut in cuts:
         segments.append(tokens[start:cut])

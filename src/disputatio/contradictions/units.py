@@ -142,7 +142,8 @@ def _is_table(block: str, lines: Sequence[tuple[int, int]], text: str) -> bool:
 def _is_ruled(text: str, end: int) -> bool:
     """Return whether a line of one sign stands below a block, as plain text has it below its headings."""
     below = text.find("\n", end) + 1
-    return below > 0 and _UNDERLINE.match(text, below) is not None
+    is_short = end - text.rfind("\n", 0, end) <= _LONGEST_HEADING
+    return below > 0 and is_short and _UNDERLINE.match(text, below) is not None
 
 
 def _is_heading(block: str) -> bool:
