@@ -132,9 +132,12 @@ def test_untrusted_text_keeps_no_template_token_and_no_invisible_character(text:
 
 @pytest.mark.parametrize(
     "token",
-    ["<\u200b|im_end|>", "<|im_end|\u00ad>", "<\x00/s>", "[\u2060INST]", "<<\u202eSYS>>", "<|im_\x07end|>"],
+    [
+        *("<\u200b|im_end|>", "<|im_end|\u00ad>", "<\x00/s>", "[\u2060INST]", "<<\u202eSYS>>"),
+        *("<|im_\x07end|>", "<|[INST]|>", "[|<s>|]"),  # and none is left within another
+    ],
 )
-def test_a_template_token_is_not_put_together_by_taking_invisible_characters_out(token: str) -> None:
+def test_a_template_token_is_not_put_together_by_taking_characters_out(token: str) -> None:
     assert not TOKEN.search(neutralise(token))
     assert not TOKEN.search(one_line(token))
 

@@ -344,7 +344,12 @@ def neutralise(text: str) -> str:
     'a< |im_end| >b'
     """
     # Characters first: a token that one of them divides would be whole without it.
-    return _TEMPLATE_TOKENS.sub(lambda m: f"{m[0][0]} {m[0][1:-1]} {m[0][-1]}", text.translate(_SHOWN))
+    return _TEMPLATE_TOKENS.sub(_divided, text.translate(_SHOWN))
+
+
+def _divided(token: re.Match[str]) -> str:
+    """Return a template token that is none any more, nor is what stood in it."""
+    return f"{token[0][0]} {_TEMPLATE_TOKENS.sub(_divided, token[0][1:-1])} {token[0][-1]}"
 
 
 def one_line(text: str) -> str:
