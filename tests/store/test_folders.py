@@ -179,7 +179,7 @@ def test_bytes_that_changed_in_one_part_leave_it_out(tmp_path: Path) -> None:
     rows = [Passage(text=f"The ferry crossed {n} times. " * 20, source="a") for n in range(600)]
     built(tmp_path / "x", [Passage(text="The ferry sank.", source="b")])
     built(tmp_path / "y", rows, commits=1)
-    [blob] = (tmp_path / "y").glob("segments/*/stored_bytes.npy")
+    blob, *_ = (tmp_path / "y").glob("segments/*/stored_bytes.npy")  # a slow machine makes two
     raw = bytearray(blob.read_bytes())
     raw[-40] ^= 1
     blob.write_bytes(raw)
