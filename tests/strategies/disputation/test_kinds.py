@@ -169,6 +169,7 @@ _CARRIES, _BORN = "How much does the Tern 20 carry?", "In which year was the pai
         (_PYTHON, "no", _passage("It needs more.", "What is new in Python 3.8"), False),
         (_PYTHON, "no", _passage("It needs Elm 5 or later."), False),
         (_PYTHON, "no", _passage("Version: Python 3.8; Supported: yes."), False),
+        (f"{_PYTHON} The oak, I mean?", "no", _passage("Tree: oak; For: Python 3.8; Supported: yes."), False),
         ("Does Elm 4 run here?", "no", _passage("Elm 5.1 and later run here."), None),
         ("Does Elm 4 run here?", "no", _passage("Elm 5 and later run here."), False),
         ("Does version 4 run here?", "no", _passage("Version 5 and later run here."), None),

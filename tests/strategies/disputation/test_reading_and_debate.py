@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from disputatio.agents.trained_reader import DECISIONS
 from disputatio.errors import BatchFault, MissingPart, NoLogprobs, ServerFault
 from disputatio.kit import LATE, TRAINED_READER, Kit
 from disputatio.llm.scripted import Odds, Scripted
@@ -19,12 +20,13 @@ from disputatio.store.in_memory import InMemory
 from disputatio.strategies.disputation.debate import debate_scores, model_belief
 from disputatio.strategies.disputation.reading import (
     certainty,
+    parse_decision,
     parse_reading,
     read,
     read_passages,
 )
 from disputatio.strategies.disputation.sides import Side, sides_of
-from disputatio.types import Completion, Extraction, Passage, Token, Usage
+from disputatio.types import Choice, Completion, Extraction, Passage, Token, Usage
 from tests.strategies.disputation_agents import Agents, sure, word
 
 QUESTION = "Who designed the Quillhaven lighthouse?"
@@ -202,6 +204,13 @@ def test_a_decision_is_as_sure_as_the_passage_is_to_tell() -> None:
         return one.certainty
 
     assert certainty(0.7) < certainty(0.9) < certainty(0.99) < 0
+
+
+def test_a_model_that_rules_yes_and_no_out_declines() -> None:
+    choice = Choice(
+        options=DECISIONS, logprobs=(-900.0, -800.0, 0.0), bounded=(True, True, False), usage=Usage()
+    )
+    assert parse_decision(RUNS, NEEDS, choice).answer == ""
 
 
 def test_of_passages_of_both_kinds_each_is_read_in_its_way_and_none_is_lost() -> None:

@@ -294,7 +294,7 @@ def parse_decision(question: str, passage: Passage, choice: Choice, *, turn: int
     Untrained for it, it says "unknown" and "no" too readily: it is taken to mean more by `KNOWN` and `YES`.
     """
     yes, no, unknown = choice.logprobs
-    known = math.log(math.exp(yes) + math.exp(no)) - unknown
+    known = max(yes, no) + math.log1p(math.exp(-abs(yes - no))) - unknown
     raw = ", ".join(f"{word} {logprob:.2f}" for word, logprob in zip(DECISIONS, choice.logprobs, strict=True))
     reply = Reply(passages=(passage.id,), round=turn, raw=raw)
     if known > KNOWN:
