@@ -54,12 +54,18 @@ class Settings:
     entail: int = 3
     same: int = 2
     look: int = 3
+    decide: int = 3
 
     @property
     def shares(self) -> Shares:
         """The trees of each task in a round."""
         return Shares(
-            read=self.read, support=self.support, entail=self.entail, same=self.same, look=self.look
+            read=self.read,
+            support=self.support,
+            entail=self.entail,
+            same=self.same,
+            look=self.look,
+            decide=self.decide,
         )
 
     def share_of_rate(self, tree: int) -> float:
@@ -196,7 +202,6 @@ def scores(model: Any, trees: Sequence[Packed], tokenizer: Any, *, dtype: torch.
     declined = tokenizer(UNKNOWN, add_special_tokens=False).input_ids[0]
     exact: dict[str, list[bool]] = {}
     chances: dict[bool, list[float]] = {True: [], False: []}
-    choices = {word for words in CHOICES.values() for word in words}
     for packed in trees:
         with torch.inference_mode():
             logits = logits_of(model, packed, dtype=dtype)
@@ -204,7 +209,7 @@ def scores(model: Any, trees: Sequence[Packed], tokenizer: Any, *, dtype: torch.
         for leaf, rows in zip(packed.leaves, rows_of_leaf(packed), strict=True):
             right = bool((logits[rows].argmax(-1) == wanted[rows]).all())
             exact.setdefault(leaf.kind, []).append(right)
-            if leaf.target not in choices:
+            if leaf.kind.split("/")[0] not in CHOICES:
                 chance = torch.log_softmax(logits[rows[0]], -1)[declined].item()
                 chances[leaf.target == UNKNOWN].append(chance)
     found: dict[str, Any] = {

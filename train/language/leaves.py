@@ -14,6 +14,7 @@ from train.claims import Claims, shape_of
 from train.examples import RETRIEVED, Example, Unanswerable, occurrences, seeded, shown_title, side, window
 from train.language import made
 from train.language.folders import folders
+from train.language.passages import written_passages
 from train.language.tasks import (
     claim_leaf,
     named_in,
@@ -45,6 +46,7 @@ class Shares:
     entail: int = 3
     same: int = 2
     look: int = 6
+    decide: int = 3
     pages: int = 4
     retrieved: float = 0.6
     made: int = 1
@@ -288,6 +290,7 @@ class Data:
         while True:
             order = ["read"] * shares.read + ["support"] * shares.support
             order += ["entail"] * shares.entail + ["same"] * shares.same + ["look"] * shares.look
+            order += ["decide"] * (shares.decide if "decide" in written else 0)
             seeded(self.seed, "round", number).shuffle(order)
             for place, task in enumerate(order):
                 chance = seeded(self.seed, "tree", number, place)
@@ -314,12 +317,14 @@ class Data:
             chance.shuffle(found)
             return found
         branches: list[Branch] = []
-        wanted = {"support": 4, "entail": 6, "same": 3, "look": 4}[task]
+        wanted = {"support": 4, "entail": 6, "same": 3, "look": 4, "decide": 3}[task]
         while len(branches) < wanted:
             if task == "support":
                 from_rows = self.retrieved and chance.random() < 0.4
                 example = chance.choice(self.retrieved) if from_rows else self._any_page(chance)
                 branch = self.support_branch(example, chance)
+            elif task == "decide":
+                branch = next(written["decide"])
             elif task == "look" and "look" in written and chance.random() < WRITTEN_LOOKS:
                 branch = next(written["look"])
             elif task == "look":
@@ -371,6 +376,9 @@ def load_data(data: Path, *, seed: int) -> tuple[Data, Data]:
             task = "look" if branch.leaves[0].kind.startswith("folder_look") else "read"
             part = "dev" if side(f"{folder.name} {document}") == "dev" else "train"
             written[part].setdefault(task, []).append(branch)
+    for name, task, branch in written_passages():
+        part = "dev" if side(name) == "dev" else "train"
+        written[part].setdefault(task, []).append(branch)
     return (
         Data(train, [pair for pair in pairs if side_of(pair) == "train"], seed, written["train"]),
         Data(dev, [pair for pair in pairs if side_of(pair) == "dev"], seed + 1, written["dev"]),

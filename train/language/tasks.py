@@ -20,6 +20,11 @@ def question_leaf(question: str, answer: str, kind: str, subject: str = "") -> L
     return Leaf(ask_of(question), written or UNKNOWN, kind)
 
 
+def decision_leaf(question: str, reply: str) -> Leaf:
+    """Return a question of *decide*, which yes, no or unknown answers."""
+    return Leaf(ask_of(question), reply, f"decide/{reply}")
+
+
 def named_in(subject: str, text: str) -> str:
     """Return a subject if a text has all of its words, else nothing: what is not there cannot be read.
 

@@ -1,6 +1,6 @@
 """Prompts of the trained reader: a model with an adapter that was trained on these words (`train/language`).
 
-Five tasks are told apart by their instruction. A prompt has two parts with an empty line between them; the first stays the
+Six tasks are told apart by their instruction. A prompt has two parts with an empty line between them; the first stays the
 same for all that is asked about it.
 """
 
@@ -24,23 +24,21 @@ INSTRUCTIONS: Mapping[str, str] = {
         "Copy from the quotes the shortest answer to the question; "
         f'reply "{UNKNOWN}" if no quote says it of what is asked about.'
     ),
+    "decide": (
+        "Does the passage say yes or no to the question? "
+        f"Reply yes, no or {UNKNOWN} if the passage does not say it of what is asked about."
+    ),
     "support": "Does the passage say that this answers the question? Reply yes or no.",
     "entail": "Compare the claim with the passage. Reply supports, contradicts or silent.",
     "same": "Do both passages speak of the same thing of that name? They may disagree. Reply same or different.",
 }
 # The first words of the replies between which a task decides, by log-probability.
 CHOICES: Mapping[str, tuple[str, ...]] = {
+    "decide": ("yes", "no", UNKNOWN),
     "support": ("yes", "no"),
     "entail": ("supports", "contradicts", "silent"),
     "same": ("same", "different"),
 }
-
-# No task of the training: of a question that yes or no answers, what is copied says neither.
-DECISIONS = ("yes", "no", UNKNOWN)
-DECIDE = (
-    "Does the passage say yes or no to the question? "
-    f"Reply yes, no or {UNKNOWN} if the passage does not say it of what is asked about."
-)
 
 
 def ask_of(question: str) -> str:
@@ -77,7 +75,7 @@ def read_prompt(question: str, passage: Passage) -> Prompt:
 
 
 def decide_prompt(question: str, passage: Passage) -> Prompt:
-    return chat(DECIDE, f"{shown(passage)}{GAP}{ask_of(question)}")
+    return prompt_of("decide", shown(passage), ask_of(question))
 
 
 def look_prompt(question: str, quotes: Sequence[str]) -> Prompt:

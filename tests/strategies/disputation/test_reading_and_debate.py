@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disputatio.agents.trained_reader import DECISIONS
+from disputatio.agents.trained_reader import CHOICES
 from disputatio.errors import BatchFault, MissingPart, NoLogprobs, ServerFault
 from disputatio.kit import LATE, TRAINED_READER, Kit
 from disputatio.llm.scripted import Odds, Scripted
@@ -208,7 +208,7 @@ def test_a_decision_is_as_sure_as_the_passage_is_to_tell() -> None:
 
 def test_a_model_that_rules_yes_and_no_out_declines() -> None:
     choice = Choice(
-        options=DECISIONS, logprobs=(-900.0, -800.0, 0.0), bounded=(True, True, False), usage=Usage()
+        options=CHOICES["decide"], logprobs=(-900.0, -800.0, 0.0), bounded=(True, True, False), usage=Usage()
     )
     assert parse_decision(RUNS, NEEDS, choice).answer == ""
 

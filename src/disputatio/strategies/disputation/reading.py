@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from disputatio.agents.replies import TEXT, echoes, object_of, parse_object, shown, stands_in
-from disputatio.agents.trained_reader import DECISIONS, decide_prompt, read_prompt
+from disputatio.agents.trained_reader import CHOICES, decide_prompt, read_prompt
 from disputatio.attribution.citations import quote_span
 from disputatio.errors import MissingPart, ReplyError
 from disputatio.kit import TRAINED_READER, Kit, chat
@@ -282,7 +282,7 @@ def read_briefly(
         keep(parse_brief(question, passage, completion, turn=turn))
 
     prompts = [decide_prompt(question, passage) for passage in decided]
-    kit.choose_in_time(TRAINED_READER, prompts, DECISIONS, decided, decide)
+    kit.choose_in_time(TRAINED_READER, prompts, CHOICES["decide"], decided, decide)
     prompts = [read_prompt(question, passage) for passage in others]
     kit.complete_in_time(TRAINED_READER, prompts, Sampling(max_tokens=max_tokens), others, read)
     return [found.get(passage.id) or _unread(passage, turn) for passage in passages]
@@ -295,7 +295,9 @@ def parse_decision(question: str, passage: Passage, choice: Choice, *, turn: int
     """
     yes, no, unknown = choice.logprobs
     known = max(yes, no) + math.log1p(math.exp(-abs(yes - no))) - unknown
-    raw = ", ".join(f"{word} {logprob:.2f}" for word, logprob in zip(DECISIONS, choice.logprobs, strict=True))
+    raw = ", ".join(
+        f"{word} {logprob:.2f}" for word, logprob in zip(CHOICES["decide"], choice.logprobs, strict=True)
+    )
     reply = Reply(passages=(passage.id,), round=turn, raw=raw)
     if known > KNOWN:
         start, end = nearest_sentence(passage.text, question)
