@@ -14,7 +14,7 @@ from disputatio.llm.scripted import Odds, Scripted
 from disputatio.pipeline import ask
 from disputatio.protocols import Search, SearchOptions
 from disputatio.store.in_memory import InMemory
-from disputatio.strategies.crag import GRADE_SYSTEM, REWRITE_SYSTEM, SYSTEM, crag, decomposed, recomposed
+from disputatio.strategies.crag import GRADE_SYSTEM, REWRITE_SYSTEM, SYSTEM, crag, decompose, recompose
 from disputatio.trace import Trace
 from disputatio.types import Answer, Hit, Passage
 
@@ -165,12 +165,12 @@ def test_a_reranker_in_the_kit_grades_in_place_of_the_model() -> None:
 
 def test_strips_cover_the_passage_and_are_put_together_again_in_its_order() -> None:
     long_passage = passage("a", GOOD)
-    strips = decomposed(long_passage, 2)
+    strips = decompose(long_passage, 2)
     assert [GOOD[strip.start : strip.end] for strip in strips] == [
         "The ferry first crossed in 1887. Mayor Ola Brandt was aboard.",
         "Gulls nest on the pier. Tea was served.",
     ]
-    (again,) = recomposed([strips[1], strips[0]])
+    (again,) = recompose([strips[1], strips[0]])
     assert again.text.replace("\n", " ") == GOOD
     assert again.id == "a"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from disputatio.strategies.disputation import reading
-from disputatio.strategies.disputation.form import asked_form, trimmed
+from disputatio.strategies.disputation.form import to_asked_form, trim
 from disputatio.strategies.disputation.sides import sides_of
 from disputatio.types import Passage, Reply
 
@@ -33,21 +33,21 @@ PAGE = "Ada Berg (born 1868). Ada Berg, 18 December 1868, Oban."
     ],
 )  # fmt: skip
 def test_an_answer_has_the_form_that_is_asked_for(question: str, read: str, given: str) -> None:
-    assert asked_form(question, read, PAGE) == given
+    assert to_asked_form(question, read, PAGE) == given
 
 
 def test_a_year_with_several_days_in_the_passage_stays_a_year() -> None:
     page = "Begun on 3 June 1848, opened on 9 August 1848."
-    assert asked_form("When was it opened?", "1848", page) == "1848"
+    assert to_asked_form("When was it opened?", "1848", page) == "1848"
 
 
 def test_a_table_s_filled_in_date_is_no_fuller_one() -> None:
-    assert asked_form("When was it founded?", "1862", "inception: 1862-01-01") == "1862"
+    assert to_asked_form("When was it founded?", "1862", "inception: 1862-01-01") == "1862"
 
 
 @pytest.mark.parametrize("answer", ["Anna", "x (y) z", "a b a c", "12 (of 40) boats", ""])
 def test_what_is_tidy_stays_as_it_is(answer: str) -> None:
-    assert trimmed(answer) == answer
+    assert trim(answer) == answer
 
 
 def test_the_other_forms_of_an_answer_are_kept_as_aliases() -> None:

@@ -9,7 +9,7 @@ import pytest
 from disputatio.reliability.succession import succession
 from disputatio.store.ingesting.prepare import prepare
 from disputatio.store.ingesting.source import with_source
-from disputatio.strategies.disputation.changes import divided
+from disputatio.strategies.disputation.changes import split_off_later
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.types import Passage, Reply
 from disputatio.versions.asked import product_version
@@ -163,6 +163,6 @@ def test_the_version_that_is_asked_for_answers_beside_later_ones_that_tell_of_it
         read("django/security", "5.0", f"Of 4.2: {OLD}"),
         *(read("ssl/security", "3.4"), read("ssl/security", "50.0")),
     ]
-    _, later = divided("How fast do they answer in Django 4.2?", readings, "")
+    _, later = split_off_later("How fast do they answer in Django 4.2?", readings, "")
     assert [reading.passage.id for reading in later] == ["django/security 6.0"]
-    assert divided("How fast do they answer in Django?", readings, "")[1] == []
+    assert split_off_later("How fast do they answer in Django?", readings, "")[1] == []

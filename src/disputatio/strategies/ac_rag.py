@@ -117,7 +117,7 @@ def read_menu(question: str, choices: str = "") -> Menu | None:
     return None
 
 
-def worded(menu: Menu, word: str) -> str:
+def find_answer(menu: Menu, word: str) -> str:
     """Return the answer that a word of the menu stands for."""
     return menu.texts[menu.words.index(word)]
 
@@ -209,7 +209,7 @@ class Memory:
         """Return what all notes say, each claim once."""
         return list(dict.fromkeys(claim for note in self.notes for claim in note.claims))
 
-    def remembered(self) -> list[Passage]:
+    def list_noted_passages(self) -> list[Passage]:
         """Return the passages behind the notes, in the order read."""
         ids = {passage for note in self.notes for passage in note.passages}
         return [passage for name, passage in self.read.items() if name in ids]
@@ -222,7 +222,7 @@ class Memory:
         return fence("notes", "\n".join(lines)) if lines else NO_NOTES
 
 
-def cited_places(passages: Iterable[Passage], quote: str, about: str = "") -> tuple[Citation, ...]:
+def cite_quote(passages: Iterable[Passage], quote: str, about: str = "") -> tuple[Citation, ...]:
     """Return citations of a quote, one for each passage; without a quote, of the sentence nearest to a text.
 
     The citations are not numbered yet. A passage with neither has none.
@@ -368,7 +368,7 @@ def ac_rag(
     menu = read_menu(question, choices)
     parts = Parts(
         question=menu.question if menu else question,
-        asked=_asked(menu.shown() if menu else one_line(question), context),
+        asked=_add_context(menu.shown() if menu else one_line(question), context),
         shots=shots,
         kit=kit,
         detector="resolver" if models == "resolver" else "detector",
@@ -397,7 +397,7 @@ def ac_rag(
     return replace(answer, question=question)
 
 
-def _asked(question: str, context: str) -> str:
+def _add_context(question: str, context: str) -> str:
     """Return the question as all agents read it, after what it comes with."""
     return f"{fence('context', context)}\n{question}" if context.strip() else question
 
@@ -468,7 +468,7 @@ def _note(term: str, passages: Sequence[Passage], parts: Parts, memory: Memory) 
     if not parts.summary:
         memory.replies.append(Reply(passages=ids, round=memory.rounds))
         text = " ".join(one_line(passage.text) for passage in passages)
-        cited = cited_places(passages, "", f"{term} {parts.question}")
+        cited = cite_quote(passages, "", f"{term} {parts.question}")
         return Note(term=term, passages=ids, claims=(Claim(text=text, citations=cited),))
     task = SUMMARY_TASK.format(passages="\n\n".join(map(shown, passages)), term=term)
     prompt = chat(SUMMARY_SYSTEM, task)
@@ -500,7 +500,7 @@ def _note(term: str, passages: Sequence[Passage], parts: Parts, memory: Memory) 
 def _claims(term: str, text: str, passages: Sequence[Passage], bound: bool) -> tuple[Claim, ...]:
     """Return the cited claims of a summary: its supported statements, or all of it if not `bound`."""
     if not bound:
-        return (Claim(text=text, citations=cited_places(passages, "", text)[:1]),)
+        return (Claim(text=text, citations=cite_quote(passages, "", text)[:1]),)
     citations_of: dict[str, tuple[Citation, ...]] = {}
     for passage in passages:
         for claim in borne_out(term, passage, text):
@@ -533,10 +533,10 @@ def pick_answer(menu: Menu, parts: Parts, memory: Memory) -> Answer:
     """Return one of the answers that the question names, by the log-probability of its word."""
     words = "its letter" if menu.lettered else "one word, " + " or ".join(menu.words) + ","
     task = ANSWER_TASK.format(notes=memory.shown(), question=parts.asked)
-    prompt = chat(PICK_SYSTEM.format(words=words) + _solved(parts), task)
+    prompt = chat(PICK_SYSTEM.format(words=words) + _write_examples(parts), task)
     (choice,) = choose(parts.resolver, [prompt], menu.words, parts.kit, votes=parts.votes)
     at = max(range(len(menu.words)), key=lambda n: choice.logprobs[n])
-    picked = worded(menu, menu.words[at])
+    picked = find_answer(menu, menu.words[at])
     parts.kit.emit(OptionPicked(words=menu.words, logprobs=choice.logprobs, answer=picked))
     cited = tuple(dict.fromkeys(citation for claim in memory.claims() for citation in claim.citations))
     spans = sentences(menu.question)[-1:]  # of a long case report, the question
@@ -556,10 +556,10 @@ def pick_answer(menu: Menu, parts: Parts, memory: Memory) -> Answer:
         sources=sources,
         weight=round(shares(choice)[at], 4),
     )
-    passage_ids = tuple(passage.id for passage in memory.remembered())
+    passage_ids = tuple(passage.id for passage in memory.list_noted_passages())
     reply = Reply(passages=passage_ids, answer=picked, explanation=text, round=max(memory.rounds, 1))
     return replace(
-        _assembled((picked,), text, [Claim(text=text, citations=cited)], [reply], memory),
+        _build_answer((picked,), text, [Claim(text=text, citations=cited)], [reply], memory),
         conflict=Conflict(positions=(position,)),
         confidence=round(shares(choice)[at], 4),
     )
@@ -568,26 +568,26 @@ def pick_answer(menu: Menu, parts: Parts, memory: Memory) -> Answer:
 def free_answer(parts: Parts, memory: Memory) -> Answer:
     """Return answers in the resolver's words; an answer that a passage states is cited."""
     task = ANSWER_TASK.format(notes=memory.shown(), question=parts.asked)
-    prompt = chat(ANSWER_SYSTEM + _solved(parts), task)
+    prompt = chat(ANSWER_SYSTEM + _write_examples(parts), task)
     answers, explanation = ask_answers(parts.resolver, prompt, parts.kit, max_tokens=parts.max_tokens)
     explanation_sentences = [explanation[start:end] for start, end in sentences(explanation)]
     claims = []
     for answer in answers:
         text = next((sentence for sentence in explanation_sentences if states(sentence, answer)), "")
-        citations = cite(answer, memory.remembered(), {})
+        citations = cite(answer, memory.list_noted_passages(), {})
         claims.append(Claim(text=text or plain_statement(parts.question, answer), citations=tuple(citations)))
     turn = max(memory.rounds, 1)
-    ids = tuple(passage.id for passage in memory.remembered())
+    ids = tuple(passage.id for passage in memory.list_noted_passages())
     replies = [Reply(passages=ids, answer=text, round=turn) for text in answers]
-    return _assembled(answers, explanation, claims, replies, memory)
+    return _build_answer(answers, explanation, claims, replies, memory)
 
 
-def _solved(parts: Parts) -> str:
+def _write_examples(parts: Parts) -> str:
     """Return the solved examples as the end of a prompt; nothing without any."""
     return f"\n\n{SHOTS}\n{neutralise(parts.shots).strip()}" if parts.shots.strip() else ""
 
 
-def _assembled(
+def _build_answer(
     answers: tuple[str, ...], explanation: str, claims: list[Claim], replies: list[Reply], memory: Memory
 ) -> Answer:
     """Return the answer with the memory behind it: a claim and a reply for each entry."""

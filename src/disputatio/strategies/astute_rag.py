@@ -168,18 +168,18 @@ def astute_rag(
     if rounds < 1 or not 0 <= memories <= MOST_REMEMBERED:
         raise InputError(f"astute_rag: rounds is at least 1, and memories from 0 to {MOST_REMEMBERED}")
     passages = kit.passages(question, k=k)
-    remembered = _remembered(question, memories, kit) if memories else ()
+    remembered = _recall(question, memories, kit) if memories else ()
     if not passages and not remembered:
         return Answer(question=question, abstained="no_evidence" if remembered is not None else "fault")
     desk = laid_out(question, passages, remembered or ())
     groups, turn = "", 1
     while turn < rounds:
         turn += 1
-        new = _consolidated(question, desk, groups, kit, max_tokens)
+        new = _consolidate(question, desk, groups, kit, max_tokens)
         if new is None or new == groups:
             break
         groups = new
-    candidates, answers, explanation = _answered(question, desk, groups, kit, max_tokens)
+    candidates, answers, explanation = _answer_from_groups(question, desk, groups, kit, max_tokens)
     spoken = distinct([candidate.answer for candidate in candidates])
     draft = Answer(
         question=question,
@@ -229,18 +229,18 @@ def kind_of(names: Sequence[str], desk: Desk) -> str:
     )
 
 
-def bearing(answer: str, names: Sequence[str], desk: Desk) -> tuple[str, ...]:
+def find_bearers(answer: str, names: Sequence[str], desk: Desk) -> tuple[str, ...]:
     """Return the documents named for a statement whose words bear it out; else all whose words do.
 
     >>> desk = Desk(retrieved={"d1": Passage(text="Opened in 1921."), "d2": Passage(text="Elms.")}, remembered={})
-    >>> bearing("1921", ["d2", "d1"], desk), bearing("1921", ["d2"], desk), bearing("1975", ["d2"], desk)
+    >>> find_bearers("1921", ["d2", "d1"], desk), find_bearers("1921", ["d2"], desk), find_bearers("1975", ["d2"], desk)
     (('d1',), ('d1',), ())
     """
     documents = tuple(name for name, document in desk.documents.items() if stands_in(document, answer))
     return tuple(name for name in documents if name in names) or documents
 
 
-def _remembered(question: str, most: int, kit: Kit) -> tuple[str, ...] | None:
+def _recall(question: str, most: int, kit: Kit) -> tuple[str, ...] | None:
     """Return what the model writes from memory, at most `most` passages; None where it breaks its contract."""
     items = MEMORY_SCHEMA["properties"]["remembered"] | {"maxItems": most}
     schema = {**MEMORY_SCHEMA, "properties": {"remembered": items}}
@@ -269,7 +269,7 @@ def _prompt(question: str, desk: Desk, groups: str, task: str) -> Prompt:
     return chat(SYSTEM, filled)
 
 
-def _consolidated(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: int) -> str | None:
+def _consolidate(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: int) -> str | None:
     """Return the groups of one more round, one JSON object a line; None where the reply breaks its contract."""
     prompt = _prompt(question, desk, groups, CONSOLIDATE_TASK)
     (word,) = kit.complete("consolidator", [prompt], Sampling(max_tokens=max_tokens, schema=GROUPS_SCHEMA))
@@ -283,7 +283,7 @@ def _consolidated(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: 
     for number, summary, group in zip(group_numbers(summaries), summaries, fields, strict=True):
         if not is_unknown(summary):
             named.setdefault(number, (summary, []))[1].extend(group["documents"])
-    group_documents = [(summary, bearing(summary, names, desk)) for summary, names in named.values()]
+    group_documents = [(summary, find_bearers(summary, names, desk)) for summary, names in named.values()]
     formed = [group for group in group_documents if group[1]]
     lines = [
         json.dumps({"kind": kind_of(names, desk), "documents": names, "summary": summary}, ensure_ascii=False)
@@ -293,7 +293,7 @@ def _consolidated(question: str, desk: Desk, groups: str, kit: Kit, max_tokens: 
     return "\n".join(lines)
 
 
-def _answered(
+def _answer_from_groups(
     question: str, desk: Desk, groups: str, kit: Kit, max_tokens: int
 ) -> tuple[list[Candidate], tuple[str, ...], str]:
     """Return each group's answer, the answers selected, and why; answers that no document bears are left out.
@@ -312,18 +312,20 @@ def _answered(
         Candidate(answer=answer, documents=names, confidence=field["confidence"])
         for field in fields["candidates"]
         if not is_unknown(answer := field["answer"].strip())
-        and (names := bearing(answer, [*field["documents"], *_grouped(answer, groups)], desk))
+        and (names := find_bearers(answer, [*field["documents"], *_find_documents(answer, groups)], desk))
     ]
     kit.emit(
         CandidatesProposed(candidates={candidate.answer: candidate.confidence for candidate in proposed})
     )
     borne = [
-        field.strip() for field in fields["answers"] if not is_unknown(field) and bearing(field, (), desk)
+        field.strip()
+        for field in fields["answers"]
+        if not is_unknown(field) and find_bearers(field, (), desk)
     ]
-    return proposed, distinct(borne), spelled_out(fields["explanation"].strip(), desk)
+    return proposed, distinct(borne), name_sources(fields["explanation"].strip(), desk)
 
 
-def _grouped(answer: str, groups: str) -> list[str]:
+def _find_documents(answer: str, groups: str) -> list[str]:
     """Return the documents of the groups whose summary has an answer."""
     parsed_groups = [json.loads(line) for line in groups.splitlines()]
     return [
@@ -331,11 +333,11 @@ def _grouped(answer: str, groups: str) -> list[str]:
     ]
 
 
-def spelled_out(text: str, desk: Desk) -> str:
+def name_sources(text: str, desk: Desk) -> str:
     """Return a text with the sources of documents in the place of their opaque names.
 
     >>> desk = Desk(retrieved={"d1e4": Passage(text="a", source="log")}, remembered={"d22f": Passage(text="b")})
-    >>> spelled_out("Document d1e4 says so, d22f does not.", desk)
+    >>> name_sources("Document d1e4 says so, d22f does not.", desk)
     'log says so, memory does not.'
     """
     for name, document in desk.documents.items():

@@ -106,23 +106,23 @@ def crag(
     if not lower <= upper or strips < 1 or size < 1 or votes < 0:
         raise InputError("crag: lower is at most upper, strips and size at least 1, votes at least 0")
     retrieved = kit.passages(question, k=k)
-    scores = _graded(question, retrieved, kit, votes)
-    action = judged(scores, upper, lower)
-    kit.emit(Graded(action=action, scores=_named(retrieved, scores)))
+    scores = _grade(question, retrieved, kit, votes)
+    action = choose_action(scores, upper, lower)
+    kit.emit(Graded(action=action, scores=_map_scores(retrieved, scores)))
     good = [passage for passage, score in zip(retrieved, scores, strict=True) if score >= lower]
     read = list(retrieved)
     if action != "correct":
         query = _rewritten(question, kit)
         more = kit.search_elsewhere(query, k=k, exclude=frozenset(passage.id for passage in retrieved))
-        scores = _graded(question, more, kit, votes)
-        kit.emit(Graded(action="again", scores=_named(more, scores)))
+        scores = _grade(question, more, kit, votes)
+        kit.emit(Graded(action="again", scores=_map_scores(more, scores)))
         good += [passage for passage, score in zip(more, scores, strict=True) if score >= lower]
         read += more
     rounds = 1 if action == "correct" else 2
-    refined = _refined(question, good, kit, least=least, most=strips, size=size, votes=votes)
+    refined = _refine(question, good, kit, least=least, most=strips, size=size, votes=votes)
     if not refined:
         return Answer(question=question, abstained="no_evidence", passages=tuple(read), rounds=rounds)
-    task = TASK.format(passages="\n\n".join(map(shown, recomposed(refined))), question=one_line(question))
+    task = TASK.format(passages="\n\n".join(map(shown, recompose(refined))), question=one_line(question))
     answers, explanation = ask_answers("answerer", chat(SYSTEM, task), kit, max_tokens=max_tokens)
     ids = tuple(dict.fromkeys(strip.passage.id for strip in refined))
     return Answer(
@@ -136,11 +136,11 @@ def crag(
     )
 
 
-def judged(scores: Sequence[float], upper: float, lower: float) -> Action:
+def choose_action(scores: Sequence[float], upper: float, lower: float) -> Action:
     """Return what the grades of the passages come to, together (section 4.3 of the paper).
 
-    >>> judged([0.9, 0.1], 0.8, 0.2), judged([0.5, 0.1], 0.8, 0.2), judged([0.1], 0.8, 0.2), judged([], 0.8, 0.2)
-    ('correct', 'ambiguous', 'incorrect', 'incorrect')
+    >>> [choose_action(scores, 0.8, 0.2) for scores in ([0.9, 0.1], [0.5, 0.1], [0.1], [])]
+    ['correct', 'ambiguous', 'incorrect', 'incorrect']
     """
     best = max(scores, default=None)
     if best is None or best < lower:
@@ -148,14 +148,14 @@ def judged(scores: Sequence[float], upper: float, lower: float) -> Action:
     return "correct" if best >= upper else "ambiguous"
 
 
-def decomposed(passage: Passage, size: int) -> list[Strip]:
+def decompose(passage: Passage, size: int) -> list[Strip]:
     """Return a passage in strips of `size` sentences; the last may be shorter."""
     spans = sentences(passage.text)
     parts = [spans[at : at + size] for at in range(0, len(spans), size)]
     return [Strip(passage=passage, start=part[0][0], end=part[-1][1]) for part in parts]
 
 
-def recomposed(strips: Sequence[Strip]) -> list[Passage]:
+def recompose(strips: Sequence[Strip]) -> list[Passage]:
     """Return the passages of some strips, each with the text of its strips alone, in the order of the text."""
     texts: dict[str, list[Strip]] = {}
     for strip in strips:
@@ -168,7 +168,7 @@ def recomposed(strips: Sequence[Strip]) -> list[Passage]:
     return merged
 
 
-def _refined(
+def _refine(
     question: str,
     passages: Sequence[Passage],
     kit: Kit,
@@ -179,9 +179,9 @@ def _refined(
     votes: int,
 ) -> list[Strip]:
     """Return the strips worth reading, in the order of the passages; all are graded in one batch."""
-    strips = [strip for passage in passages for strip in decomposed(passage, size)]
+    strips = [strip for passage in passages for strip in decompose(passage, size)]
     texts = [replace(strip.passage, text=strip.passage.text[strip.start : strip.end]) for strip in strips]
-    scores = _graded(question, texts, kit, votes)
+    scores = _grade(question, texts, kit, votes)
     scored = [replace(strip, score=score) for strip, score in zip(strips, scores, strict=True)]
     ranked = sorted(range(len(scored)), key=lambda n: -scored[n].score)
     good = [n for n in ranked if scored[n].score >= least][:most] or ranked[:1]
@@ -189,7 +189,7 @@ def _refined(
     return [scored[n] for n in sorted(good)]
 
 
-def _graded(question: str, passages: Sequence[Passage], kit: Kit, votes: int) -> list[float]:
+def _grade(question: str, passages: Sequence[Passage], kit: Kit, votes: int) -> list[float]:
     """Return how well each text fits the question, by the reranker or the evaluator's P(Yes)."""
     if not passages:
         return []
@@ -215,5 +215,5 @@ def _rewritten(question: str, kit: Kit) -> str:
     return question if is_unknown(query) or len(query) > LONGEST_QUERY else query
 
 
-def _named(passages: Sequence[Passage], scores: Sequence[float]) -> dict[str, float]:
+def _map_scores(passages: Sequence[Passage], scores: Sequence[float]) -> dict[str, float]:
     return {passage.id: round(score, 4) for passage, score in zip(passages, scores, strict=True)}

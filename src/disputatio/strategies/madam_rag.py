@@ -256,7 +256,7 @@ def _histories(
 
 
 # --- the paper's agents -------------------------------------------------------------------------
-def _opening(question: str, passages: Sequence[Passage], kit: Kit, max_tokens: int) -> list[Reply]:
+def _open_debate(question: str, passages: Sequence[Passage], kit: Kit, max_tokens: int) -> list[Reply]:
     """Return the agents' replies in the first round, from their passages alone."""
     return _speak([agent_prompt(question, passage) for passage in passages], passages, 1, kit, max_tokens)
 
@@ -272,7 +272,7 @@ def _debate(
 ) -> list[Reply]:
     """Return the agents' replies in a later round; their prompts extend those of the first."""
     prompts = [
-        _extended(agent_prompt(question, passage), DEBATE.format(heard=heard.text))
+        _extend(agent_prompt(question, passage), DEBATE.format(heard=heard.text))
         for passage, heard in zip(passages, histories, strict=True)
     ]
     return _speak(prompts, passages, turn, kit, max_tokens)
@@ -348,7 +348,7 @@ def _revise(
         if can_move(replies[at].answer, histories[at].answers, passage)
     ]
     prompts = [
-        _extended(reader_prompt(question, passages[at]), REVISION.format(heard=histories[at].text))
+        _extend(reader_prompt(question, passages[at]), REVISION.format(heard=histories[at].text))
         for at in movable
     ]
     sampling = Sampling(max_tokens=max_tokens, schema=READER_SCHEMA)
@@ -383,7 +383,7 @@ def may_move(old: str, new: str, passage: Passage) -> bool:
     return stands_in(passage, new) if new else not stands_in(passage, old)
 
 
-def _extended(prompt: Prompt, more: str) -> Prompt:
+def _extend(prompt: Prompt, more: str) -> Prompt:
     """Return a prompt with more at its end, so that what came before it need not be read again."""
     system, task = prompt.messages
     return Prompt(messages=(system, Message(role="user", content=f"{task.content}\n\n{more}")))
@@ -399,5 +399,5 @@ def _report(number: int, reply: Reply) -> str:
     return json.dumps(fields, ensure_ascii=False)
 
 
-PAPER = Form(open=_opening, debate=_debate, all_speak=True)
+PAPER = Form(open=_open_debate, debate=_debate, all_speak=True)
 BOUND = Form(open=_read_bound, debate=_revise, all_speak=False)

@@ -170,10 +170,12 @@ def _with_tiers(
 ) -> list[float]:
     """Return the weights with the tier that people declared of the document that gives each answer."""
     unit = unit_of(options) if records else 1.0
-    return [_declared(records, reply, weight, unit) for reply, weight in zip(replies, learnt, strict=True)]
+    return [
+        _weigh_declared(records, reply, weight, unit) for reply, weight in zip(replies, learnt, strict=True)
+    ]
 
 
-def _declared(records: Mapping[str, Source], reply: SourceReply, learnt: float, unit: float) -> float:
+def _weigh_declared(records: Mapping[str, Source], reply: SourceReply, learnt: float, unit: float) -> float:
     """Return a reply's weight with what people stated of the document that gives its answer."""
     bearer = next((each for each in reply.retrieved.passages if each.id == reply.bearer), None)
     if bearer is None:

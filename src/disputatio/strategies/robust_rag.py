@@ -199,7 +199,7 @@ def robust_rag(
         chances = _chances(question, passages, replies, phrases, kit)
         candidates, safe = most_likely(phrases, chances, eta, len(passages))
         corrupted = min(corrupted, safe)
-    candidates = tuple(dict.fromkeys(worded(candidate, replies, passages) for candidate in candidates))
+    candidates = tuple(dict.fromkeys(word_answer(candidate, replies, passages) for candidate in candidates))
     spoken = distinct([reply.answer for reply in replies])
     return Answer(
         question=question,
@@ -224,7 +224,7 @@ def longest(words: frozenset[str]) -> list[str]:
     )
 
 
-def worded(answer: str, replies: Sequence[Reply], passages: Sequence[Passage]) -> str:
+def word_answer(answer: str, replies: Sequence[Reply], passages: Sequence[Passage]) -> str:
     """Return an answer as a reply words it, else as a passage does, else as part of a reply."""
     same = (reply.answer for reply in replies if same_answer(reply.answer, answer))
     spans = ((passage, find_quote(passage.text, answer)) for passage in passages)

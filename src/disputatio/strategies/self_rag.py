@@ -150,9 +150,9 @@ def self_rag(
         return _direct(question, kit, trained, max_tokens)
     passages = kit.passages(question, k=k)
     if trained:
-        critiqued = _reflected(question, passages, kit, max_tokens)
+        critiqued = _reflect(question, passages, kit, max_tokens)
     else:
-        critiqued = _critiqued(question, passages, kit, votes, max_tokens)
+        critiqued = _critique(question, passages, kit, votes, max_tokens)
     has_fluency = all(each.fluency is not None for each in critiqued if each.reply.answer)
 
     def score(judgement: Judged) -> float:
@@ -170,7 +170,7 @@ def self_rag(
     answers: tuple[str, ...] = tuple(best.reply.answer for best in ranked[:1])
     explanation = ranked[0].reply.explanation if ranked else ""
     if aggregate == "all" and ranked:
-        answers, explanation = _aggregated(question, ranked, kit)
+        answers, explanation = _aggregate(question, ranked, kit)
     replies = tuple(each.reply for each in critiqued)
     return Answer(
         question=question,
@@ -228,7 +228,7 @@ def _direct(question: str, kit: Kit, trained: bool, max_tokens: int) -> Answer:
 
 
 # --- judgements that are asked for -----------------------------------------------------------------
-def _critiqued(
+def _critique(
     question: str, passages: Sequence[Passage], kit: Kit, votes: int, max_tokens: int
 ) -> list[Judged]:
     """Return an answer a passage, and three judgements of each; four batches."""
@@ -241,15 +241,15 @@ def _critiqued(
     ]
     at = [n for n, each in enumerate(judged) if each.reply.answer]
     talks = [(prompts[n], judged[n].reply.raw) for n in at]
-    relevant = _asked(talks, RELEVANT_TASK, ("Yes", "No"), kit, votes)
-    support = _asked(talks, SUPPORT_TASK, ("Fully", "Partly", "None"), kit, votes)
-    use = _asked(talks, USE_TASK, ("1", "2", "3", "4", "5"), kit, votes)
+    relevant = _ask_critic(talks, RELEVANT_TASK, ("Yes", "No"), kit, votes)
+    support = _ask_critic(talks, SUPPORT_TASK, ("Fully", "Partly", "None"), kit, votes)
+    use = _ask_critic(talks, USE_TASK, ("1", "2", "3", "4", "5"), kit, votes)
     for n, *scores in zip(at, relevant, support, use, strict=True):
-        judged[n] = _weighed(judged[n], *scores)
+        judged[n] = _weigh(judged[n], *scores)
     return judged
 
 
-def _asked(
+def _ask_critic(
     talks: Sequence[tuple[Prompt, str]], task: str, words: tuple[str, ...], kit: Kit, votes: int
 ) -> list[tuple[float, ...]]:
     """Return the probabilities of the words, asked for in the conversation in which the answer was given."""
@@ -266,20 +266,20 @@ def _asked(
     return [shares(choice) for choice in choose("critic", prompts, words, kit, votes=votes)]
 
 
-def _weighed(
+def _weigh(
     judged: Judged, relevant: Sequence[float], support: Sequence[float], use: Sequence[float]
 ) -> Judged:
     """Return the critique of an answer: what each judgement is worth, by its probability."""
     return replace(
         judged,
         relevance=relevant[0],
-        support=_expected(support, SUPPORT_WORTH),
-        use=_expected(use, USE_WORTH),
+        support=_average_worth(support, SUPPORT_WORTH),
+        use=_average_worth(use, USE_WORTH),
         no_support=support[-1] > max(support[:-1]),
     )
 
 
-def _expected(chances: Sequence[float], worth: Sequence[float]) -> float:
+def _average_worth(chances: Sequence[float], worth: Sequence[float]) -> float:
     return math.fsum(share * value for share, value in zip(chances, worth, strict=True))
 
 
@@ -290,7 +290,7 @@ def _fluency(word: Completion) -> float | None:
     return math.exp(math.fsum(token.logprob for token in word.tokens) / len(word.tokens))
 
 
-def _aggregated(question: str, ranked: Sequence[Judged], kit: Kit) -> tuple[tuple[str, ...], str]:
+def _aggregate(question: str, ranked: Sequence[Judged], kit: Kit) -> tuple[tuple[str, ...], str]:
     """Return the answers that an aggregator draws from all of them, best first."""
     lines = [
         json.dumps(
@@ -310,7 +310,7 @@ def _aggregated(question: str, ranked: Sequence[Judged], kit: Kit) -> tuple[tupl
 
 
 # --- reflection tokens of a checkpoint ---------------------------------------------------------------
-def _reflected(question: str, passages: Sequence[Passage], kit: Kit, max_tokens: int) -> list[Judged]:
+def _reflect(question: str, passages: Sequence[Passage], kit: Kit, max_tokens: int) -> list[Judged]:
     """Return what a Self-RAG checkpoint writes on each passage, and the odds of its tokens; four batches."""
     begun = [
         PARAGRAPH.format(text=_plain(f"{passage.title}\n{passage.text}" if passage.title else passage.text))
@@ -332,7 +332,7 @@ def _reflected(question: str, passages: Sequence[Passage], kit: Kit, max_tokens:
     written = [f"{text_before}{mark}" for text_before, mark in zip(answered_texts, likeliest, strict=True)]
     use = _odds(question, written, USE_TOKENS, kit)
     for n, of_support, of_use in zip(at, support, use, strict=True):
-        judged[n] = _weighed(judged[n], relevant[n], of_support, of_use)
+        judged[n] = _weigh(judged[n], relevant[n], of_support, of_use)
     return judged
 
 

@@ -65,7 +65,7 @@ def self_reflection(
     answers_by_round = [reply[0]]
     for turn in range(1, rounds + 1):
         answered = _gone_on(prompt, {"answers": reply[0], "explanation": reply[1]}, REVIEW_TASK)
-        problems = _reviewed(answered, kit)
+        problems = _review(answered, kit)
         if problems is None or (stop and not problems):
             break
         refining = _gone_on(answered, {"problems": problems}, REFINE_TASK)
@@ -93,7 +93,7 @@ def _gone_on(prompt: Prompt, fields: Mapping[str, Sequence[str] | str], task: st
     return Prompt(messages=(*prompt.messages, *turns))
 
 
-def _reviewed(prompt: Prompt, kit: Kit) -> tuple[str, ...] | None:
+def _review(prompt: Prompt, kit: Kit) -> tuple[str, ...] | None:
     """Return the problems that a review finds; None where it breaks its contract, which the trace says."""
     (word,) = kit.complete("critic", [prompt], Sampling(max_tokens=192, schema=REVIEW_SCHEMA))
     try:

@@ -46,14 +46,14 @@ Vectors: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 STARTS, ROUNDS = 10, 100  # of k-means: how often it begins anew, and how long one beginning may go on
 
 
-def clustered(vectors: Vectors, k: int, seed: int = 0) -> list[list[int]]:
+def cluster_rows(vectors: Vectors, k: int, seed: int = 0) -> list[list[int]]:
     """Return at most `k` clusters of rows by k-means, none of them empty, in the order of their first row.
 
     Centres are begun by k-means++ (Arthur and Vassilvitskii 2007), and of `STARTS` beginnings the one with
     the least sum of squared distances stands. There are never more clusters than different rows. Raises
     `InputError` for fewer than one cluster.
 
-    >>> clustered(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1], [0.1, 1.0]]), 2)
+    >>> cluster_rows(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1], [0.1, 1.0]]), 2)
     [[0, 2], [1, 3]]
     """
     if k < 1:
@@ -246,15 +246,15 @@ def speculative_rag(
         raise InputError("speculative_rag: clusters and drafts are at least 1, votes at least 0")
     passages = kit.passages(question, k=k)
     drawn = _drawn(distinct(passages), kit, clusters, drafts, seed)
-    written = _drafted(question, drawn, kit, max_tokens)
+    written = _draft(question, drawn, kit, max_tokens)
     good = [draft for draft in written if draft.answers]
     answers, explanation = (good[0].answers, good[0].rationale) if good else ((), "")
     confidence = None
     if aggregate == "all" and good:
-        answers, explanation = _aggregated(question, good, kit)
+        answers, explanation = _aggregate(question, good, kit)
     elif len(good) > 1:
-        good = _verified(question, good, kit, votes, max_tokens)
-        scores = scored(good)
+        good = _verify(question, good, kit, votes, max_tokens)
+        scores = score_drafts(good)
         kit.emit(DraftsVerified(scores=[round(score, 6) for score in scores], drafts=_parts(good)))
         best = good[max(range(len(good)), key=lambda n: scores[n])]
         answers, explanation = best.answers, best.rationale
@@ -285,13 +285,13 @@ def distinct(passages: Sequence[Passage]) -> list[Passage]:
     return list(distinct_passages.values())
 
 
-def scored(drafts: Sequence[Draft]) -> list[float]:
+def score_drafts(drafts: Sequence[Draft]) -> list[float]:
     """Return rho = rho_draft x rho_self-consistency x rho_self-reflection of each draft (section 3.4).
 
     A probability that not all drafts have counts for none.
 
     >>> one = Draft(fluency=0.5, consistency=0.5, reflection=0.8)
-    >>> scored([one]), scored([one, Draft(fluency=0.5, reflection=0.4)])
+    >>> score_drafts([one]), score_drafts([one, Draft(fluency=0.5, reflection=0.4)])
     ([0.2], [0.4, 0.2])
     """
     fluent = _all_told([draft.fluency for draft in drafts])
@@ -314,7 +314,7 @@ def _drawn(
         texts = [f"{passage.title}\n{passage.text}".strip() for passage in passages]
         by = kit.embedder.name if kit.embedder is not None else "words"
         vectors = kit.embedder.embed(texts) if kit.embedder is not None else word_vectors(texts)
-        groups = clustered(vectors, clusters, seed)
+        groups = cluster_rows(vectors, clusters, seed)
     chosen = subsets(groups, drafts, seed)
     kit.emit(
         PassagesClustered(
@@ -326,7 +326,7 @@ def _drawn(
     return [tuple(passages[n] for n in subset) for subset in chosen]
 
 
-def _drafted(question: str, drawn: Sequence[Sequence[Passage]], kit: Kit, max_tokens: int) -> list[Draft]:
+def _draft(question: str, drawn: Sequence[Sequence[Passage]], kit: Kit, max_tokens: int) -> list[Draft]:
     """Return a draft a subset, all in one batch; a drafter that breaks its contract abstains."""
     question_text = one_line(question)
     prompts = [
@@ -369,7 +369,7 @@ def _replies(draft: Draft) -> list[Reply]:
     ]
 
 
-def _verified(question: str, drafts: Sequence[Draft], kit: Kit, votes: int, max_tokens: int) -> list[Draft]:
+def _verify(question: str, drafts: Sequence[Draft], kit: Kit, votes: int, max_tokens: int) -> list[Draft]:
     """Return the drafts with the verifier's scores, asked in two batches of one conversation.
 
     The first reads P(draft, rationale | question): how likely the verifier holds the very words of a draft where it may
@@ -446,7 +446,7 @@ def _parts(drafts: Sequence[Draft]) -> list[dict[str, float | None]]:
     ]
 
 
-def _aggregated(question: str, drafts: Sequence[Draft], kit: Kit) -> tuple[tuple[str, ...], str]:
+def _aggregate(question: str, drafts: Sequence[Draft], kit: Kit) -> tuple[tuple[str, ...], str]:
     """Return the answers that an aggregator draws from all drafts."""
     lines = [
         json.dumps(

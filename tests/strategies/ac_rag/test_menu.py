@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.strategies.ac_rag import YES_NO, YES_NO_MAYBE, read_menu, worded
+from disputatio.strategies.ac_rag import YES_NO, YES_NO_MAYBE, find_answer, read_menu
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_lettered_options_are_found_in_the_question(question: str, texts: tuple[
     assert menu.texts == texts
     assert menu.lettered
     assert "Rest" not in menu.question and "Options" not in menu.question
-    assert worded(menu, "B") == texts[1]
+    assert find_answer(menu, "B") == texts[1]
     assert menu.shown().splitlines()[1].startswith("A. ")
 
 

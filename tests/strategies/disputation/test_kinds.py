@@ -9,7 +9,7 @@ import pytest
 from disputatio.kit import Kit
 from disputatio.pipeline import ask
 from disputatio.store.in_memory import InMemory
-from disputatio.strategies.disputation.kinds import asked_kinds, is_of_the_kind
+from disputatio.strategies.disputation.kinds import find_asked_kinds, is_of_the_kind
 from disputatio.strategies.disputation.things import sources_named, speaks_of_asked
 from disputatio.types import Answer, Extraction, Passage
 
@@ -57,7 +57,7 @@ from disputatio.types import Answer, Extraction, Passage
     ],
 )
 def test_the_kind_of_value_is_told_from_the_question(question: str, kinds: str) -> None:
-    assert asked_kinds(question) == frozenset(kinds.split())
+    assert find_asked_kinds(question) == frozenset(kinds.split())
 
 
 @pytest.mark.parametrize(

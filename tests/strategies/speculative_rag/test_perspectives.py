@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from disputatio.errors import InputError
-from disputatio.strategies.speculative_rag import clustered, subsets, word_vectors
+from disputatio.strategies.speculative_rag import cluster_rows, subsets, word_vectors
 
 
 def _around(
@@ -23,13 +23,13 @@ def _around(
 
 def test_points_that_lie_together_are_one_cluster_in_the_order_met() -> None:
     points = _around((0, 0), (5, 5), (0, 5))
-    assert clustered(points, 3) == [list(range(5)), list(range(5, 10)), list(range(10, 15))]
+    assert cluster_rows(points, 3) == [list(range(5)), list(range(5, 10)), list(range(10, 15))]
 
 
 @pytest.mark.long
 def test_the_best_of_several_beginnings_stands_whatever_the_seed() -> None:
     points = _around((0, 0), (5, 5), (0, 5), (5, 0))
-    assert all(clustered(points, 4, seed) == clustered(points, 4, 0) for seed in range(20))
+    assert all(cluster_rows(points, 4, seed) == cluster_rows(points, 4, 0) for seed in range(20))
 
 
 def test_the_sum_of_squares_is_the_least_of_all_partitions() -> None:
@@ -43,20 +43,20 @@ def test_the_sum_of_squares_is_the_least_of_all_partitions() -> None:
         for size in range(1, 5)
         for part in itertools.combinations(range(8), size)
     ]
-    assert spread(clustered(points, 2)) == pytest.approx(min(map(spread, halves)))
+    assert spread(cluster_rows(points, 2)) == pytest.approx(min(map(spread, halves)))
 
 
 def test_copies_make_no_cluster_of_their_own() -> None:
-    assert clustered(np.ones((4, 3)), 3) == [[0, 1, 2, 3]]
-    assert clustered(np.array([[1.0, 0], [0, 1], [1, 0], [1, 0]]), 3) == [[0, 2, 3], [1]]
+    assert cluster_rows(np.ones((4, 3)), 3) == [[0, 1, 2, 3]]
+    assert cluster_rows(np.array([[1.0, 0], [0, 1], [1, 0], [1, 0]]), 3) == [[0, 2, 3], [1]]
 
 
 def test_few_rows_and_none() -> None:
-    assert clustered(np.zeros((0, 3)), 2) == []
-    assert clustered(np.ones((1, 3)), 2) == [[0]]
-    assert clustered(np.eye(2), 5) == [[0], [1]]
+    assert cluster_rows(np.zeros((0, 3)), 2) == []
+    assert cluster_rows(np.ones((1, 3)), 2) == [[0]]
+    assert cluster_rows(np.eye(2), 5) == [[0], [1]]
     with pytest.raises(InputError, match="at least one cluster"):
-        clustered(np.eye(2), 0)
+        cluster_rows(np.eye(2), 0)
 
 
 @pytest.mark.long
@@ -69,7 +69,7 @@ def test_few_rows_and_none() -> None:
 def test_clusters_hold_every_row_once_and_copies_together(
     rows: list[tuple[float, ...]], k: int, seed: int
 ) -> None:
-    groups = clustered(np.array(rows), k, seed)
+    groups = cluster_rows(np.array(rows), k, seed)
     assert sorted(n for group in groups for n in group) == list(range(len(rows)))
     assert 1 <= len(groups) <= min(k, len(set(rows)))
     group_of = {n: at for at, group in enumerate(groups) for n in group}

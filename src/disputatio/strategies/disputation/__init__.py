@@ -48,7 +48,7 @@ from disputatio.kit import TRAINED_READER, Kit, chat
 from disputatio.reliability.source_weights import vote_weights
 from disputatio.reliability.succession import best_claim
 from disputatio.strategies.disputation.answering import PartResult, compose_answer
-from disputatio.strategies.disputation.changes import answer_changes, divided
+from disputatio.strategies.disputation.changes import answer_changes, split_off_later
 from disputatio.strategies.disputation.debate import move_by_belief, move_by_debate
 from disputatio.strategies.disputation.details import Record, Similarity, WiderSearch
 from disputatio.strategies.disputation.joint_look import move_by_look, read_beside
@@ -293,11 +293,11 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
         if more:
             turn += 1
             added = read_more(more, turn)
-            before, resolved = _accepted(resolved), _weigh_and_resolve(question, readings, kit, plan)
+            before, resolved = _find_accepted(resolved), _weigh_and_resolve(question, readings, kit, plan)
             looked = replace(
                 looked,
                 answered=sum(bool(reading.answer) for reading in added),
-                changed=_accepted(resolved) != before,
+                changed=_find_accepted(resolved) != before,
             )
         kit.emit(LookedWider(question=question, passages=[passage.id for passage in more], **asdict(looked)))
     if not any(each.side.moved for each in resolved):
@@ -323,7 +323,7 @@ def _of_today(
     question: str, readings: Sequence[PassageReading], resolved: Sequence[ResolvedSide], plan: Options
 ) -> tuple[list[ResolvedSide], list[ResolvedSide]]:
     """Return what holds today where another day is asked for, and the sides that are later than that day."""
-    later = divided(question, readings, plan.as_of)[1]
+    later = split_off_later(question, readings, plan.as_of)[1]
     if not any(reading.answer for reading in later):
         return [], []
     now, new = replace(plan, as_of=""), {reading.passage.id for reading in later}
@@ -383,7 +383,7 @@ def _ids(readings: Sequence[PassageReading]) -> list[str]:
     return [reading.passage.id for reading in readings]
 
 
-def _accepted(resolved: Sequence[ResolvedSide]) -> list[str]:
+def _find_accepted(resolved: Sequence[ResolvedSide]) -> list[str]:
     return sorted(each.side.answer for each in resolved if each.verdict == "accepted")
 
 
@@ -402,7 +402,7 @@ def _weigh(
     question: str, readings: Sequence[PassageReading], plan: Options, *, of_today: bool = False
 ) -> list[Side]:
     """Weigh the readings that count for the day that is asked for, or all, as of today."""
-    kept = list(readings) if of_today else divided(question, readings, plan.as_of)[0]
+    kept = list(readings) if of_today else split_off_later(question, readings, plan.as_of)[0]
     is_list = expectation_of(question, plan.expect) == "several"
     return weigh(
         question,

@@ -16,7 +16,7 @@ from disputatio.strategies.disputation.resolve import (
     ResolvedSide,
     conflict_of,
     is_open,
-    joined_conflict,
+    join_conflicts,
     subject_of,
 )
 from disputatio.strategies.disputation.sentences import value_sentence
@@ -78,7 +78,7 @@ def compose_answer(question: str, parts: Sequence[PartResult], reliabilities: Ma
             _claim(part.question, resolved.side, alone=len(part.kept) == 1) for part, resolved in kept
         )
         + tuple(_claim_of_today(part.question, each) for part in parts for each in part.today),
-        conflict=joined_conflict([conflict_of(part.resolved) for part in parts]),
+        conflict=join_conflicts([conflict_of(part.resolved) for part in parts]),
         confidence=_confidence([part for part in parts if part.kept]),
         certificate=_certificate(parts[0], reliabilities) if len(parts) == 1 else None,
         passages=tuple({reading.passage.id: reading.passage for reading in readings}.values()),
@@ -105,7 +105,7 @@ def _details(parts: Sequence[PartResult]) -> dict[str, Any]:
     searches = [part.looked for part in parts if part.looked is not None]
     today = [resolved.side.answer for part in parts for resolved in part.today]
     details: dict[str, Any] = {"today": today} if today else {}
-    if claims := _claimed(parts):
+    if claims := _list_claims(parts):
         details["claimed"] = claims
     if not searches:
         return details
@@ -120,7 +120,7 @@ def _details(parts: Sequence[PartResult]) -> dict[str, Any]:
     )
 
 
-def _claimed(parts: Sequence[PartResult]) -> list[dict[str, str]]:
+def _list_claims(parts: Sequence[PartResult]) -> list[dict[str, str]]:
     """Return what documents of other publishers claim to take the place of: shown, and not used."""
     claims = {
         (claim.newer.id, claim.older.id): claim

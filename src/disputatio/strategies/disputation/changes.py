@@ -106,7 +106,7 @@ def answer_changes(question: str, kit: Kit) -> Answer | None:
         return None
     hits = [hit.passage for hit in kit.search(one_line(question), k=FOUND)]
     pair = _versions_compared(question, hits)
-    new = pair[1] if pair else _amended_document(question, hits)
+    new = pair[1] if pair else _find_amended_document(question, hits)
     if new is None:
         return None
     old = pair[0] if pair else new
@@ -116,9 +116,9 @@ def answer_changes(question: str, kit: Kit) -> Answer | None:
     before = [passage for passage in passages if _same_document(passage, old)]
     after = [passage for passage in passages if _same_document(passage, new)]
     stated = [(each, relation) for each in passages if (relation := _amendment_of(each, new))]
-    found = [*_amended(after, stated), *(find_changes(before, after) if pair else ())]
+    found = [*_find_amendments(after, stated), *(find_changes(before, after) if pair else ())]
     changes = _about(question, names, found)[:MOST]
-    told = [_worded(change, language_of_change(question)) for change in changes]
+    told = [_describe_change(change, language_of_change(question)) for change in changes]
     return Answer(
         question=question,
         answers=tuple(dict.fromkeys(told)),
@@ -140,7 +140,7 @@ def _amendment_of(passage: Passage, amended: Passage) -> Succession | None:
     return claim if claim and claim.kind == "amends" and (claim.believed or files) else None
 
 
-def _amended_document(question: str, passages: Sequence[Passage]) -> Passage | None:
+def _find_amended_document(question: str, passages: Sequence[Passage]) -> Passage | None:
     """Return a passage of the document that an amendment names, and whose name has most words of a question."""
     stems = content_stems(question) - _PLAIN
     amending = [each for each in passages if any(relation.kind == "amends" for relation in each.relations)]
@@ -150,7 +150,9 @@ def _amended_document(question: str, passages: Sequence[Passage]) -> Passage | N
     return best if most and not versions_asked(question) else None
 
 
-def _amended(document: Sequence[Passage], stated: Sequence[tuple[Passage, Succession]]) -> list[Change]:
+def _find_amendments(
+    document: Sequence[Passage], stated: Sequence[tuple[Passage, Succession]]
+) -> list[Change]:
     """Return the changes that amendments of a document state; of one in a single sentence that sentence."""
     changes: list[Change] = []
     for claim in {passage.document or passage.id: claim for passage, claim in stated}.values():
@@ -320,7 +322,7 @@ def _words(sentence: Sentence) -> str:
     return " ".join(word for word in bare_words(sentence.text) if not any(map(str.isdigit, word)))
 
 
-def _worded(change: Change, language: str) -> str:
+def _describe_change(change: Change, language: str) -> str:
     """Return a change in one line: the new sentence with what stood in its place before."""
     added, gone, before = _WORDS[language]
     if change.old is None or change.new is None:
@@ -329,7 +331,7 @@ def _worded(change: Change, language: str) -> str:
         return f"{added}{text}" if change.new else f"{gone}{text}"
     row, row_before = cells_of(change.new.text), cells_of(change.old.text)
     if row and row_before:
-        return _worded_cells(row_before, row, change.keys, before)
+        return _describe_cells(row_before, row, change.keys, before)
     old, new = (each.text.rstrip(".。").split() for each in (change.old, change.new))
     steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     parts = [" ".join(old[a:b]) for tag, a, b, _, _ in steps if tag == "replace"]
@@ -338,11 +340,11 @@ def _worded(change: Change, language: str) -> str:
     return f"{one_line(change.new.text).rstrip('.。')} ({before}{one_line(was).rstrip('.。')})"
 
 
-def _worded_cells(old: Cells, new: Cells, keys: int, before: str) -> str:
+def _describe_cells(old: Cells, new: Cells, keys: int, before: str) -> str:
     """Return the values of a row that differ from those of the same row in another version.
 
     >>> rows = [(("Boat", "Yacht"), ("Night", night), ("Week", "100")) for night in ("20", "24")]
-    >>> _worded_cells(*rows, 1, "before: ")
+    >>> _describe_cells(*rows, 1, "before: ")
     'Yacht, Night: 24 (before: 20)'
     """
     pairs = zip(old, new, strict=True)
@@ -380,7 +382,7 @@ def _position(change: Change, text: str) -> Position:
 
 
 # --- as of a day or a version -------------------------------------------------------------------------
-def divided(
+def split_off_later(
     question: str, readings: Sequence[PassageReading], as_of: str
 ) -> tuple[list[PassageReading], list[PassageReading]]:
     """Return the readings that count for what is asked, and those of documents that are later.

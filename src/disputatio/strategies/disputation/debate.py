@@ -147,8 +147,8 @@ def debate_scores(
             DEBATE_TASK.format(
                 question=one_line(question),
                 answer=one_line(side.answer),
-                own=_quoted([side]),
-                others=_quoted(side_rivals),
+                own=_quote_sides([side]),
+                others=_quote_sides(side_rivals),
             ),
         )
         for side, side_rivals in zip(sides, rivals, strict=True)
@@ -157,7 +157,7 @@ def debate_scores(
     return [choice.logprobs[0] - choice.logprobs[1] for choice in choices]
 
 
-def _quoted(sides: Sequence[Side]) -> str:
+def _quote_sides(sides: Sequence[Side]) -> str:
     """Return the verified quotes of sides, each in a fence: the best-ranked of each side, then the next."""
     by_side = ([reading.reply.quote for reading in side.readings if reading.reply.quote] for side in sides)
     quotes = dict.fromkeys(quote for rank in zip_longest(*by_side) for quote in rank if quote)

@@ -28,31 +28,31 @@ _FIGURE = re.compile(r"\d[\d.,  ]*(?:\s(?:thousand|million|billion)\b)?", re.IGN
 _OPEN, _CLOSED = "([{", ")]}"
 
 
-def asked_form(question: str, answer: str, text: str) -> str:
+def to_asked_form(question: str, answer: str, text: str) -> str:
     """Return the form of an answer, in its passage's `text`, that the question asks for.
 
-    >>> asked_form("What year was the act passed?", "in 1848 and came into force later", "")
+    >>> to_asked_form("What year was the act passed?", "in 1848 and came into force later", "")
     '1848'
-    >>> asked_form("What is the birth date of Roche?", "22 October 1885 – 8 July 1955", "")
+    >>> to_asked_form("What is the birth date of Roche?", "22 October 1885 – 8 July 1955", "")
     '22 October 1885'
-    >>> asked_form("What is the population of Dell?", "6,306 as of the 2020 census, up from 4,284", "")
+    >>> to_asked_form("What is the population of Dell?", "6,306 as of the 2020 census, up from 4,284", "")
     '6,306'
-    >>> asked_form("In which state is the market?", "Iowa, United States", "")
+    >>> to_asked_form("In which state is the market?", "Iowa, United States", "")
     'Iowa'
-    >>> asked_form("Who sang?", "Dr. Dre (War Music) Mixtape by Dr. Dre", "")
+    >>> to_asked_form("Who sang?", "Dr. Dre (War Music) Mixtape by Dr. Dre", "")
     'Dr. Dre'
     """
-    tidy = trimmed(answer)
+    tidy = trim(answer)
     if not tidy:
         return one_line(answer)
     part = _moment(question, tidy) or _count(question, tidy) or _place(question, tidy) or tidy
     return as_written(question, part, text)
 
 
-def trimmed(answer: str) -> str:
+def trim(answer: str) -> str:
     """Return an answer on one line, once, without unclosed brackets.
 
-    >>> trimmed("basketball) is a sport"), trimmed("Anna Berg ("), trimmed("Berg (Ada)")
+    >>> trim("basketball) is a sport"), trim("Anna Berg ("), trim("Berg (Ada)")
     ('basketball', 'Anna Berg', 'Berg (Ada)')
     """
     line = one_line(answer.strip().partition("\n")[0])

@@ -47,7 +47,7 @@ def share_named(question: str, reading: PassageReading) -> float:
     stems = content_stems(question)
     if not stems:
         return 1.0
-    return max(len(stems & _stems(text)) for text in (_beginning(reading), _around(reading))) / len(stems)
+    return max(len(stems & _stems(text)) for text in (_get_beginning(reading), _around(reading))) / len(stems)
 
 
 def stems_named(question: str, readings: Sequence[PassageReading]) -> frozenset[str]:
@@ -56,7 +56,7 @@ def stems_named(question: str, readings: Sequence[PassageReading]) -> frozenset[
     named = [
         stems
         & (
-            _stems(_beginning(each))
+            _stems(_get_beginning(each))
             | _stems(_around(each))
             | _stems(f"{each.passage.owner} {each.passage.source}")
         )
@@ -123,12 +123,12 @@ def _is_told_apart(question: str, more: Collection[str], rival: Collection[str])
     return False
 
 
-def stating(reading: PassageReading) -> list[str]:
+def find_answer_lines(reading: PassageReading) -> list[str]:
     """Return the sentences, or lines, in which a passage gives its answer.
 
     >>> from disputatio.types import Passage, Reply
     >>> passage = Passage(text="Range: 15 m. Weight: 2 kg.\\nSupply: 7 V")
-    >>> stating(PassageReading(passage=passage, reply=Reply(passages=(), answer="2 kg")))
+    >>> find_answer_lines(PassageReading(passage=passage, reply=Reply(passages=(), answer="2 kg")))
     ['Weight: 2 kg.']
     """
     text = reading.passage.text
@@ -136,7 +136,7 @@ def stating(reading: PassageReading) -> list[str]:
     return [line for line in lines if states(line, reading.answer)]
 
 
-def opening_words(readings: Sequence[PassageReading]) -> dict[str, str]:
+def find_openings(readings: Sequence[PassageReading]) -> dict[str, str]:
     """Return, by document, the words with which each begins, as far as that was read: it names its subject there,
     and no section need name it again.
     """
@@ -145,7 +145,9 @@ def opening_words(readings: Sequence[PassageReading]) -> dict[str, str]:
         known = first.get(reading.passage.document)
         if reading.passage.document and (known is None or reading.passage.start < known.passage.start):
             first[reading.passage.document] = reading
-    return {document: _beginning(reading) for document, reading in first.items() if not reading.passage.start}
+    return {
+        document: _get_beginning(reading) for document, reading in first.items() if not reading.passage.start
+    }
 
 
 def is_of_nothing_asked(
@@ -177,7 +179,7 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(map(stem, bare_words(text)))
 
 
-def _beginning(reading: PassageReading) -> str:
+def _get_beginning(reading: PassageReading) -> str:
     passage = reading.passage
     return f"{passage.title} {passage.text}"[: OPENING + len(passage.title)]
 

@@ -20,7 +20,7 @@ from disputatio.errors import MustAskAgain
 from disputatio.events import LookedJointly
 from disputatio.kit import TRAINED_READER, Kit, chat
 from disputatio.strategies.disputation.details import Record
-from disputatio.strategies.disputation.reading import PassageReading, answering
+from disputatio.strategies.disputation.reading import PassageReading, to_reading
 from disputatio.strategies.disputation.resolve import Expectation, ResolvedSide, without_talk
 from disputatio.strategies.disputation.sides import Side, successor_of, unfit
 from disputatio.text import is_unknown, nearest_sentence, one_line
@@ -107,7 +107,7 @@ def read_beside(
         return list(readings)
     for reading in declined:
         reply = replace(reading.reply, certainty=_mean_logprob(completion), raw=completion.text)
-        again = replace(answering(question, reading.passage, reply, said), by_trained=True)
+        again = replace(to_reading(question, reading.passage, reply, said), by_trained=True)
         if again.answer:
             kit.emit(LookedJointly(question=question, reply=said, answer=again.answer))
             return [again if each is reading else each for each in readings]

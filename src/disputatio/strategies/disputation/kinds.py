@@ -151,14 +151,14 @@ _ORGANISATION = re.compile(
 )
 
 
-def asked_kinds(question: str) -> frozenset[Kind]:
+def find_asked_kinds(question: str) -> frozenset[Kind]:
     """Return the kinds of values that answer a question; none where it does not tell.
 
-    >>> sorted(asked_kinds("How much does the A12 weigh?")), sorted(asked_kinds("How many days of leave are there?"))
-    (['mass'], ['duration'])
-    >>> sorted(asked_kinds("Combien de jours de congé ?")), sorted(asked_kinds("How many degrees is the slope?"))
-    (['duration'], [])
-    >>> asked_kinds("What is the colour of the door?"), asked_kinds("When I ask for none, which one do I get?")
+    >>> [*find_asked_kinds("How much does the A12 weigh?"), *find_asked_kinds("Combien de jours de congé ?")]
+    ['mass', 'duration']
+    >>> find_asked_kinds("How many days of leave are there?"), find_asked_kinds("How many degrees is the slope?")
+    (frozenset({'duration'}), frozenset())
+    >>> find_asked_kinds("What is the colour of the door?"), find_asked_kinds("When I ask for none, which one do I get?")
     (frozenset(), frozenset())
     """
     if _SEVERAL.search(question):
@@ -200,7 +200,7 @@ def is_of_the_kind(question: str, answer: str) -> bool | None:
     >>> is_of_the_kind("When was it built?", "the mayor"), is_of_the_kind("Who built it?", "1931")
     (False, False)
     """
-    kinds, words = asked_kinds(question), set(bare_words(answer))
+    kinds, words = find_asked_kinds(question), set(bare_words(answer))
     if _CALLED.search(question) and words:
         return sum(map(str.isdigit, answer)) >= 3
     if not kinds or not words:
@@ -245,7 +245,7 @@ def is_of_another_dimension(question: str, answer: str, text: str) -> bool:
         for match in re.finditer(rf"\b{dimension}\b", text):
             before = " ".join(bare_words(text[max(0, match.start() - 60) : match.start()]))
             if before.endswith(value):
-                return bool(asked_kinds(question) & _MEASURES or _MEASURED.search(question))
+                return bool(find_asked_kinds(question) & _MEASURES or _MEASURED.search(question))
     return False
 
 

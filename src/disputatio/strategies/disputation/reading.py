@@ -19,8 +19,8 @@ from disputatio.attribution.citations import quote_span
 from disputatio.errors import MissingPart, ReplyError
 from disputatio.kit import TRAINED_READER, Kit, chat
 from disputatio.reliability.similarity import content_stems
-from disputatio.strategies.disputation.form import asked_form
-from disputatio.strategies.disputation.rows import cell_in, is_mark, marked_rows
+from disputatio.strategies.disputation.form import to_asked_form
+from disputatio.strategies.disputation.rows import cell_in, find_marked_rows, is_mark
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no, is_told_by_words, yes_or_no
 from disputatio.text import bare_words, is_unknown, nearest_sentence, one_line, sentences, stem
 from disputatio.types import Choice, Completion, Extraction, Passage, Prompt, Reply, Sampling
@@ -188,15 +188,15 @@ def parse_reading(
         return PassageReading(passage=passage, reply=fault)
     reply = Reply(
         passages=(passage.id,),
-        subject=grounded_subject(fields["subject"], passage, question),
+        subject=ground_subject(fields["subject"], passage, question),
         certainty=certainty(completion),
         round=turn,
         raw=completion.text,
     )
-    return answering(question, passage, reply, fields["answer"].strip())
+    return to_reading(question, passage, reply, fields["answer"].strip())
 
 
-def answering(question: str, passage: Passage, reply: Reply, answer: str) -> PassageReading:
+def to_reading(question: str, passage: Passage, reply: Reply, answer: str) -> PassageReading:
     """Return a reply as a reading with this answer, or without one where it is not in the passage."""
     if not asked_of(question).previous:
         answer = instead_of(passage.text, answer)
@@ -204,7 +204,7 @@ def answering(question: str, passage: Passage, reply: Reply, answer: str) -> Pas
         answer = cell
     stands = not is_unknown(answer) and stands_in(passage, answer) and not echoes(question, answer)
     if stands or is_mark(answer, passage.text):
-        answer = cell or asked_form(question, answer, passage.text)
+        answer = cell or to_asked_form(question, answer, passage.text)
         reply = replace(reply, answer=answer, quote=_quote(question, passage, answer))
     return _said(question, PassageReading(passage=passage, reply=reply))
 
@@ -234,10 +234,10 @@ def certainty(completion: Completion) -> float | None:
     return sum(logprobs) / len(logprobs) if logprobs else None
 
 
-def grounded_subject(subject: str, passage: Passage, question: str = "") -> str:
+def ground_subject(subject: str, passage: Passage, question: str = "") -> str:
     """Return a subject without the parts (between commas) that are neither in its passage nor the question.
 
-    >>> grounded_subject("Elkins, Arden", Passage(text="Elkins is a city in West Virginia."))
+    >>> ground_subject("Elkins, Arden", Passage(text="Elkins is a city in West Virginia."))
     'Elkins'
     """
     known_words = set(bare_words(f"{passage.title} {passage.text} {question}"))
@@ -267,7 +267,7 @@ def read_briefly(
         )
 
     asks = asks_yes_or_no(question)
-    decided = [passage for passage in passages if asks and not marked_rows(passage.text)]
+    decided = [passage for passage in passages if asks and not find_marked_rows(passage.text)]
     others = [passage for passage in passages if passage not in decided]
     found: dict[str, PassageReading] = {}
 
@@ -316,12 +316,12 @@ def parse_brief(question: str, passage: Passage, completion: Completion, *, turn
         return PassageReading(passage=passage, reply=fault)
     reply = Reply(
         passages=(passage.id,),
-        subject=grounded_subject(subject, passage, question),
+        subject=ground_subject(subject, passage, question),
         certainty=_certainty_of_line(completion),
         round=turn,
         raw=raw,
     )
-    return replace(answering(question, passage, reply, one_line(answer)), by_trained=True)
+    return replace(to_reading(question, passage, reply, one_line(answer)), by_trained=True)
 
 
 def _certainty_of_line(completion: Completion) -> float | None:
@@ -391,7 +391,7 @@ def _from_extraction(question: str, passage: Passage, extraction: Extraction, *,
     if _repeats(question, passage.text):
         probability = 0.0
     if probability >= ANSWERS and answer and not echoes(question, answer):
-        answer = cell or asked_form(question, answer, passage.text)
+        answer = cell or to_asked_form(question, answer, passage.text)
         reply = replace(
             reply, answer=answer, quote=_quote(question, passage, answer), certainty=extraction.certainty
         )

@@ -110,7 +110,7 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
     fallen = {
         number: heir for number, side in enumerate(sides) if (heir := successor_of(side, sides)) is not None
     }
-    standing = [number for number in _standing(sides) if number not in fallen]
+    standing = [number for number in _find_standing(sides) if number not in fallen]
     rivals = {
         number: [
             other
@@ -135,7 +135,9 @@ def resolve(question: str, sides: Sequence[Side], *, expect: Expectation = "auto
         if number in fallen:
             newer = sides[fallen[number]]
             resolved.append(
-                ResolvedSide(side=side, verdict="rejected", cause=_superseded(side, newer), rivals=(newer,))
+                ResolvedSide(
+                    side=side, verdict="rejected", cause=_explain_supersession(side, newer), rivals=(newer,)
+                )
             )
             continue
         if number not in rivals:
@@ -177,7 +179,7 @@ def _beaten(beaten_by: Mapping[int, Collection[int]]) -> set[int]:
         fallen = now
 
 
-def _standing(sides: Sequence[Side]) -> list[int]:
+def _find_standing(sides: Sequence[Side]) -> list[int]:
     """Return the numbers of the sides that stand; of the best ones that are not hopeless if none does.
 
     What is only said in conversations stands where nothing else does.
@@ -439,7 +441,7 @@ def _settle(side: Side, rival: Side) -> int:
     return newer
 
 
-def _superseded(side: Side, heir: Side) -> Cause:
+def _explain_supersession(side: Side, heir: Side) -> Cause:
     """Return why a side is superseded: the words of either document that say so."""
     claim = max(side.superseded.values(), key=lambda each: bool(each.quote))
     # The dates are those of the two documents: of a side with several the latest one may be of another.
@@ -539,10 +541,10 @@ _GRAVEST: tuple[ConflictKind, ...] = (
 )
 
 
-def joined_conflict(parts: Sequence[Conflict]) -> Conflict:
+def join_conflicts(parts: Sequence[Conflict]) -> Conflict:
     """Join the conflicts over the parts of a question: all positions, and the gravest kind.
 
-    >>> joined_conflict([Conflict(kind="none"), Conflict(kind="outdated")]).kind
+    >>> join_conflicts([Conflict(kind="none"), Conflict(kind="outdated")]).kind
     'outdated'
     """
     positions = [position for part in parts for position in part.positions]

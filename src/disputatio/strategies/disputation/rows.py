@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from disputatio.reliability.similarity import content_stems
-from disputatio.strategies.disputation.kinds import asked_kinds, kinds_of_value
+from disputatio.strategies.disputation.kinds import find_asked_kinds, kinds_of_value
 from disputatio.text import bare_words, stem
 from disputatio.values import canonical, states
 from disputatio.versions.days import days_in
@@ -61,7 +61,7 @@ def cell_in(question: str, text: str) -> str:
 
 
 def _cell_of(question: str, text: str, *, alone: bool) -> str:
-    wanted, kinds = content_stems(question), asked_kinds(question)
+    wanted, kinds = content_stems(question), find_asked_kinds(question)
     cells = _cells(text)
     keys = _keys(cells, question)
     if not keys:
@@ -119,7 +119,7 @@ def _is_property(name: str) -> bool:
 
 
 def _cells(text: str) -> list[tuple[str, str]]:
-    return [_divided(cell) for cell in text.strip().removesuffix(".").split("; ")]
+    return [_split_cell(cell) for cell in text.strip().removesuffix(".").split("; ")]
 
 
 def _keys(cells: Sequence[tuple[str, str]], question: str) -> set[int]:
@@ -132,7 +132,7 @@ def _days_in(text: str) -> set[str]:
     return {day.iso for day in days_in(text) if len(day.iso) == len("2026-03-14")}
 
 
-def _divided(cell: str) -> tuple[str, str]:
+def _split_cell(cell: str) -> tuple[str, str]:
     name, mark, value = cell.partition(": ")
     return (name, value) if mark else ("", cell)
 
@@ -155,7 +155,7 @@ class MarkedRow:
     marks: tuple[tuple[str, str], ...]
 
 
-def marked_rows(text: str) -> list[MarkedRow]:
+def find_marked_rows(text: str) -> list[MarkedRow]:
     """Return the rows of a text that have a mark."""
     found = []
     for row in [line.strip() for line in text.splitlines() if is_row(line)][:_ROWS]:
@@ -174,7 +174,7 @@ def is_mark(answer: str, text: str) -> bool:
     >>> is_mark("x", "Version: 1.1.x; Supported: :x:."), is_mark("x", "Action: close; Key: x.")
     (True, False)
     """
-    rows = marked_rows(text)
+    rows = find_marked_rows(text)
     words = {"yes", "no"} if len(rows) > 1 else {"yes", "no", "x"}
     return _bare(answer) in {_bare(mark) for row in rows for _, mark in row.marks if mark not in words}
 
@@ -193,7 +193,7 @@ def cell_with_mark(question: str, text: str, copied: str) -> tuple[str, str, boo
     >>> cell_with_mark("Is Borg 1.1 supported?", text, "x"), cell_with_mark("Is it fast?", text, "very")
     (('Version: 1.1.x; Supported: :x:.', 'Supported', False), None)
     """
-    rows, wanted = marked_rows(text), content_stems(question)
+    rows, wanted = find_marked_rows(text), content_stems(question)
     named = [len(wanted & set(map(stem, bare_words(row.key)))) for row in rows]
     versions = _VERSION.findall(question)
     if versions and any(_VERSION.search(row.key) for row in rows):

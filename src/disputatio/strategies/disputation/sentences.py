@@ -105,7 +105,7 @@ def value_sentence(question: str, answer: str, quote: str = "") -> str | None:
     if len(asked) > LONGEST or not value or _ASKS_ON.search(asked):
         return None
     if is_yes_or_no(value):
-        sentence = _affirmed(asked, same_answer(value, "yes"), quote)
+        sentence = _affirm(asked, same_answer(value, "yes"), quote)
     elif not canonical(value).values and not any(map(str.isdigit, value)):
         return None
     else:
@@ -123,7 +123,7 @@ def _how_much(asked: str, value: str, _: str) -> str | None:
     if (match := _HOW_MUCH.fullmatch(asked)) is None:
         return None
     verb, aux = match["verb"].lower(), match["aux"].lower()
-    said = _PASTS.get(verb, f"{verb}ed") if aux == "did" else _inflected(verb, aux)
+    said = _PASTS.get(verb, f"{verb}ed") if aux == "did" else _inflect(verb, aux)
     return f"{match['rest']} {said} {value}{match['after']}"
 
 
@@ -135,12 +135,12 @@ def _how_many(asked: str, value: str, quote: str) -> str | None:
     if words[0].casefold() in _BE:
         return f"{' '.join(words[1:])} {words[0].casefold()} {value}"
     if words[0].casefold() in _DO | _MODAL:
-        return _placed(words[1:], words[0].casefold(), value, quote)
+        return _place_value(words[1:], words[0].casefold(), value, quote)
     at = next((n for n, word in enumerate(words) if word.casefold() in _DO | _BE | _MODAL), 0)
     noun = words[:at] or words[:1]
     if one := re.search(rf"\b{re.escape(value)} ({re.escape(noun[0][:3])}\w*)", quote, re.IGNORECASE):
         noun = [one[1], *noun[1:]]  # "one day a week", where the question says "days"
-    number = _counted(value, noun, is_mass=asked[:8].casefold() == "how much")
+    number = _add_noun(value, noun, is_mass=asked[:8].casefold() == "how much")
     if not at:  # "How many people live here": the noun is the subject
         is_plain = number == value or not any(map(str.isalpha, value))
         return f"{number} {' '.join(words[1:])}" if len(words) > 1 and is_plain else None
@@ -158,7 +158,7 @@ def _how_many(asked: str, value: str, quote: str) -> str | None:
         )  # "How many children may ride in a car": the noun is the subject
     if aux in ("has", "have", "had") and _is_holder(rest):
         return " ".join([*rest, aux, number])
-    return _placed(rest, aux, number, quote)
+    return _place_value(rest, aux, number, quote)
 
 
 def _is_holder(words: Sequence[str]) -> bool:
@@ -205,7 +205,7 @@ def _how_long(asked: str, value: str, quote: str) -> str | None:
             return f"{parts[0]} {aux} {parts[1]} for {value}"
         return f"{match['rest']} {aux} {value}" if rest[0].casefold() in ("the", "a", "an", "our") else None
     lasting = "" if rest[-1].casefold() in _FOR or _LEADS.match(value) else "for "
-    return _placed(rest, aux, f"{lasting}{value}", quote)
+    return _place_value(rest, aux, f"{lasting}{value}", quote)
 
 
 def _when(asked: str, value: str, quote: str) -> str | None:
@@ -218,16 +218,16 @@ def _when(asked: str, value: str, quote: str) -> str | None:
         if parts is None and len(rest) > 2 and rest[-1].endswith("ed"):
             parts = " ".join(rest[:-1]), rest[-1]
         if parts is not None:
-            return f"{parts[0]} {aux} {parts[1]} {_dated(value)}"
+            return f"{parts[0]} {aux} {parts[1]} {_add_preposition(value)}"
         return (
-            f"{match['rest']} {aux} {_dated(value)}"
+            f"{match['rest']} {aux} {_add_preposition(value)}"
             if len(rest) <= 6 and not rest[-1].endswith("ed")
             else None
         )
-    return _placed(rest, aux, _dated(value), quote)
+    return _place_value(rest, aux, _add_preposition(value), quote)
 
 
-def _affirmed(asked: str, yes: bool, quote: str) -> str | None:
+def _affirm(asked: str, yes: bool, quote: str) -> str | None:
     """Return what a question asks to affirm or deny."""
     if (match := _YES_OR_NO.fullmatch(asked)) is None:
         return None
@@ -239,16 +239,16 @@ def _affirmed(asked: str, yes: bool, quote: str) -> str | None:
         return None
     subject, verb, after = " ".join(rest[:at]), rest[at], rest[at + 1 :]
     if aux in _DO and yes:
-        return " ".join([subject, _inflected(verb, aux, quote), *after])
+        return " ".join([subject, _inflect(verb, aux, quote), *after])
     return " ".join([subject, aux, *([] if yes else ["not"]), verb, *after])
 
 
-def _placed(rest: Sequence[str], aux: str, value: str, quote: str) -> str | None:
+def _place_value(rest: Sequence[str], aux: str, value: str, quote: str) -> str | None:
     """Return subject, verb, value and what is left; None where it is not known which word is the verb."""
     at = _verb_at(rest, aux, quote)
     if at is None:
         return None
-    verb, after = [_inflected(rest[at], aux, quote)] if aux in _DO else [aux, rest[at]], rest[at + 1 :]
+    verb, after = [_inflect(rest[at], aux, quote)] if aux in _DO else [aux, rest[at]], rest[at + 1 :]
     if rest[at] == "be":  # "must be claimed"
         verb, after = [*verb, *after[:1]], after[1:]
     held = _held(verb[-1].casefold(), after, bare_words(quote))
@@ -303,17 +303,17 @@ def _follows(quote_words: Sequence[str], aux: str, verb: str) -> bool:
 def _forms(verb: str, aux: str) -> Iterator[str]:
     """Yield the forms of a verb that a sentence may have where a question has it after an auxiliary."""
     if aux == "does":
-        yield _inflected(verb, "does")
+        yield _inflect(verb, "does")
     elif aux == "did":
         yield from (_PASTS.get(verb, ""), f"{verb}ed", f"{verb}d", f"{verb[:-1]}ied", f"{verb}{verb[-1:]}ed")
     else:
         yield verb
 
 
-def _inflected(verb: str, aux: str, quote: str = "") -> str:
+def _inflect(verb: str, aux: str, quote: str = "") -> str:
     """Return a verb as a sentence has it where the question has it after "does", "do" or "did".
 
-    >>> _inflected("cost", "does"), _inflected("pass", "does"), _inflected("carry", "does"), _inflected("pay", "do")
+    >>> _inflect("cost", "does"), _inflect("pass", "does"), _inflect("carry", "does"), _inflect("pay", "do")
     ('costs', 'passes', 'carries', 'pay')
     """
     if aux == "did":
@@ -347,12 +347,12 @@ def _split_at_predicate(rest: Sequence[str], aux: str, quote: str) -> tuple[str,
     return None
 
 
-def _counted(value: str, noun: Sequence[str], *, is_mass: bool = False) -> str:
+def _add_noun(value: str, noun: Sequence[str], *, is_mass: bool = False) -> str:
     """Return a number with what is counted, which it may name itself, or a measure of something.
 
-    >>> _counted("30 days", ["days", "of", "leave"]), _counted("36", ["beds"]), _counted("36 beds", ["beds"])
+    >>> _add_noun("30 days", ["days", "of", "leave"]), _add_noun("36", ["beds"]), _add_noun("36 beds", ["beds"])
     ('30 days of leave', '36 beds', '36 beds')
-    >>> _counted("8 GB", ["memory"], is_mass=True), _counted("90 euros", ["money"], is_mass=True)
+    >>> _add_noun("8 GB", ["memory"], is_mass=True), _add_noun("90 euros", ["money"], is_mass=True)
     ('8 GB of memory', '90 euros')
     """
     if is_mass and any(map(str.isalpha, value)):
@@ -362,11 +362,11 @@ def _counted(value: str, noun: Sequence[str], *, is_mass: bool = False) -> str:
     return " ".join([value, *noun[at:]])
 
 
-def _dated(value: str) -> str:
+def _add_preposition(value: str) -> str:
     """Return a time or a date with its preposition.
 
-    >>> _dated("9:15"), _dated("3 May 2026"), _dated("March 2025"), _dated("from 7:00")
-    ('at 9:15', 'on 3 May 2026', 'in March 2025', 'from 7:00')
+    >>> [_add_preposition(value) for value in ("9:15", "3 May 2026", "March 2025", "from 7:00")]
+    ['at 9:15', 'on 3 May 2026', 'in March 2025', 'from 7:00']
     """
     if _LEADS.match(value):
         return value

@@ -31,12 +31,12 @@ from disputatio.reliability.succession import Succession, best_claim, denial
 from disputatio.strategies.disputation.conversation import is_hearsay, talk_among
 from disputatio.strategies.disputation.grounding import (
     HARDLY,
+    find_answer_lines,
+    find_openings,
     has_the_name,
     is_of_nothing_asked,
-    opening_words,
     says_more,
     share_named,
-    stating,
     stems_named,
 )
 from disputatio.strategies.disputation.kinds import is_foreign, is_of_another_dimension, is_of_the_kind
@@ -255,9 +255,9 @@ def sides_of(readings: Sequence[PassageReading]) -> list[Side]:
         if group >= 0:
             same.setdefault(group, []).append(number)
     # The shortest wording first: an answer that contains it is the same, whichever was met first.
-    shortest = {group: min((readings[n].answer for n in same[group]), key=_wording) for group in same}
+    shortest = {group: min((readings[n].answer for n in same[group]), key=_rank_wording) for group in same}
     members: dict[str, list[int]] = {}  # by the shortest wording
-    for group in sorted(same, key=lambda group: _wording(shortest[group])):
+    for group in sorted(same, key=lambda group: _rank_wording(shortest[group])):
         wording, mine = shortest[group], [readings[n].answer for n in same[group]]
         fitting = (
             form
@@ -289,7 +289,7 @@ def sides_so_far(readings: Sequence[PassageReading]) -> Sides:
     return Sides(sides=tuple(ranked), read=len(readings), silent=silent)
 
 
-def _wording(answer: str) -> tuple[int, str]:
+def _rank_wording(answer: str) -> tuple[int, str]:
     """Return the sort key of a wording: the shorter first, equally long ones by their canonical form."""
     form = str(canonical(answer))
     return len(form), form
@@ -341,13 +341,13 @@ def weigh(
             log_odds=log_odds(kept),
             most_similar=most_similar,
         )
-        weighed.append(replace(voted, declared=declared_part(voted, voting, reliabilities, alike)))
+        weighed.append(replace(voted, declared=measure_declared(voted, voting, reliabilities, alike)))
     if "ground" not in without:
-        weighed = _grounded(question, weighed, opening_words(readings))
-    return _lifted(weighed)
+        weighed = _mark_grounded(question, weighed, find_openings(readings))
+    return _lift_successors(weighed)
 
 
-def _grounded(question: str, sides: Sequence[Side], openings: Mapping[str, str]) -> list[Side]:
+def _mark_grounded(question: str, sides: Sequence[Side], openings: Mapping[str, str]) -> list[Side]:
     """Return the sides, each with whether its passages name as much of the question as those of another one.
 
     A version in force falls to no older one by this; more accounts stand against what says more, unless they hardly
@@ -402,7 +402,7 @@ def _with_successions(sides: Sequence[Side], day: str) -> list[Side]:
         }
         for passage in side.passages:
             if (claim := claims[passage.id]) is None or not claim.believed:
-                claims[passage.id] = _denied(passage, side, sides, day) or claim
+                claims[passage.id] = _find_denial(passage, side, sides, day) or claim
         known = {name: claim for name, claim in claims.items() if claim is not None}
         believed = {name: claim for name, claim in known.items() if claim.believed}
         others = {name: claim for name, claim in known.items() if not claim.believed}
@@ -410,7 +410,7 @@ def _with_successions(sides: Sequence[Side], day: str) -> list[Side]:
     return with_claims
 
 
-def _denied(passage: Passage, side: Side, sides: Sequence[Side], day: str) -> Succession | None:
+def _find_denial(passage: Passage, side: Side, sides: Sequence[Side], day: str) -> Succession | None:
     """Return how a passage of another answer takes back what this one says; None where none does."""
     made = [
         claim
@@ -445,7 +445,7 @@ def successor_of(side: Side, sides: Sequence[Side]) -> int | None:
     return None
 
 
-def _lifted(sides: Sequence[Side]) -> list[Side]:
+def _lift_successors(sides: Sequence[Side]) -> list[Side]:
     """Return the sides, each that supersedes another at least as likely to answer as that one.
 
     They are versions of one document: how well the newer one reads tells nothing more. What is no answer at all
@@ -484,7 +484,9 @@ def _features(question: str, side: Side, named: frozenset[str]) -> dict[Feature,
         else [],
         "orders": [float(not reading.passage.gives_orders) for reading in readings],
         "hearsay": [
-            float(not all(map(is_hearsay, told))) for reading in readings if (told := stating(reading))
+            float(not all(map(is_hearsay, told)))
+            for reading in readings
+            if (told := find_answer_lines(reading))
         ],
         "talk": [float(any(passage.id not in side.talk for passage in side.passages))],
         "thing": _told(
@@ -567,7 +569,7 @@ def votes_by_owner(
     ]
 
 
-def declared_part(
+def measure_declared(
     side: Side, passages: Sequence[Passage], reliabilities: Mapping[str, float], alike: Alike | None
 ) -> float:
     """Return how much of a side's accounts, those of some passages, people declared without any estimate."""
@@ -638,7 +640,7 @@ def _prose_of(question: str, reading: PassageReading) -> float | None:
     usually, whole = WEIGHTS["prose"][1], _prose(reading.passage.text)
     if whole is None or whole >= usually:
         return whole
-    for line in stating(reading):
+    for line in find_answer_lines(reading):
         label, mark, _ = line.partition(":")
         named = content_stems(question) & set(map(stem, bare_words(label)))
         if is_row(line) or (mark and len(label.split()) <= LABEL and named):

@@ -15,7 +15,7 @@ from functools import lru_cache
 from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.kinds import of_organisations
 from disputatio.strategies.disputation.reading import PassageReading
-from disputatio.strategies.disputation.rows import is_about_another, is_row, marked_rows
+from disputatio.strategies.disputation.rows import find_marked_rows, is_about_another, is_row
 from disputatio.text import sentences, stem
 from disputatio.types import Passage
 from disputatio.values import is_yes_or_no, states
@@ -135,7 +135,7 @@ def sources_named(question: str, sources: Iterable[str]) -> frozenset[str]:
     frozenset({'oak-plus'})
     """
     question = _PLUS.sub(" plus", question)
-    words = [(_spaced(each[0]), each.start()) for each in _WORD.finditer(question)]
+    words = [(_space_words(each[0]), each.start()) for each in _WORD.finditer(question)]
     capital = [question[at].isupper() and not _begins_sentence(question, at) for _, at in words]
     asked = [word for word, _ in words]
 
@@ -145,7 +145,7 @@ def sources_named(question: str, sources: Iterable[str]) -> frozenset[str]:
             for at in range(len(asked))
         )
 
-    return frozenset(each for each in sources if content_stems(each) and is_named(_spaced(each).split()))
+    return frozenset(each for each in sources if content_stems(each) and is_named(_space_words(each).split()))
 
 
 def speaks_of_asked(
@@ -165,7 +165,7 @@ def speaks_of_asked(
     if asked_of(question).previous:  # "before version 2" asks about no thing of that number
         question = of_today(question)
     verdicts = [
-        *(_tells(thing, answer, passage) for thing in _asked(question)),
+        *(_tells(thing, answer, passage) for thing in _find_asked(question)),
         _tells_year(question, answer, passage),
         _tells_name(question, passage),
         False if is_about_another(question, passage.text) else None,
@@ -196,14 +196,14 @@ def of_what_is_asked(
 
 def _is_of_another_source(passage: Passage, named: frozenset[str]) -> bool:
     """Return whether a passage is of no source that was named and has no word of their names."""
-    told, own = _folded_whole(passage), set(_spaced(passage.source).split())
-    names = [{word for word in _spaced(name).split() if content_stems(word)} for name in named]
+    told, own = _fold_passage(passage), set(_space_words(passage.source).split())
+    names = [{word for word in _space_words(name).split() if content_stems(word)} for name in named]
     is_mentioned = any(words <= own or any(word in told for word in words - own) for words in names)
     return bool(passage.source) and not is_mentioned
 
 
 @lru_cache(maxsize=512)
-def _asked(question: str) -> frozenset[Thing]:
+def _find_asked(question: str) -> frozenset[Thing]:
     return things_of(question)
 
 
@@ -214,7 +214,7 @@ def _tells(asked: Thing, answer: str, passage: Passage) -> bool | None:
     whole = f"{_head(passage)} {passage.text} {passage.source} {passage.family}".casefold()
     if asked.of.isalpha() and not _NUMBERED.match(f"{asked.of} 1") and asked.of not in whole:
         return False  # the name before the number stands nowhere
-    if is_yes_or_no(answer) and _is_in_order(asked, passage.text) and not marked_rows(passage.text):
+    if is_yes_or_no(answer) and _is_in_order(asked, passage.text) and not find_marked_rows(passage.text):
         return _verdict(asked, passage.title)  # "Python 3.8 or later" says no of Python 3.7
     head = _verdict(asked, _head(passage))
     for sentence in _lines(passage.text):
@@ -306,19 +306,19 @@ def _tells_name(question: str, passage: Passage) -> bool | None:
     names = _names(question)
     if not names:
         return None
-    folded = _folded_whole(passage)
+    folded = _fold_passage(passage)
     organisations = of_organisations(question)
     if _names_another(passage) and any(
-        all(word[0].isupper() and stem(_folded(word)) not in folded for word in name)
-        and not organisations & set(map(stem, map(_folded, name)))
+        all(word[0].isupper() and stem(_fold(word)) not in folded for word in name)
+        and not organisations & set(map(stem, map(_fold, name)))
         for name in names
         if len(name) > 1
     ):
         return False
-    if any(stem(_folded(word)) in folded for name in names for word in name[:1]):
+    if any(stem(_fold(word)) in folded for name in names for word in name[:1]):
         return None
     if is_row(passage.text):
-        every = {_folded(word) for name in names for word in name if word[0].isupper()}
+        every = {_fold(word) for name in names for word in name if word[0].isupper()}
         return None if any(stem(word) in folded for word in every) else False
     text = f"{passage.title}. {passage.text}"
     return False if any(_has_rival(name, text) for name in names) else None
@@ -347,16 +347,16 @@ def _has_rival(name: tuple[str, ...], text: str) -> bool:
     return bool(others) and len(others) == len(before)
 
 
-def _folded_whole(passage: Passage) -> str:
+def _fold_passage(passage: Passage) -> str:
     told = (passage.title, passage.text, passage.source, passage.owner, passage.url)
-    return _folded(" ".join((*told, *passage.metadata.values())))
+    return _fold(" ".join((*told, *passage.metadata.values())))
 
 
-def _folded(word: str) -> str:
-    return _spaced(word.removesuffix("'s").removesuffix("’s")).replace(" ", "")
+def _fold(word: str) -> str:
+    return _space_words(word.removesuffix("'s").removesuffix("’s")).replace(" ", "")
 
 
-def _spaced(text: str) -> str:
+def _space_words(text: str) -> str:
     """Return the words of a text in small letters without accents, with a space between them."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     return _FOLDED.sub(" ", "".join(filter(lambda char: not unicodedata.combining(char), plain))).strip()
@@ -395,6 +395,6 @@ def _names(question: str) -> frozenset[tuple[str, ...]]:
         after = _NOUN.match(question, match.end())
         if len(parts) == 1 and after and after[1] not in _NO_NOUNS:
             parts.append(after[1])
-        if _folded(parts[0]) not in _MONTHS and len(_folded(parts[0])) > 2:
+        if _fold(parts[0]) not in _MONTHS and len(_fold(parts[0])) > 2:
             found.append(tuple(parts))
     return frozenset(found)

@@ -10,7 +10,7 @@ import re
 
 from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.kinds import OF_KINDS, of_organisations
-from disputatio.strategies.disputation.rows import cell_with_mark, is_mark, marked_rows
+from disputatio.strategies.disputation.rows import cell_with_mark, find_marked_rows, is_mark
 from disputatio.text import asking, bare_words, sentences, stem
 from disputatio.types import Passage
 from disputatio.values import states
@@ -125,7 +125,9 @@ def yes_or_no(question: str, passage: Passage, answer: str, *, answers: bool = T
     if is_mark(answer, passage.text):
         return "", ""  # whose it is, is not known
     signs = {
-        row.text for row in marked_rows(passage.text) if not {mark for _, mark in row.marks} <= {"yes", "no"}
+        row.text
+        for row in find_marked_rows(passage.text)
+        if not {mark for _, mark in row.marks} <= {"yes", "no"}
     }
     told, question = content_stems(question), asking(question)
     wanted = content_stems(question) - OF_KINDS - of_organisations(question)

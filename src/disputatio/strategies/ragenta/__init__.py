@@ -218,7 +218,9 @@ def ragenta(
     """
     follow_k = follow_k or (LETTER_K if letter else OUR_K)
     read = kit.passages(question, k=k)
-    triplets = _judged([(question, passage) for passage in read], kit, turn=1, votes=votes, every=letter)
+    triplets = _judge_passages(
+        [(question, passage) for passage in read], kit, turn=1, votes=votes, every=letter
+    )
     relevant = keep(triplets, n)
     _note_judged(kit, triplets, relevant)
     if letter and relevant:
@@ -242,15 +244,15 @@ def ragenta(
         new = unread(gaps, seen, kit, follow_k)
         if not new:
             break
-        later = _judged(new, kit, turn=turn + 1, votes=votes)
+        later = _judge_passages(new, kit, turn=turn + 1, votes=votes)
         for gap in gaps:
             of_gap = [triplet for triplet in later if triplet.question == gap]
             good = keep(of_gap, n)
             _note_judged(kit, of_gap, good)
-            claims = merged(claims, [triplet for triplet in good if is_sound(triplet, floor)])
+            claims = merge_claims(claims, [triplet for triplet in good if is_sound(triplet, floor)])
             relevant += good
         triplets += later
-    answers = _stated(answers, claims)
+    answers = _find_stated(answers, claims)
     return _answer(question, answers, claims, relevant, triplets, components, turn)
 
 
@@ -284,7 +286,7 @@ def _to_the_letter(
             return [passage for _, passage in unread([gap], seen, kit, k)]
 
         claims = follow(question, claims, gaps, documents, retrieve, kit, max_tokens)
-    answer = _answer(question, _stated((), claims), claims, relevant, triplets, components, turn)
+    answer = _answer(question, _find_stated((), claims), claims, relevant, triplets, components, turn)
     return replace(answer, passages=tuple(documents.numbers.values()))
 
 
@@ -297,7 +299,7 @@ def is_sound(triplet: Triplet, floor: float) -> bool:
     )
 
 
-def merged(claims: Sequence[Claim], triplets: Sequence[Triplet]) -> list[Claim]:
+def merge_claims(claims: Sequence[Claim], triplets: Sequence[Triplet]) -> list[Claim]:
     """Return claims with the statements of follow-up triplets, best first, equal ones merged.
 
     Citations are spans of passages, so nothing is renumbered here and no citation is lost.
@@ -310,7 +312,7 @@ def merged(claims: Sequence[Claim], triplets: Sequence[Triplet]) -> list[Claim]:
     return merged_claims
 
 
-def named_evidence(question: str, triplets: Sequence[Triplet]) -> dict[str, tuple[str, Citation]]:
+def name_evidence(question: str, triplets: Sequence[Triplet]) -> dict[str, tuple[str, Citation]]:
     """Return what the final agent may cite, by an opaque id: the passage's title, and a place in it."""
     named: dict[str, tuple[str, Citation]] = {}
     places = dict.fromkeys(
@@ -325,7 +327,7 @@ def named_evidence(question: str, triplets: Sequence[Triplet]) -> dict[str, tupl
     return named
 
 
-def _judged(
+def _judge_passages(
     pairs: Sequence[tuple[str, Passage]], kit: Kit, *, turn: int, votes: int, every: bool = False
 ) -> list[Triplet]:
     """Return what each passage answers and the judge's score, in two batches; also of none with `every`."""
@@ -351,7 +353,7 @@ def _final(
     question: str, triplets: Sequence[Triplet], kit: Kit, max_tokens: int
 ) -> tuple[tuple[str, ...], list[Claim]]:
     """Return the final agent's short answers and claims; the predictors' statements where it fails."""
-    named = named_evidence(question, triplets)
+    named = name_evidence(question, triplets)
     lines = [
         json.dumps(
             {"id": name, "about": one_line(title), "quote": one_line(citation.quote)}, ensure_ascii=False
@@ -367,7 +369,7 @@ def _final(
         kit.emit(AgentFault(role="answerer", reason=error.reason))
         stated: list[Claim] = []
         for triplet in [triplet for triplet in triplets if triplet.evidence][:MOST_STATED]:
-            stated = merged(stated, [triplet])
+            stated = merge_claims(stated, [triplet])
         return (), stated
     answers = distinct([answer.strip() for answer in fields["answers"] if not is_unknown(answer)])
     places = {name: citation for name, (_, citation) in named.items()}
@@ -386,11 +388,11 @@ def _final(
             stating = [
                 triplet for triplet in triplets if triplet.evidence and states(triplet.reply.answer, answer)
             ]
-            claims = merged(claims, stating[:1])
+            claims = merge_claims(claims, stating[:1])
     return answers, claims
 
 
-def _stated(answers: Sequence[str], claims: Sequence[Claim]) -> tuple[str, ...]:
+def _find_stated(answers: Sequence[str], claims: Sequence[Claim]) -> tuple[str, ...]:
     """Return the short answers that a claim states; without any, the claims themselves."""
     stated = tuple(answer for answer in answers if any(states(claim.text, answer) for claim in claims))
     return stated or tuple(dict.fromkeys(claim.text.rstrip(".") for claim in claims))
