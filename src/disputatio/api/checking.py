@@ -14,14 +14,14 @@ from disputatio.contradictions.standing import Text
 from disputatio.errors import ConfigError, IngestError, InputError, UnknownName
 from disputatio.protocols import ModelObject
 from disputatio.store import contract
-from disputatio.store.ingesting.description import described, merge_descriptions
+from disputatio.store.ingesting.description import apply_description, merge_descriptions
 from disputatio.store.ingesting.documents import Document, page_of
 from disputatio.store.ingesting.files import find_files
 from disputatio.store.ingesting.ingest import Run, file_key
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.source import with_source
-from disputatio.store.ingesting.stating import Stating, stating_of
+from disputatio.store.ingesting.stating import Stating, read_stating
 from disputatio.store.own_passages import PassageLike, as_passages
 from disputatio.store.passage_files import read_passages
 from disputatio.types import Check, Contradiction, Passage, Severity, Source, Statement
@@ -131,7 +131,7 @@ def _is_path(item: object) -> bool:
 
 def _of_paths(paths: Sequence[str | Path], options: ReadOptions, run: Run) -> Iterator[Text]:
     """Yield the documents of files and folders, with what sidecars state; a file of passages by rows."""
-    stating = stating_of(paths, options, run)
+    stating = read_stating(paths, options, run)
     keys: set[str] = set()
     with open_reader(options) as read:
         for root in paths:
@@ -168,7 +168,7 @@ def _as_stated(text: Text, stating: Stating, file: str) -> Text:
     """Return a document of a file with what people state of it."""
     stated = stating.of((file,), (), file, text.path, text.row, text.passage.document)
     fields = merge_descriptions(list(stated))
-    return replace(text, passage=described(text.passage, fields)) if fields else text
+    return replace(text, passage=apply_description(text.passage, fields)) if fields else text
 
 
 def _with_statements(passage: Passage, document: Document) -> Passage:

@@ -10,7 +10,7 @@ from typing import Any
 
 from disputatio.errors import InputError
 from disputatio.store.calibration_log import FactQuestion, check_id
-from disputatio.store.ingesting.rows import Unreadable, decoded, json_rows
+from disputatio.store.ingesting.rows import Unreadable, decode, json_rows
 from disputatio.text import one_line
 
 _LONGEST = 2000  # characters of a question
@@ -138,7 +138,7 @@ def _rows(path: Path) -> Iterator[Row]:
 
 def _text(path: Path) -> str:
     try:
-        return decoded(_bytes(path))
+        return decode(_bytes(path))
     except Unreadable as error:
         raise InputError(f"{path}: {error}") from error
 

@@ -162,8 +162,8 @@ class Uploads:
         """Place staged files and ingest them; return the counts, and the refused files with reasons.
 
         With `shared` the documents may be from anyone: they get one owner, the sources that they state are
-        kept apart (`store.ingesting.source.unverified`), and no file replaces another. Raises `StoreError`,
-        `Cancelled`, `InputError`.
+        kept apart (`store.ingesting.source.mark_unverified`), and no file replaces another. Raises
+        `StoreError`, `Cancelled`, `InputError`.
         """
         with self._writing(batch):
             for left in sorted(self._unfinished):

@@ -29,7 +29,7 @@ from disputatio.store.ingesting.ingest import (
     summary_of,
 )
 from disputatio.store.ingesting.options import ReadOptions, check_options
-from disputatio.store.ingesting.stating import stating_of, unknown, unnamed
+from disputatio.store.ingesting.stating import find_unnamed, read_stating, unknown
 from disputatio.types import Hit, Passage, Source, Unsearched
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class Index(Protocol):
         """Read files and folders as `ingest` does, with its options as one object."""
         check_options(options)
         start, run = time.perf_counter(), Run(unverified=options.unverified)
-        stating = stating_of(paths, options, run)
+        stating = read_stating(paths, options, run)
         files = find_all(paths, run, options)
         keys = {file_key(path) for path, _ in files}
         run.notices += stating.idle(paths, keys)
@@ -197,10 +197,10 @@ class Index(Protocol):
             put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))
             writer.describe(partial(stating.of, keys, run.unfiled))
             writer.finish()
-        named = stating.replaced()
+        named = stating.find_replaced()
         run.notices += [
             named[target] + unknown(target)
-            for target in (unnamed(named, self.documents(text=False)) if named else ())
+            for target in (find_unnamed(named, self.documents(text=False)) if named else ())
         ]
         return summary_of(writer.counts, start, run)
 

@@ -19,8 +19,8 @@ from typing import Any
 from disputatio.errors import IngestError, InputError
 from disputatio.store.contract import Index
 from disputatio.store.ingesting.description import DOI, FIELDS, check_fields
-from disputatio.store.ingesting.files import display_path, opened
-from disputatio.store.ingesting.stating import unknown, unnamed
+from disputatio.store.ingesting.files import display_path, open_regular
+from disputatio.store.ingesting.stating import find_unnamed, unknown
 from disputatio.text import one_line
 
 LARGEST = 256 << 20  # bytes of a table
@@ -78,7 +78,7 @@ def describe_from(index: Index, path: Path) -> TableSummary:
         if not documents and row.kind != "doi":  # a list of papers has many that are not here
             missing.append(f"{row.place}: {one_line(row.name)[:200]}")
         stated += [(document, row.fields) for document in documents]
-    for target in unnamed(replaced, index.documents(text=False)) if replaced else ():
+    for target in find_unnamed(replaced, index.documents(text=False)) if replaced else ():
         raise InputError(f"{replaced[target]}: {unknown(target)}")
     described = index.describe_all(stated, by=f"table:{display_path(path.name)}") if stated else 0
     return TableSummary(
@@ -125,7 +125,7 @@ def read_table(path: Path) -> tuple[list[TableRow], list[str]]:
     """Return the rows of a table and the columns that mean nothing here; raises `InputError`."""
     where = display_path(path)
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             text = file.read(LARGEST + 1).decode("utf-8-sig")
     except IngestError as error:
         raise InputError(str(error)) from error

@@ -29,7 +29,7 @@ from disputatio.store.ingesting.rows import (
     Unreadable,
     array_rows,
     csv_rows,
-    decoded,
+    decode,
     is_json_object,
     json_rows,
     with_text,
@@ -137,7 +137,7 @@ def _rows(form: str, file: BinaryIO, columns: Mapping[str, str], *, tabs: bool) 
             f"is larger than {LARGEST_FILE >> 20} MB, the limit of a JSON array: use JSON lines", "too_large"
         )
     try:
-        value = json.loads(decoded(raw))
+        value = json.loads(decode(raw))
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict):

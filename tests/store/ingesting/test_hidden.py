@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.hidden import clean, cleaned, ink_of
+from disputatio.store.ingesting.hidden import clean, clean_and_count, ink_of
 from disputatio.store.ingesting.parsers.plain_text import plain_text
 from disputatio.store.ingesting.visibility.web_page import remove_hidden
 from disputatio.types import Passage
@@ -152,7 +152,7 @@ def test_pdf_text_without_ink_is_removed(tmp_path: Path) -> None:
 
 @given(st.text(st.sampled_from("a我\u200d\u200c\u200b\ufe0f\ufe0e\u00ad\r\n\x07\ud800❤👩"), max_size=30))
 def test_cleaning_twice_is_cleaning_once(text: str) -> None:
-    assert cleaned(clean(text)) == (clean(text), 0)
+    assert clean_and_count(clean(text)) == (clean(text), 0)
 
 
 def test_a_message_in_variation_selectors_is_cut_to_one() -> None:

@@ -56,9 +56,9 @@ def test_what_is_the_same_on_another_day_is_unchanged(
     _say(served, "/a", b"A zebra.")
     ingest_urls(index, [url], get=served.get)
     [first] = index.documents()
-    attributed = fetch._attributed
+    attribute = fetch._attribute
     monkeypatch.setattr(
-        fetch, "_attributed", lambda one, got, file: attributed(one, replace(got, day="2031-01-01"), file)
+        fetch, "_attribute", lambda one, got, file: attribute(one, replace(got, day="2031-01-01"), file)
     )
     again = ingest_urls(index, [url], get=served.get)
     assert (again.unchanged, again.replaced, again.added) == (1, 0, 0)

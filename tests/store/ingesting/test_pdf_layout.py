@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from disputatio.store.ingesting.parsers.pdf_layout import Layout
-from disputatio.store.ingesting.split import heading_of, split
+from disputatio.store.ingesting.split import find_heading, split
 
 PAGE = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 Line = tuple[str, float, float, str]  # text, height, size, font
@@ -48,7 +48,7 @@ def test_headings_stand_apart_and_lines_of_a_paragraph_together() -> None:
     ]
     sections = [text[start:end] for start, end in split(text)]
     assert [section.splitlines()[0] for section in sections] == ["Rules of the hut", "2 Cancelling"]
-    assert heading_of(text, text.index("The deposit is")) == "2 Cancelling"
+    assert find_heading(text, text.index("The deposit is")) == "2 Cancelling"
 
 
 def test_a_heading_in_bold_of_the_size_of_the_text_stands_apart() -> None:

@@ -32,8 +32,8 @@ from disputatio.store.ingesting.ray_ingest import (
     IngestWorker,
     blocks_of,
     ingest_with_ray,
-    prepared_of,
     row_of,
+    to_prepared,
 )
 from disputatio.workers.pool import Worker
 from tests.store.hashing import HashEmbedder
@@ -322,9 +322,9 @@ def test_a_document_travels_as_it_was_prepared() -> None:
         one = prepare(document, file="/full/path")
         vectors = np.arange(2 * len(one.passages), dtype=np.float32).reshape(-1, 2)
         row = row_of(3, one)
-        again = prepared_of(row, "/full/path")
+        again = to_prepared(row, "/full/path")
         assert again == one
-        assert prepared_of(row, "/full/path", vectors).vectors is vectors
+        assert to_prepared(row, "/full/path", vectors).vectors is vectors
 
 
 def test_files_are_read_in_tasks_of_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from disputatio.store.ingesting.split import LONGEST, heading_of, split
+from disputatio.store.ingesting.split import LONGEST, find_heading, split
 from disputatio.text import count_words
 
 _SENTENCE = "The town counted three thousand five hundred and fifty-nine people in the census of that year. "
@@ -74,7 +74,7 @@ def test_every_section_with_a_body_is_a_passage_that_knows_its_headings() -> Non
         "Rules of the pool",
         "Children",
     ]
-    assert [heading_of(text, start) for start, _ in spans] == [
+    assert [find_heading(text, start) for start, _ in spans] == [
         "Rules of the pool › Opening hours",
         "Children",
     ]
@@ -107,7 +107,7 @@ def test_a_german_date_divides_no_heading() -> None:
         "\n\nBeschluss vom 14. Juni 2026\n\n"
         "Die Gebühr ist im Januar von jedem zu bezahlen, der dann einen Garten hat."
     )
-    assert [heading_of(text, start) for start, _ in split(text)] == [
+    assert [find_heading(text, start) for start, _ in split(text)] == [
         "Satzung › Beschluss vom 4. Mai 2026 über den Zaun",
         "Beschluss vom 14. Juni 2026",
     ]

@@ -15,7 +15,7 @@ from typing import Any
 from disputatio.authority import TIERS
 from disputatio.errors import InputError, UnknownName
 from disputatio.store.ingesting.documents import LONGEST
-from disputatio.store.ingesting.hidden import cleaned
+from disputatio.store.ingesting.hidden import clean_and_count
 from disputatio.store.ingesting.statements import NounT
 from disputatio.store.segments.days import NO_DAY, first_day
 from disputatio.types import PASSAGE, Relation
@@ -53,7 +53,7 @@ def _field(name: str, value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise InputError(f"{name}: is not text")
-    words = " ".join(cleaned(str(value))[0].split())
+    words = " ".join(clean_and_count(str(value))[0].split())
     if not words:
         return ""
     if len(words) > _LONGEST.get(name, 100):
@@ -83,11 +83,11 @@ def status_of(words: str) -> str:
 
 
 # --- on a document ------------------------------------------------------------------------------------
-def described(noun: NounT, stated: Mapping[str, str]) -> NounT:
+def apply_description(noun: NounT, stated: Mapping[str, str]) -> NounT:
     """Return a document or a passage as people describe it; `by_people` says what they stated.
 
     >>> from disputatio.types import Passage
-    >>> described(Passage(text="x", date="1931", source="a"), {"source": "b", "authority": "official"}).source
+    >>> apply_description(Passage(text="x", date="1931", source="a"), {"source": "b"}).source
     'b'
     """
     kept = {name: value for name, value in stated.items() if value}

@@ -11,7 +11,7 @@ from typing import Any
 
 from disputatio.errors import IngestError
 from disputatio.store.ingesting.exported import of_export
-from disputatio.store.ingesting.hidden import cleaned
+from disputatio.store.ingesting.hidden import clean_and_count
 from disputatio.types import DateOrigin, Relation
 
 FIELDS = ("text", "title", "url", "date", "source", "owner")
@@ -98,14 +98,14 @@ def document_of(
 ) -> Document:
     """Return a document from named fields; those without a place of their own are metadata, unless too long.
     `hidden` counts what a parser removed, `pages` holds the offset of each page, `outline` what
-    `plain_text.outlined` found. A row of an export keeps its id, for what it states is read already. Raises
-    `IngestError` for a field that is no text, too long, or a row without text.
+    `plain_text.outline_text` found. A row of an export keeps its id, for what it states is read already.
+    Raises `IngestError` for a field that is no text, too long, or a row without text.
 
     >>> document_of({"text": "a\u200bb", "year": 2010}, "f.jsonl", 1).metadata
     {'year': '2010', 'hidden': '1'}
     """
     where = f"{path}:{row}" if row else path
-    fields, kept = _unfolded(fields, where)
+    fields, kept = _unfold(fields, where)
     stated: dict[str, str] = {}
     metadata: dict[str, str] = {}
     left_out: list[str] = []
@@ -116,14 +116,14 @@ def document_of(
             if name in FIELDS and value is not None:
                 raise IngestError(where, f"{name!r} is not text", "bad_row", field=name)
             continue
-        words, removed = cleaned(_as_text(value))
+        words, removed = clean_and_count(_as_text(value))
         hidden += removed
         if name in FIELDS:
             stated[name] = _field(name, value, words, where)
         elif len(words) > _LONGEST_VALUE or len(metadata) >= _MOST_FIELDS:
-            left_out.append(cleaned(name)[0][:100])
+            left_out.append(clean_and_count(name)[0][:100])
         elif words:
-            metadata[cleaned(name)[0][:100]] = words
+            metadata[clean_and_count(name)[0][:100]] = words
     if row and not stated.get("text", "").strip():
         raise IngestError(where, "has no text", "no_text")
     if left_out:
@@ -139,7 +139,7 @@ def document_of(
     return Document(**about | kept, metadata=metadata)
 
 
-def _unfolded(fields: Mapping[str, object], where: str) -> tuple[Mapping[str, object], dict[str, Any]]:
+def _unfold(fields: Mapping[str, object], where: str) -> tuple[Mapping[str, object], dict[str, Any]]:
     """Return fields, of a row of an export with its metadata among them, and what its index read of it."""
     kept = of_export(fields)
     if kept is None:

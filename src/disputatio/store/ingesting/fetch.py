@@ -46,7 +46,7 @@ from disputatio.store.ingesting.ingest import IngestSummary, Run, summary_of
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, check_options
 from disputatio.store.ingesting.parsers import content_types, suffixes
 from disputatio.store.ingesting.readers import open_reader
-from disputatio.store.ingesting.stating import Stating, stating_of
+from disputatio.store.ingesting.stating import Stating, read_stating
 
 if TYPE_CHECKING:
     from disputatio.store.contract import Index
@@ -115,7 +115,7 @@ def fetch(
     for _ in range(limits.redirects + 1):
         check_name(address, allow_private=private)
         try:
-            pinned = _checked(address, private, resolve, clock)
+            pinned = _resolve_public(address, private, resolve, clock)
             private = private and all(is_private(pinned_address) for pinned_address in pinned)
             response = _get(address, pinned, connect, tls, clock)
         except Late as late:
@@ -149,14 +149,14 @@ def read_url(
         try:
             reading = read(file, "")
             # Going through them may read on.
-            documents = [_attributed(document, fetched, str(file)) for document in reading.documents]
+            documents = [_attribute(document, fetched, str(file)) for document in reading.documents]
         except IngestError as error:
-            raise _renamed(error, file, fetched.asked) from error
-    refused = tuple(_renamed(error, file, fetched.asked) for error in reading.refused)
+            raise _rename_refusal(error, file, fetched.asked) from error
+    refused = tuple(_rename_refusal(error, file, fetched.asked) for error in reading.refused)
     return FileReading(path=fetched.asked, documents=tuple(documents), refused=refused)
 
 
-def _attributed(document: Document, fetched: Fetched, file: str) -> Document:
+def _attribute(document: Document, fetched: Fetched, file: str) -> Document:
     """Return a document of the web under its own site's name."""
     metadata = dict(document.metadata)
     for name in ("source", "owner"):
@@ -182,7 +182,7 @@ def _attributed(document: Document, fetched: Fetched, file: str) -> Document:
     )
 
 
-def _renamed(error: IngestError, file: Path, url: str) -> IngestError:
+def _rename_refusal(error: IngestError, file: Path, url: str) -> IngestError:
     """Return a reader's refusal that names the URL and not the file which stood for it."""
     name = display_url(url)
     return IngestError(
@@ -207,7 +207,7 @@ def _in_utf8(fetched: Fetched) -> bytes:
 
 
 # --- one hop ------------------------------------------------------------------------------------------
-def _checked(address: WebAddress, private: bool, resolve: Resolve, clock: Clock) -> list[str]:
+def _resolve_public(address: WebAddress, private: bool, resolve: Resolve, clock: Clock) -> list[str]:
     """Return the addresses of a host, resolved once; refused as a whole when one of them is not public."""
     clock.hop()
     if address.literal is not None:
@@ -292,8 +292,10 @@ def _taken(response: http.client.HTTPResponse, address: WebAddress, clock: Clock
         raise IngestError(
             url, f"is of a kind that is not read (content type: {kind})", "unknown_type", type=kind
         )
-    packed = _listed(response, "Content-Encoding")
-    if packed not in ("", "identity", "gzip", "x-gzip") or _listed(response, "Transfer-Encoding") not in (
+    packed = _read_header(response, "Content-Encoding")
+    if packed not in ("", "identity", "gzip", "x-gzip") or _read_header(
+        response, "Transfer-Encoding"
+    ) not in (
         "",
         "chunked",
     ):
@@ -301,9 +303,9 @@ def _taken(response: http.client.HTTPResponse, address: WebAddress, clock: Clock
     limit = clock.limits.size
     if (response.length or 0) > limit:
         raise IngestError(url, f"is larger than {limit:,} bytes", "too_large", limit=limit, unit="bytes")
-    pieces = _bounded(_pieces(response), url, limit)
+    pieces = _limit_size(_pieces(response), url, limit)
     if "gzip" in packed:  # bounded as sent and as unpacked: empty members unpack to nothing
-        pieces = _bounded(_unpacked(pieces), url, limit)
+        pieces = _limit_size(_unpack(pieces), url, limit)
     data = b"".join(pieces)
     return Fetched(
         url=address.url,
@@ -316,7 +318,7 @@ def _taken(response: http.client.HTTPResponse, address: WebAddress, clock: Clock
     )
 
 
-def _listed(response: http.client.HTTPResponse, name: str) -> str:
+def _read_header(response: http.client.HTTPResponse, name: str) -> str:
     return ",".join(response.headers.get_all(name) or []).strip().lower()
 
 
@@ -328,7 +330,7 @@ def _pieces(response: http.client.HTTPResponse) -> Iterator[bytes]:
         raise http.client.IncompleteRead(b"", response.length)
 
 
-def _bounded(pieces: Iterator[bytes], url: str, limit: int) -> Iterator[bytes]:
+def _limit_size(pieces: Iterator[bytes], url: str, limit: int) -> Iterator[bytes]:
     taken = 0
     for piece in pieces:
         taken += len(piece)
@@ -337,7 +339,7 @@ def _bounded(pieces: Iterator[bytes], url: str, limit: int) -> Iterator[bytes]:
         yield piece
 
 
-def _unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _unpack(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Yield gzip undone in steps of bounded size; raises `zlib.error` when it is broken or cut short."""
     unpack = zlib.decompressobj(31)
     for piece in pieces:
@@ -400,7 +402,7 @@ def ingest_urls(
     check_options(options)
     start = time.perf_counter()
     run, counts = Run(), Counter[str]()
-    stating = stating_of((), options, run)
+    stating = read_stating((), options, run)
     batch: list[tuple[str, Sequence[Document]]] = []
     with open_reader(options) as read:
         for number, url in enumerate(urls, start=1):
@@ -437,7 +439,7 @@ def _put(
         return Counter()
     with index.open_writer() as writer:
         for url, documents in batch:
-            writer.put(url, run.prepared(documents, url, source_by))
+            writer.put(url, run.prepare_all(documents, url, source_by))
         if stating.fields:
             writer.describe(partial(stating.of, {url for url, _ in batch}, ()))
         writer.finish()
@@ -467,11 +469,11 @@ class Clock:
     def hop(self) -> None:
         self._hop_end = time.monotonic() + self.limits.connect
 
-    def connecting(self) -> float:
+    def allow_connect(self) -> float:
         self._waits_for, self._seconds = "to connect", self.limits.connect
         return self._left(self._hop_end - time.monotonic())
 
-    def reading(self, *, first: bool) -> float:
+    def allow_read(self, *, first: bool) -> float:
         """Return seconds that the next bytes may take; raises `Late` when there are none."""
         if first:
             self._waits_for, self._seconds = "for its first byte", self.limits.first_byte
@@ -486,7 +488,7 @@ class Clock:
 
     def within(self, resolve: Callable[[], Sequence[str]]) -> Sequence[str]:
         """Return what a resolver gives in the time of a connection; its thread is left behind when late."""
-        seconds = self.connecting()
+        seconds = self.allow_connect()
         results: list[Sequence[str]] = []
         errors: list[Exception] = []
 
@@ -519,7 +521,7 @@ class _Lent:
         self._sock, self._clock = sock, clock
 
     def sendall(self, data: bytes) -> None:
-        self._sock.settimeout(self._clock.reading(first=True))
+        self._sock.settimeout(self._clock.allow_read(first=True))
         self._sock.sendall(data)
 
     def makefile(self, _mode: str) -> io.BufferedReader:
@@ -538,7 +540,7 @@ class _Answer(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read some bytes; raises `Late`, `TimeoutError`, and `HTTPException` when they are too many."""
-        self._sock.settimeout(self._clock.reading(first=not self._taken))
+        self._sock.settimeout(self._clock.allow_read(first=not self._taken))
         count = self._sock.recv_into(buffer)
         self._taken += count
         if self._taken > 2 * self._clock.limits.size + _AROUND:
@@ -553,13 +555,13 @@ def open_wire(
     last = OSError()
     for ip in pinned:
         try:
-            sock = connect(ip, address.port, clock.connecting())
+            sock = connect(ip, address.port, clock.allow_connect())
         except OSError as error:
             last = error
             continue
         if address.scheme == "https":
             try:
-                sock.settimeout(clock.connecting())
+                sock.settimeout(clock.allow_connect())
                 context = tls or ssl.create_default_context()
                 sock = context.wrap_socket(sock, server_hostname=address.host)
             except BaseException:

@@ -44,11 +44,11 @@ def display_path(path: Path | str) -> str:
     ('caf\\xe9.txt', 'a\\x0ab')
     """
 
-    def escaped(match: re.Match[str]) -> str:
+    def escape(match: re.Match[str]) -> str:
         point = ord(match[0])
         return f"\\x{point - 0xDC00 if 0xDC80 <= point <= 0xDCFF else point:02x}"
 
-    return _UNSHOWN.sub(escaped, str(path))
+    return _UNSHOWN.sub(escape, str(path))
 
 
 def find_files(
@@ -85,7 +85,7 @@ def find_files(
         refused += search.passed
     if left_out is not None:
         left_out.update(search.left_out)
-    base = root if root.is_dir() else _fixed(root)
+    base = root if root.is_dir() else _find_base(root)
     return [(path, _top(path, base)) for path in matches]
 
 
@@ -101,7 +101,7 @@ def _top(path: Path, base: Path) -> str:
     return display_path("/".join(dict.fromkeys(filter(None, (where, name)))) or parts[0])
 
 
-def _fixed(pattern: Path) -> Path:
+def _find_base(pattern: Path) -> Path:
     """Return the folders of a pattern before its first wild part; of a file, its folder."""
     fixed = []
     for part in pattern.parts[:-1]:
@@ -140,7 +140,7 @@ class _Search:
         """Return the files that a pattern fits, and those of the folders that it fits."""
         if not _MAGIC.search(str(pattern)):
             raise IngestError(display_path(pattern), "there is no such file or folder", "not_found")
-        base = _fixed(pattern)
+        base = _find_base(pattern)
         inside = base.resolve()
         files: dict[Path, None] = {}
         for name in sorted(glob.iglob(str(pattern), recursive=True)):  # noqa: PTH207  (a whole pattern, also an absolute one)
@@ -211,7 +211,7 @@ def _stays(path: Path, inside: Path, base: Path, passed: list[IngestError]) -> b
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def open_regular(path: Path) -> Iterator[BinaryIO]:
     """Open a regular file, which waits for no pipe; raises `IngestError`, also where it changed meanwhile."""
     try:
         check_regular(path, path.stat().st_mode)

@@ -43,17 +43,22 @@ def find_header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]] | None:
     >>> find_header([["A1", "20"], ["A2", "30"]]) is None
     True
     """
-    widest = max((len(_filled(row)) for row in rows), default=0)
+    widest = max((len(_drop_empty(row)) for row in rows), default=0)
     for number, row in enumerate(rows[:HEADER_WITHIN]):
-        filled = _filled(row)
+        filled = _drop_empty(row)
         if len(set(filled)) < min(2, widest) or len(filled) < _WIDE * widest:
             continue
         if not _are_labels(filled):
             return None
         below = rows[number + 1] if number + 1 < len(rows) else ()
         spans = len(set(filled)) < len(filled)
-        if spans and number + 2 < len(rows) and _are_labels(_filled(below)) and len(_filled(below)) > 1:
-            return number + 2, [_joined(*names) for names in zip_longest(row, below, fillvalue="")]
+        if (
+            spans
+            and number + 2 < len(rows)
+            and _are_labels(_drop_empty(below))
+            and len(_drop_empty(below)) > 1
+        ):
+            return number + 2, [_join_names(*names) for names in zip_longest(row, below, fillvalue="")]
         return number + 1, [single(name) for name in row]
     return None
 
@@ -76,31 +81,31 @@ def row_text(names: Sequence[str], values: Sequence[str]) -> str:
     return text if not text or text[-1] in _ENDS else f"{text}."
 
 
-def spelled_rows(rows: Sequence[Sequence[str]], *, marked: int = 0, headed: bool = False) -> list[str] | None:
+def spell_rows(rows: Sequence[Sequence[str]], *, marked: int = 0, headed: bool = False) -> list[str] | None:
     """Return the rows of a table within a text, written out; None for one without values in columns. `marked`
     rows are its header, `headed` says that the first cells of the rows are marked.
 
-    >>> spelled_rows([["Colour", "red"], ["Weight", "12 kg"]])
+    >>> spell_rows([["Colour", "red"], ["Weight", "12 kg"]])
     ['Colour: red.', 'Weight: 12 kg.']
     """
     rows = [[single(cell) for cell in row[:MOST_COLUMNS]] for row in rows if any(map(str.strip, row))]
     width = max(map(len, rows), default=0)
-    if len(rows) < 2 or width < 2 or sum(len(_filled(row)) > 1 for row in rows) < 2:
+    if len(rows) < 2 or width < 2 or sum(len(_drop_empty(row)) > 1 for row in rows) < 2:
         return None
     if 0 < marked < len(rows):
-        names = [_joined(*column) for column in zip_longest(*rows[:marked], fillvalue="")]
+        names = [_join_names(*column) for column in zip_longest(*rows[:marked], fillvalue="")]
         return [text for row in rows[marked:] if (text := row_text(names, row))]
     if width == 2 and (headed or not _is_over_values(rows)):
         if any(len(row[0]) > _LABEL for row in rows):
             return None  # it lays out a text
         return [
-            row_text([row[0]], row[1:]) if len(_filled(row)) == 2 else row_text([""], row) for row in rows
+            row_text([row[0]], row[1:]) if len(_drop_empty(row)) == 2 else row_text([""], row) for row in rows
         ]
     found = find_header(rows)
     if found is None:
         return None
     first, names = found
-    captions = [row_text([], row) for row in rows[:first] if len(set(_filled(row))) == 1]
+    captions = [row_text([], row) for row in rows[:first] if len(set(_drop_empty(row))) == 1]
     return captions + [text for row in rows[first:] if (text := row_text(names, row))]
 
 
@@ -125,7 +130,7 @@ def single(text: str) -> str:
     return " ".join(text.split())
 
 
-def _filled(row: Sequence[str]) -> list[str]:
+def _drop_empty(row: Sequence[str]) -> list[str]:
     return [cell.strip() for cell in row if cell.strip()]
 
 
@@ -141,13 +146,13 @@ def _is_over_values(rows: Sequence[Sequence[str]]) -> bool:
     first, *others = [row[1] if len(row) > 1 else "" for row in rows]
     values = list(filter(None, others))
     are_values = len(values) > 1 and all(map(_VALUE_START.match, values))
-    return are_values and bool(first) and _are_labels(_filled(rows[0]))
+    return are_values and bool(first) and _are_labels(_drop_empty(rows[0]))
 
 
-def _joined(*names: str) -> str:
+def _join_names(*names: str) -> str:
     """Return the names of a column in several rows of a header as one, the unit last.
 
-    >>> _joined("Fare (EUR)", "Car"), _joined("Line", "Line")
+    >>> _join_names("Fare (EUR)", "Car"), _join_names("Line", "Line")
     ('Fare Car (EUR)', 'Line')
     """
     parts = list(dict.fromkeys(single(name) for name in names if name.strip()))
@@ -193,10 +198,10 @@ def _symbol(unit: str) -> str:
         return ""
 
 
-def priced(name: str, value: object) -> str:
+def format_value(name: str, value: object) -> str:
     """Return a value of a table as a person writes it: sums of money with two decimals, if they have any.
 
-    >>> priced("Price (EUR)", 12.5), priced("Price (EUR)", 12), priced("Weight (kg)", 12.5)
+    >>> format_value("Price (EUR)", 12.5), format_value("Price (EUR)", 12), format_value("Weight (kg)", 12.5)
     ('12.50', '12', '12.5')
     """
     unit = _unit_of(_in_words(name))[1] if isinstance(value, float) else ""
@@ -214,13 +219,13 @@ def _unit_of(name: str) -> tuple[str, str]:
     >>> _unit_of("Weight (kg)"), _unit_of("Price in EUR"), _unit_of("Rooms (all)")
     (('Weight', 'kg'), ('Price', 'EUR'), ('Rooms (all)', ''))
     """
-    for label, unit in _divided(name):
+    for label, unit in _divide_name(name):
         if label.strip(" ,:") and _symbol(unit):
             return label.strip(" ,:"), unit
     return name, ""
 
 
-def _divided(name: str) -> Iterator[tuple[str, str]]:
+def _divide_name(name: str) -> Iterator[tuple[str, str]]:
     """Yield the places where the unit of a column may begin."""
     bare = name.strip()
     for opened, closed in ("()", "[]"):

@@ -44,13 +44,13 @@ def clean(text: str) -> str:
     >>> clean("\U0001f469\u200d\U0001f52c") == "\U0001f469\u200d\U0001f52c"
     True
     """
-    return cleaned(text)[0]
+    return clean_and_count(text)[0]
 
 
-def cleaned(text: str) -> tuple[str, int]:
+def clean_and_count(text: str) -> tuple[str, int]:
     r"""Return the clean text, and how many characters without ink were removed, but for what hides nothing.
 
-    >>> cleaned("a\u200bb\u00adc\U000e0041")
+    >>> clean_and_count("a\u200bb\u00adc\U000e0041")
     ('abc', 2)
     """
     text = text.removeprefix("\ufeff")

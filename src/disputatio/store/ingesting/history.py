@@ -17,13 +17,13 @@ from disputatio.errors import InputError, UnknownName
 from disputatio.store.ingesting.description import (
     Description,
     Target,
-    described,
+    apply_description,
     merge_descriptions,
     target_of,
 )
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.files import display_path
-from disputatio.store.ingesting.statements import NounT, read_metadata, stored_metadata
+from disputatio.store.ingesting.statements import NounT, read_metadata, write_metadata
 from disputatio.types import PASSAGE
 from disputatio.versions.dates import moment
 
@@ -97,7 +97,7 @@ class History:
             )
         return _row(stated.target, _UNDO, {"key": str(key)})
 
-    def wanted(self, places: Iterable[Place]) -> dict[str, dict[str, str]]:
+    def find_stated(self, places: Iterable[Place]) -> dict[str, dict[str, str]]:
         by_target: dict[Target, list[Description]] = {}
         for each in self.descriptions:
             by_target.setdefault(each.target, []).append(each)
@@ -155,16 +155,16 @@ def own_row(document: str, about: Mapping[str, str]) -> Row:
 
 def about_of(document: Document) -> dict[str, str]:
     """Return the fields of a document as they are stored, without its text and its place."""
-    return {**{name: getattr(document, name) for name in _ABOUT}, "metadata": stored_metadata(document)}
+    return {**{name: getattr(document, name) for name in _ABOUT}, "metadata": write_metadata(document)}
 
 
-def restated(noun: NounT, own: Mapping[str, str], stated: Mapping[str, str]) -> NounT:
+def reapply_description(noun: NounT, own: Mapping[str, str], stated: Mapping[str, str]) -> NounT:
     """Return a document or passage as people describe it, from what the document states itself (`own`)."""
     fields = read_metadata(own["metadata"])
     first: dict[str, Any] = {name: own[name] for name in _ABOUT if name != "url"}
     first |= {name: fields.get(name, "") for name in _DERIVED}
     first |= {"relations": fields.get("relations", ()), "by_people": {}}
-    return described(replace(noun, **first), stated)
+    return apply_description(replace(noun, **first), stated)
 
 
 def _says_nothing_new(fresh: Description, earlier: Sequence[Description]) -> bool:

@@ -19,7 +19,7 @@ from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
 from disputatio.store.ingesting.parsers import kind_of, largest
 from disputatio.store.ingesting.prepare import PreparedDocument, passage_at, prepare, prepare_item
 from disputatio.store.ingesting.readers import open_reader
-from disputatio.store.ingesting.source import STDIN, unverified, with_source
+from disputatio.store.ingesting.source import STDIN, mark_unverified, with_source
 from disputatio.store.ingesting.statements import read_metadata
 from disputatio.types import Passage
 
@@ -85,13 +85,13 @@ class Run:
         self.refused += reading.refused
         self.left_out.update(reading.left_out)
 
-    def prepared(
+    def prepare_all(
         self, documents: Iterable[Document], file: str, source_by: str | None
     ) -> Iterator[PreparedDocument]:
         """Yield the documents of a file made ready; those without a source are refused."""
         for document in documents:
             try:
-                sourced = (unverified if self.unverified else with_source)(document, source_by)
+                sourced = (mark_unverified if self.unverified else with_source)(document, source_by)
             except IngestError as error:
                 self.refused.append(error)
                 continue
@@ -144,7 +144,9 @@ def put_files(
                 try:
                     reading = read(path, folder)
                     try:
-                        documents = writer.put(file, run.prepared(reading.documents, file, options.source_by))
+                        documents = writer.put(
+                            file, run.prepare_all(reading.documents, file, options.source_by)
+                        )
                     finally:
                         run.note(reading)
                     # Rows that were refused are to be named again, so their file is read again.

@@ -45,7 +45,7 @@ class ReadOptions:
     (text, title, url, date, source, owner) to the columns of tables, or fields of JSON rows, that hold them;
     others go by their own names. A file or folder is excluded by a pattern (`*`, `?`, `[...]`) that fits its
     name or, where the pattern has a `/`, its path below what was named; `*` stands for any characters there.
-    With `unverified` the documents are strangers': see `source.unverified`. `stated` are fields of a
+    With `unverified` the documents are strangers': see `source.mark_unverified`. `stated` are fields of a
     description that the person states of all of them (`description.FIELDS`), `sidecar` is a file that they
     named (`SIDECAR`).
     """

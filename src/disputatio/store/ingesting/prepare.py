@@ -10,8 +10,8 @@ from disputatio.errors import InputError
 from disputatio.store.ingesting.documents import Document, passage_metadata
 from disputatio.store.ingesting.hidden import clean
 from disputatio.store.ingesting.source import domain, with_source
-from disputatio.store.ingesting.split import heading_of, split
-from disputatio.store.ingesting.statements import stored_metadata, with_statements
+from disputatio.store.ingesting.split import find_heading, split
+from disputatio.store.ingesting.statements import with_statements, write_metadata
 from disputatio.text import content_id
 from disputatio.types import PASSAGE, Passage
 from disputatio.versions.dates import as_stated
@@ -60,8 +60,8 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
     if not document.id:  # an index has read what it states
         document = with_statements(document, "" if document.row else document.path, document.folder)
         if document.row and not document.date:
-            document = _dated_by_name(document)
-    metadata = stored_metadata(document)
+            document = _date_by_name(document)
+    metadata = write_metadata(document)
     identity = identity_of(document, metadata, passage_id)
     spans = split(document.text, document.metadata.get("outline", ""))
     identified = replace(document, id=identity, folder="")
@@ -78,7 +78,7 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
     )
 
 
-def _dated_by_name(row: Document) -> Document:
+def _date_by_name(row: Document) -> Document:
     """Return a row with the day of its table's name: of its sheet, else of the workbook that this is in."""
     book = PurePath(row.path).parent
     is_sheet = book.suffix.lower() in (".xlsx", ".xlsm", ".ods")
@@ -95,19 +95,19 @@ def passage_at(document: Document, passage_id: str, start: int, end: int) -> Pas
         metadata = passage_metadata(document, start, end)
     is_part = end - start < len(document.text.strip())
     outline = document.metadata.get("outline", "")
-    heading = heading_of(document.text, start, outline) if is_part else ""
+    heading = find_heading(document.text, start, outline) if is_part else ""
     while len(heading) > _LONGEST_HEADING and " › " in heading:
         heading = heading.partition(" › ")[2]
     heading = heading[:_LONGEST_HEADING]
     if heading and heading != document.title:
         metadata = {**metadata, "heading": heading}
     return Passage(
-        **_shared(document), text=document.text[start:end], id=passage_id, by_people=document.by_people,
+        **_get_shared(document), text=document.text[start:end], id=passage_id, by_people=document.by_people,
         document=document.id, start=start, end=end, metadata=metadata,
     )  # fmt: skip
 
 
-def _shared(noun: Document | Passage) -> dict[str, Any]:
+def _get_shared(noun: Document | Passage) -> dict[str, Any]:
     return {name: getattr(noun, name) for name in _SHARED}
 
 
@@ -132,7 +132,7 @@ def from_passage(passage: Passage) -> Document:
     passage = as_stated(passage)
     path = f"{PASSAGE}{passage.id}" if passage.id else ""
     metadata = {str(name): str(value) for name, value in passage.metadata.items()}
-    fields = {**_shared(passage), "source": passage.source or domain(passage.url)}
+    fields = {**_get_shared(passage), "source": passage.source or domain(passage.url)}
     return Document(**fields, text=passage.text, path=path, metadata=metadata)
 
 
@@ -140,7 +140,7 @@ def identity_of(document: Document, metadata: str, passage_id: str = "") -> str:
     """Return a document's id: a hash of all that it says, but for the day on which it was fetched."""
     if document.path.startswith(("http://", "https://")) and "fetched" in document.metadata:
         said = {name: value for name, value in document.metadata.items() if name != "fetched"}
-        metadata = stored_metadata(replace(document, metadata=said))
+        metadata = write_metadata(replace(document, metadata=said))
     about = [document.source, document.owner, document.title, document.url, document.date]
     about += [document.date_origin] if document.date_origin else []
     return content_id("d", *about, metadata, passage_id, document.text)
@@ -149,7 +149,7 @@ def identity_of(document: Document, metadata: str, passage_id: str = "") -> str:
 def metadata_of(passage: Passage, prepared: PreparedDocument) -> str:
     """Return a passage's metadata as JSON: its document's, but for a document of pages."""
     shared = passage.metadata is prepared.document.metadata
-    return prepared.metadata if shared else stored_metadata(passage)
+    return prepared.metadata if shared else write_metadata(passage)
 
 
 def entry_of(file: str, identity: str) -> str:

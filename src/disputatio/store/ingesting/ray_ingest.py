@@ -43,7 +43,7 @@ from disputatio.store.ingesting.prepare import PreparedDocument, passage_at
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.source import STDIN
 from disputatio.store.ingesting.statements import with_relations
-from disputatio.store.ingesting.stating import stating_of
+from disputatio.store.ingesting.stating import read_stating
 from disputatio.store.segments.terms import searched_text
 from disputatio.types import Passage
 from disputatio.workers.cluster import cluster, reported_faults
@@ -95,7 +95,7 @@ def ingest_with_ray(
         raise InputError("standard input is not read by workers: give a file")
     start = time.perf_counter()
     run = Run()
-    stating = stating_of(paths, options, run)
+    stating = read_stating(paths, options, run)
     files = find_all(paths, run, options)
     run.total = len(files)
     keys = {file_key(path) for path, _ in files}
@@ -189,7 +189,7 @@ def _documents(rows: Iterator[RowVectors], file: str, run: Run, end: list[Any]) 
     """Yield the documents of one file; raises `IngestError` where the worker could not read on."""
     for row, vectors in rows:
         if row.kind == DOCUMENT:
-            yield prepared_of(row, file, vectors)
+            yield to_prepared(row, file, vectors)
             continue
         body = json.loads(row.body)
         if row.kind == REFUSED:
@@ -316,7 +316,7 @@ class BlockStream:
             while not over:
                 with self._changed:
                     self._changed.wait_for(lambda: self._is_needed(task))
-                with _named(task):
+                with _name_lost_file(task):
                     came: Blocks = self._pool.do(
                         FilesToRead(task.number, task.files, received),
                         kind="read",
@@ -342,7 +342,7 @@ class BlockStream:
             if self._wanted is not None:
                 block.wanted = _marks(table, self._wanted)
                 if block.wanted.any():
-                    with _named(task):
+                    with _name_lost_file(task):
                         block.vectors = self._pool.do(table.filter(block.wanted), kind="embed")
             return block
         finally:
@@ -350,7 +350,7 @@ class BlockStream:
 
 
 @contextmanager
-def _named(task: _Task) -> Iterator[None]:
+def _name_lost_file(task: _Task) -> Iterator[None]:
     try:
         yield
     except WorkerLost as error:
@@ -428,7 +428,7 @@ def row_of(number: int, prepared: PreparedDocument) -> WorkerRow:
     )
 
 
-def prepared_of(row: WorkerRow, file: str, vectors: NDArray[np.float32] | None = None) -> PreparedDocument:
+def to_prepared(row: WorkerRow, file: str, vectors: NDArray[np.float32] | None = None) -> PreparedDocument:
     """Return the document of a row, as `prepare` made it, with vectors where they are given."""
     document = Document(**with_relations(json.loads(row.body)))
     spans = zip(row.ids, row.starts, row.ends, strict=True)
@@ -541,7 +541,7 @@ class IngestWorker:
         try:
             reading = self._read(path, folder)
             try:
-                for prepared in run.prepared(reading.documents, file_key(path), options.source_by):
+                for prepared in run.prepare_all(reading.documents, file_key(path), options.source_by):
                     yield row_of(number, prepared)
             finally:
                 run.note(reading)

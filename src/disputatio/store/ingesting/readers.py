@@ -21,7 +21,7 @@ from typing import BinaryIO, cast
 
 from disputatio.errors import IngestError
 from disputatio.store.ingesting.documents import Document, FileReading, Refusals, document_of, place
-from disputatio.store.ingesting.files import display_path, opened
+from disputatio.store.ingesting.files import display_path, open_regular
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, why_left_out
 from disputatio.store.ingesting.parsers import LARGEST_FILE, ParsedPart, kind_of, largest
 from disputatio.store.ingesting.rows import (
@@ -36,7 +36,7 @@ from disputatio.store.ingesting.rows import (
     table_title,
     with_text,
 )
-from disputatio.store.ingesting.sandbox import MEGABYTES, SECONDS, Sandbox, refused_as
+from disputatio.store.ingesting.sandbox import MEGABYTES, SECONDS, Sandbox, to_refusal
 from disputatio.store.ingesting.source import STDIN
 
 _AT_ONCE = 1_000  # documents up to which a file is read whole before it is handed on
@@ -70,7 +70,7 @@ def open_reader(
                 parts = _from_stdin(stdin or sys.stdin.buffer, task)
             else:
                 parts = _from_file(path, task)
-            return _reading(_placed(parts, folder, task.refused), task)
+            return _make_reading(_place_documents(parts, folder, task.refused), task)
 
         yield read
 
@@ -85,7 +85,7 @@ class _Task:
         self.left_out: Counter[str] = Counter()
 
 
-def _reading(documents: Iterator[Document], task: _Task) -> FileReading:
+def _make_reading(documents: Iterator[Document], task: _Task) -> FileReading:
     """Return a small file's documents at once, a large one's as they come."""
     name, refused = task.name, task.refused
     head: list[Document] = []
@@ -101,7 +101,7 @@ def _reading(documents: Iterator[Document], task: _Task) -> FileReading:
     return FileReading(path=name, documents=tuple(head), refused=tuple(refused), left_out=task.left_out)
 
 
-def _placed(documents: Iterator[Document], folder: str, refused: Refusals) -> Iterator[Document]:
+def _place_documents(documents: Iterator[Document], folder: str, refused: Refusals) -> Iterator[Document]:
     """Yield the documents that have text, with the folder that they count to."""
     for document in documents:
         if document.text.strip():
@@ -112,7 +112,7 @@ def _placed(documents: Iterator[Document], folder: str, refused: Refusals) -> It
 
 def _from_file(path: Path, task: _Task) -> Iterator[Document]:
     name = task.name
-    with opened(path) as file:
+    with open_regular(path) as file:
         size = file.seek(0, io.SEEK_END)
         file.seek(0)
         kind = kind_of(path.name, file.read(8))
@@ -181,7 +181,7 @@ def _from_parts(parts: Iterator[ParsedPart], name: str, task: _Task) -> Iterator
     for part in parts:
         inner = f"{name}/{display_path(part['name'])}" if part.get("name") else name
         if "refused" in part:
-            task.refused.add(refused_as(inner, part))
+            task.refused.add(to_refusal(inner, part))
         elif "left_out" in part:
             task.left_out[part["left_out"]] += part.get("count", 1)
         elif "document" in part:
@@ -208,7 +208,7 @@ def _from_archive(path: Path, file: BinaryIO, task: _Task) -> Iterator[Document]
         if reason:
             task.left_out[reason] += 1
         elif "refused" in part:
-            task.refused.add(refused_as(f"{name}/{display_path(inner)}", part))
+            task.refused.add(to_refusal(f"{name}/{display_path(inner)}", part))
         elif part.get("member"):
             members.append((inner, part["member"]))
     for inner, place_in in members:

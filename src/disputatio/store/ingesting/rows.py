@@ -22,7 +22,7 @@ from typing import BinaryIO, TypeAlias
 
 from disputatio.errors import RefusalCode
 from disputatio.store.ingesting.grids import HEADER_WITHIN, delimiter_of, find_header, row_text
-from disputatio.store.ingesting.hidden import cleaned
+from disputatio.store.ingesting.hidden import clean_and_count
 
 Row: TypeAlias = tuple[int, Mapping[str, object] | str]
 
@@ -50,7 +50,7 @@ class Unreadable(ValueError):
         super().__init__(reason)
 
 
-def decoded(raw: bytes, declared: str | None = None) -> str:
+def decode(raw: bytes, declared: str | None = None) -> str:
     """Return the text of a file: UTF-8, marked UTF-16, or as it declares; raises `Unreadable`."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         declared = "utf-16"
@@ -70,7 +70,7 @@ def decoded(raw: bytes, declared: str | None = None) -> str:
 
 def plain_fields(raw: bytes) -> tuple[dict[str, object], int]:
     """Return a text file's fields, and how many characters were removed; raises `Unreadable`."""
-    text, removed = cleaned(decoded(raw))
+    text, removed = clean_and_count(decode(raw))
     fields, body = front_matter(text)
     return {"text": body.strip("\n"), **fields}, removed
 
@@ -98,9 +98,9 @@ def front_matter(text: str, *, certain: bool = False) -> tuple[dict[str, object]
         if field:
             name = field[1].lower()
             value = field[2].strip()
-            values[name] = [] if value in _BLOCK_STYLES else [_unquoted(value)]
+            values[name] = [] if value in _BLOCK_STYLES else [_unquote(value)]
         elif name and line[0] in " \t-":
-            values[name].append(_unquoted(line.strip().removeprefix("-").strip()))
+            values[name].append(_unquote(line.strip().removeprefix("-").strip()))
         elif not certain:
             return {}, text
     values.pop("text", None)
@@ -108,7 +108,7 @@ def front_matter(text: str, *, certain: bool = False) -> tuple[dict[str, object]
     return (dict(fields), text[front.end() :]) if fields else ({}, text)
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     if value.startswith("[") and value.endswith("]"):
         return ", ".join(item.strip().strip("\"'") for item in value[1:-1].split(","))
     return value.strip("\"'")
@@ -127,14 +127,14 @@ def _toml_fields(source: str) -> dict[str, object]:
     }
 
 
-def named_fields(header: Sequence[str], columns: Mapping[str, str]) -> list[str]:
+def name_fields(header: Sequence[str], columns: Mapping[str, str]) -> list[str]:
     """Return the field that each column of a table holds: by `columns` where that names it, else by its own
     name.
 
     A column whose own name is that of a field mapped elsewhere holds nothing, and its field is empty.
     Raises `Unreadable` where a column is missing.
 
-    >>> named_fields(["Name", "content", "title"], {"text": "Content", "title": "name"})
+    >>> name_fields(["Name", "content", "title"], {"text": "Content", "title": "name"})
     ['title', 'text', '']
     """
     names = [name.strip().lower() for name in header]
@@ -151,12 +151,12 @@ def holds_text(header: Sequence[str], columns: Mapping[str, str]) -> bool:
     return "text" in columns or "text" in (name.strip().lower() for name in header)
 
 
-def spelled_row(
+def spell_row(
     names: Sequence[str], values: Sequence[str], columns: Mapping[str, str], title: str
 ) -> Mapping[str, object] | str:
     """Return a row without a column of text as fields: its cells as text, what `columns` maps, a title.
 
-    >>> spelled_row(["Name", "Opened"], ["Severin", "1931"], {"date": "opened"}, "Bridges")
+    >>> spell_row(["Name", "Opened"], ["Severin", "1931"], {"date": "opened"}, "Bridges")
     {'title': 'Bridges', 'date': '1931', 'text': 'Name: Severin; Opened: 1931.'}
     """
     text = row_text(names, values)
@@ -199,10 +199,10 @@ def _choices(kind: str, names: Iterable[str]) -> str:
 def with_text(rows: Iterable[Row], columns: Mapping[str, str] = NO_COLUMNS) -> Iterator[Row]:
     """Return JSON rows with their fields under the names of `columns`; those without text are refused."""
     for number, row in rows:
-        yield number, row if isinstance(row, str) else _mapped(row, columns)
+        yield number, row if isinstance(row, str) else _map_row(row, columns)
 
 
-def _mapped(row: Mapping[str, object], columns: Mapping[str, str]) -> Mapping[str, object] | str:
+def _map_row(row: Mapping[str, object], columns: Mapping[str, str]) -> Mapping[str, object] | str:
     if columns:
         others = {*columns, *columns.values()}
         mapped = {name: row[column] for name, column in columns.items() if column in row}
@@ -249,7 +249,7 @@ def is_json_object(line: bytes) -> bool:
 def array_rows(raw: bytes, *, text_field: str = "") -> Iterator[Row]:
     """Yield the rows of a JSON array; strings too if `text_field` names theirs. Raises `Unreadable`."""
     try:
-        array = json.loads(decoded(raw))
+        array = json.loads(decode(raw))
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"is not proper JSON ({str(error)[:80]})") from error
     if not isinstance(array, list):
@@ -269,11 +269,11 @@ def json_document(raw: bytes, columns: Mapping[str, str] = NO_COLUMNS) -> Iterat
     if start != b"{":
         return None
     try:
-        row = json.loads(decoded(raw))
+        row = json.loads(decode(raw))
     except (ValueError, RecursionError):
         lines = (line for line in raw.removeprefix(codecs.BOM_UTF8).split(b"\n", 64) if line.strip())
         return with_text(json_rows(io.BytesIO(raw)), columns) if is_json_object(next(lines, b"")) else None
-    mapped = _mapped(row, columns)
+    mapped = _map_row(row, columns)
     return None if isinstance(mapped, str) else iter([(1, mapped)])
 
 
@@ -308,19 +308,19 @@ def csv_rows(
     except Unreadable:
         if "text" in columns or title is None or not first:
             raise
-        yield from _spelled(first, lines, columns, tabs=tabs, title=title)
+        yield from _spell_table(first, lines, columns, tabs=tabs, title=title)
         return
-    for number, row in _parsed(lines, delimiter):
+    for number, row in _parse_rows(lines, delimiter):
         yield number, row if isinstance(row, str) else _fields(header, row)
 
 
-def _spelled(
+def _spell_table(
     first: str, lines: Iterator[str], columns: Mapping[str, str], *, tabs: bool, title: str
 ) -> Iterator[Row]:
     """Yield the rows of a table without a column of text, written out; a caption is its title."""
     head = [first, *itertools.islice(lines, 2 * HEADER_WITHIN)]
     delimiter = "\t" if tabs else delimiter_of(head, _DELIMITERS)
-    parsed = _parsed(itertools.chain(head, lines), delimiter)
+    parsed = _parse_rows(itertools.chain(head, lines), delimiter)
     near = list(itertools.islice(parsed, HEADER_WITHIN))
     top = [row for _, row in near if not isinstance(row, str)]
     above, names = find_header(top) or (0, [])
@@ -335,10 +335,10 @@ def _spelled(
         elif any(_BYTE.search(value) for value in row if not value.isascii()):
             yield number, "is not UTF-8 text"
         elif any(map(str.strip, row)):
-            yield number, spelled_row(names, row, columns, title)
+            yield number, spell_row(names, row, columns, title)
 
 
-def _parsed(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
+def _parse_rows(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
     """Yield the rows of lines, by number; a reason ends them where no more can be told apart."""
     table = csv.reader(lines, strict=True, delimiter=delimiter)
     for number in itertools.count(1):
@@ -375,7 +375,7 @@ def _header(line: str, columns: Mapping[str, str], *, tabs: bool) -> tuple[list[
         except csv.Error as error:
             raise Unreadable(f"is not proper CSV ({error})") from error
         try:
-            return named_fields(names, columns), delimiter
+            return name_fields(names, columns), delimiter
         except Unreadable as error:
             if refusal is None or len(names) > 1:
                 refusal = error

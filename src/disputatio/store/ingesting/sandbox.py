@@ -101,17 +101,17 @@ class Sandbox:
             line = self._start()
             socket.send_fds(line, [json.dumps(request).encode() + b"\n"], [file.fileno()])
             answer, rest = self._answer(line, b"", _STARTING)
-            if not _checked(answer).get("ready"):
+            if not _parse_part(answer).get("ready"):
                 raise ValueError("it did not load")
             while True:
                 answer, rest = self._answer(line, rest, self._seconds)
-                part = _checked(answer)
+                part = _parse_part(answer)
                 if part.get("end"):
                     finished = not part.get("spent")
                     return
                 if "refused" in part and not part.get("name"):
                     finished = not self._next_is_spent(line, rest)
-                    raise refused_as(where, part)
+                    raise to_refusal(where, part)
                 yield part
         except TimeoutError as error:
             raise self._too_slow(where) from error
@@ -126,7 +126,7 @@ class Sandbox:
     def _next_is_spent(self, line: socket.socket, rest: bytes) -> bool:
         """Return whether the child ends itself after a refusal."""
         try:
-            return bool(_checked(self._answer(line, rest, self._seconds)[0]).get("spent", True))
+            return bool(_parse_part(self._answer(line, rest, self._seconds)[0]).get("spent", True))
         except (OSError, EOFError, ValueError):
             return True
 
@@ -195,11 +195,11 @@ class Sandbox:
             self._child = None
 
 
-def refused_as(where: str, part: ParsedPart) -> IngestError:
+def to_refusal(where: str, part: ParsedPart) -> IngestError:
     return IngestError(where, part["refused"], part.get("code", "unreadable"), **part.get("data", {}))
 
 
-def _checked(answer: bytes) -> ParsedPart:
+def _parse_part(answer: bytes) -> ParsedPart:
     """Return a part as `parsers` promises it; raises `ValueError` for anything else."""
     try:
         part: Any = json.loads(answer)

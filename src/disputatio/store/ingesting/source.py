@@ -96,14 +96,14 @@ def with_source(document: Document, source_by: str | None = None) -> Document:
     return replace(document, source=chosen)
 
 
-def unverified(document: Document, source_by: str | None = None) -> Document:
+def mark_unverified(document: Document, source_by: str | None = None) -> Document:
     """Return a document of a stranger: what it says of its origin is kept apart, and its owner is `UPLOADS`.
 
     The source, owner and address that it states go into its metadata (`stated_source` and so on). Its source
     is where it lies, below `uploads/`, so that a file called `reuters.com` does not count as that
     source. Raises as `with_source` does.
 
-    >>> kept = unverified(Document(text="x", path="reuters.com.md", source="reuters.com", url="//r.com"))
+    >>> kept = mark_unverified(Document(text="x", path="reuters.com.md", source="reuters.com", url="//r.com"))
     >>> kept.source, kept.owner, kept.url, kept.metadata["stated_source"]
     ('uploads/reuters.com', 'uploads', '', 'reuters.com')
     """

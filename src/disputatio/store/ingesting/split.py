@@ -65,11 +65,11 @@ def split(text: str, outline: str = "") -> list[tuple[int, int]]:
     ]
 
 
-def heading_of(text: str, start: int, outline: str = "") -> str:
+def find_heading(text: str, start: int, outline: str = "") -> str:
     """Return the headings above the character at `start`, the higher first, with those that it begins with.
 
     >>> text = "Terms\\n\\nDelivery\\n\\n" + "We deliver on any working day of the week to all places. " * 9
-    >>> heading_of(text, 0), heading_of(text, 60), heading_of("Words only, and no heading.", 3)
+    >>> find_heading(text, 0), find_heading(text, 60), find_heading("Words only, and no heading.", 3)
     ('Terms › Delivery', 'Terms › Delivery', '')
     """
     starts, headings = _headings(text, outline)
@@ -152,7 +152,7 @@ def _cheapest(units: list[_Unit]) -> list[tuple[int, int]]:
 
 def _units(text: str, outline: str) -> list[_Unit]:
     """Return the units of a text; the levels of headings that no format marks are their places in a row."""
-    marked = outline_of(outline) or _underlined(text)
+    marked = outline_of(outline) or _find_underlined(text)
     is_marked = any(0 < level < _MINOR for *_, level in marked)
     units: list[_Unit] = []
     at = 0
@@ -183,13 +183,15 @@ def _body(text: str, first: int, last: int, *, guess: bool) -> list[_Unit]:
     return units
 
 
-def _underlined(text: str) -> Sequence[tuple[int, int, int]]:
+def _find_underlined(text: str) -> Sequence[tuple[int, int, int]]:
     """Return the headings that have a line of one character below, and perhaps above, as in reStructuredText.
 
     Their levels are in the order of those lines. A single one does not say that there are no others.
 
-    >>> _underlined("Pool\\n====\\n\\nHours\\n-----\\nFrom seven."), _underlined("Words\\nand more\\n----")
-    (((0, 9, 1), (11, 22, 2)), ())
+    >>> _find_underlined("Pool\\n====\\n\\nHours\\n-----\\nFrom seven.")
+    ((0, 9, 1), (11, 22, 2))
+    >>> _find_underlined("Words\\nand more\\n----")
+    ()
     """
     lines = ["", "", *text.split("\n")]
     levels: dict[tuple[str, bool], int] = {}

@@ -49,10 +49,10 @@ def with_statements(noun: NounT, path: str = "", folder: str = "") -> NounT:
     return replace(noun, **about)
 
 
-def stored_metadata(noun: Document | Passage) -> str:
+def write_metadata(noun: Document | Passage) -> str:
     """Return the metadata of a document or passage with its statements as one line of JSON.
 
-    >>> stored_metadata(Passage(text="x", version="2", metadata={"team": "red"}))
+    >>> write_metadata(Passage(text="x", version="2", metadata={"team": "red"}))
     '{"\\\\u001e": {"version": "2"}, "team": "red"}'
     """
     values: dict[str, Any] = {name: value for name, value in noun.metadata.items() if name != KEPT}
@@ -67,7 +67,7 @@ def stored_metadata(noun: Document | Passage) -> str:
 
 
 def read_metadata(stored: str) -> dict[str, Any]:
-    """Return metadata and statements from what `stored_metadata` wrote, as fields of a noun.
+    """Return metadata and statements from what `write_metadata` wrote, as fields of a noun.
 
     >>> read_metadata('{"\\\\u001e": {"version": "2"}, "team": "red"}')
     {'version': '2', 'metadata': {'team': 'red'}}

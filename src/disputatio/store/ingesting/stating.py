@@ -11,7 +11,7 @@ from disputatio.errors import IngestError, InputError
 from disputatio.store.allowed import allow_sidecar, is_allowed_sidecar
 from disputatio.store.ingesting.description import SIDECAR, Description, check_fields, member_of, target_of
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.files import display_path, opened
+from disputatio.store.ingesting.files import display_path, open_regular
 from disputatio.store.ingesting.ingest import Run
 from disputatio.store.ingesting.options import SIDECAR as SIDECAR_FILE
 from disputatio.store.ingesting.options import ReadOptions, is_excluded
@@ -47,7 +47,7 @@ class Stating:
         if self.fields:
             yield Description(target=target, fields=self.fields, by="ingest")
 
-    def replaced(self) -> dict[str, str]:
+    def find_replaced(self) -> dict[str, str]:
         """Return the names of documents that are replaced, each with who says so: a flag, or a pattern."""
         named = {
             fields["replaces"]: f"{display_path(sidecar.path)}: {pattern!r} "
@@ -80,7 +80,7 @@ class Stating:
         ]
 
 
-def unnamed(targets: Iterable[str], documents: Iterable[Document]) -> list[str]:
+def find_unnamed(targets: Iterable[str], documents: Iterable[Document]) -> list[str]:
     """Return those names of documents that are replaced which no document has."""
     left = list(dict.fromkeys(targets))
     for each in documents if left else ():
@@ -101,14 +101,14 @@ def _may_fit(pattern: str, file: str, folder: Path) -> bool:
     return path.is_relative_to(folder) and is_excluded(path.relative_to(folder), starts)
 
 
-def stating_of(paths: Sequence[str | Path], options: ReadOptions, run: Run) -> Stating:
+def read_stating(paths: Sequence[str | Path], options: ReadOptions, run: Run) -> Stating:
     """Return what is stated of what is under some paths; the run notes what was not taken of a sidecar."""
     fields = {name: value for name, value in check_fields(options.stated).items() if value}
     if options.unverified:
         if options.sidecar is not None or "authority" in fields:
             raise InputError("documents of strangers (--unverified) get no authority and no sidecar")
         return Stating(fields=fields, sidecars=())
-    sidecars = [] if options.sidecar is None else [named_sidecar(options.sidecar)]
+    sidecars = [] if options.sidecar is None else [accept_sidecar(options.sidecar)]
     for root in dict.fromkeys(map(Path, paths)):
         if not root.is_dir():
             continue
@@ -191,7 +191,7 @@ def find_sidecar(root: Path, *, named: Path | None = None) -> Sidecar | None:
     return replace(sidecar, entries=tuple(entries), notice=notice)
 
 
-def named_sidecar(path: Path) -> Sidecar:
+def accept_sidecar(path: Path) -> Sidecar:
     """Return a sidecar that the person named, and take all of it from now on; raises as `read_sidecar`."""
     sidecar = read_sidecar(path)
     try:
@@ -204,7 +204,7 @@ def named_sidecar(path: Path) -> Sidecar:
 def read_sidecar(path: Path) -> Sidecar:
     """Return a sidecar; raises `InputError` that names the file and the line."""
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             raw = file.read(_LARGEST + 1)
     except IngestError as error:
         raise InputError(str(error)) from error

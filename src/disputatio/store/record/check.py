@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from disputatio.errors import IndexBusy, IndexVersion, StoreError
 from disputatio.store.calibration_file import NAME as CALIBRATION
 from disputatio.store.calibration_file import damaged_lines, open_log
-from disputatio.store.ingesting.statements import stored_metadata
+from disputatio.store.ingesting.statements import write_metadata
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.database import COLUMNS, RecordFile, reading, replace_record
 from disputatio.store.record.layout import refuse_links
@@ -416,7 +416,7 @@ def _complete(record: RecordFile, opened: Sequence[Opened]) -> list[LostDocument
                 elif passage.id not in present:
                     present.add(passage.id)
                     vector = None if vectors is None else vectors[number].astype("<f4").tobytes()
-                    metadata = stored_metadata(passage)
+                    metadata = write_metadata(passage)
                     rows.append((None, passage.id, key, passage.start, passage.end, metadata, vector))
             record.insert("passages", rows)
     for identity, path, reason in record.incomplete():

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.history import History, Row, about_of, own_row, restated
+from disputatio.store.ingesting.history import History, Row, about_of, own_row, reapply_description
 from disputatio.store.ingesting.ingest import Statements
 from disputatio.store.ingesting.prepare import PreparedDocument, metadata_of
-from disputatio.store.ingesting.statements import read_metadata, stored_metadata
+from disputatio.store.ingesting.statements import read_metadata, write_metadata
 from disputatio.store.record.database import RecordFile
 from disputatio.store.record.manifest import SegmentEntry, check_command, reported, writing
 from disputatio.store.record.transaction import FAN, Transaction, due, stemming
@@ -341,7 +341,7 @@ def restate(transaction: Transaction) -> int:
     history = history_of(record)
     if not history:
         return 0
-    own, wanted = history.own, history.wanted(record.places())
+    own, wanted = history.own, history.find_stated(record.places())
     changed: list[str] = []
     fresh: list[tuple[Any, ...]] = []
     segments = SegmentBuilder(transaction)
@@ -381,10 +381,10 @@ def _restate_one(
     """Change the rows of a document; its passages as they are now, with their vectors."""
     rows = record.rows_of(document)
     passages, vectors = record.batch_of(rows)
-    now = [restated(passage, own, stated) for passage in passages]
+    now = [reapply_description(passage, own, stated) for passage in passages]
     first = Document(text="", url=own["url"], metadata=read_metadata(own["metadata"])["metadata"])
-    about = about_of(restated(first, own, stated))
-    record.restate(document, about, rows, [stored_metadata(passage) for passage in now])
+    about = about_of(reapply_description(first, own, stated))
+    record.restate(document, about, rows, [write_metadata(passage) for passage in now])
     return now, vectors
 
 
@@ -475,7 +475,7 @@ def history_of(record: RecordFile) -> History:
 
 
 def muted_documents(record: RecordFile) -> list[str]:
-    wanted = history_of(record).wanted(record.places())
+    wanted = history_of(record).find_stated(record.places())
     return [name for name, fields in wanted.items() if fields.get("mute") == "yes"]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from disputatio.errors import InputError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.prepare import PreparedDocument
-from disputatio.store.ingesting.statements import stored_metadata
+from disputatio.store.ingesting.statements import write_metadata
 from disputatio.store.remote.postgres_tables import PostgresAddress, lock, reported
 from disputatio.store.remote.served import facts_of
 from disputatio.store.remote.served_index import BatchedWriter, count_and_embed, count_changes
@@ -182,7 +182,7 @@ class _Rows:
             text(passage.source),
             whole(passage.start),
             whole(passage.end),
-            None if shared else text(stored_metadata(passage)),
+            None if shared else text(write_metadata(passage)),
             text(passage.text),
             None if day == NO_DAY else whole(int(day)),
             whole(int(self.lengths[at])),
@@ -231,7 +231,7 @@ def put_anew(connection: Any, prepared: Sequence[PreparedDocument], language: st
     fields = "source = %s, metadata = %s, day = %s, length = %s, facts = %s"
     changed = []
     for at, (passage, owner) in enumerate(zip(passages, owners, strict=True)):
-        day, metadata = first_day(passage.date), stored_metadata(passage)
+        day, metadata = first_day(passage.date), write_metadata(passage)
         changed.append(
             (
                 passage.source,

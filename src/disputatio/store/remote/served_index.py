@@ -27,11 +27,11 @@ from disputatio.store.contract import (
 )
 from disputatio.store.ingesting.description import Description, check_fields
 from disputatio.store.ingesting.documents import Document
-from disputatio.store.ingesting.history import History, about_of, own_row, restated, targets_of
+from disputatio.store.ingesting.history import History, about_of, own_row, reapply_description, targets_of
 from disputatio.store.ingesting.history import Row as StatementRow
 from disputatio.store.ingesting.ingest import DocumentWriter, Statements
 from disputatio.store.ingesting.prepare import PreparedDocument
-from disputatio.store.ingesting.statements import stored_metadata
+from disputatio.store.ingesting.statements import write_metadata
 from disputatio.store.options import DEFAULT_K, check_search, search_of
 from disputatio.store.reliabilities import reliable_sources
 from disputatio.store.remote.served import mark_duplicates, sketches_of
@@ -222,7 +222,7 @@ class ServedIndex(Index, ABC):
             history = history.with_rows(rows)
             if not history:
                 return 0
-            wanted = history.wanted(self.places())
+            wanted = history.find_stated(self.places())
             every = sorted({*wanted, *history.own})
             for start in range(0, len(every), _AT_ONCE):
                 entries = [
@@ -247,13 +247,13 @@ class ServedIndex(Index, ABC):
         """Return documents and their passages as people describe them, one for each file."""
         passages: dict[str, list[Passage]] = {}
         for passage in self._passages_of(sorted(own)) if own else ():
-            stated = restated(passage, own[passage.document], wanted.get(passage.document, {}))
+            stated = reapply_description(passage, own[passage.document], wanted.get(passage.document, {}))
             passages.setdefault(passage.document, []).append(stated)
         prepared = []
         for file, each in entries:
-            document = restated(each, own[each.id], wanted.get(each.id, {}))
+            document = reapply_description(each, own[each.id], wanted.get(each.id, {}))
             own_passages = tuple(passages.get(each.id, ()))
-            metadata = stored_metadata(document)
+            metadata = write_metadata(document)
             prepared.append(
                 PreparedDocument(document=document, passages=own_passages, file=file, metadata=metadata)
             )

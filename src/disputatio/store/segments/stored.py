@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from disputatio.errors import StoreError
-from disputatio.store.ingesting.statements import read_metadata, stored_metadata
+from disputatio.store.ingesting.statements import read_metadata, write_metadata
 from disputatio.types import Passage
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _line(passage: Passage) -> bytes:
         passage.document,
         str(passage.start),
         str(passage.end),
-        "" if (metadata := stored_metadata(passage)) == "{}" else metadata,
+        "" if (metadata := write_metadata(passage)) == "{}" else metadata,
     ]
     line = _UNIT.join(parts)
     if _RECORD in line or line.count(_UNIT) != _FIELDS - 1:

@@ -48,18 +48,18 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         for place, name, refusal in _members(archive):
             member = archive.infolist()[place]
             if refusal is None and name.lower().endswith(".zip"):
-                for inner in _nested(archive, place, name):
+                for inner in _list_nested(archive, place, name):
                     count, total = count + 1, total + inner.pop("size", 0)
-                    yield _bounded(inner, count, total)
+                    yield _apply_limits(inner, count, total)
                 continue
             count, total = count + 1, total + (0 if refusal else member.file_size)
             part = refusal_part(refusal) if refusal else {"member": [place]}
-            yield _bounded({**part, "name": name}, count, total)
+            yield _apply_limits({**part, "name": name}, count, total)
     if not count:
         raise RefusedDocument("is an empty archive", "no_text")
 
 
-def _bounded(part: ParsedPart, count: int, total: int) -> ParsedPart:
+def _apply_limits(part: ParsedPart, count: int, total: int) -> ParsedPart:
     if count > MOST_MEMBERS:
         message = f"holds more than {MOST_MEMBERS:,} files, the limit: the rest of them are not read"
         raise past_limit(message, MOST_MEMBERS, "files")
@@ -69,10 +69,10 @@ def _bounded(part: ParsedPart, count: int, total: int) -> ParsedPart:
     return part
 
 
-def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[ParsedPart]:
+def _list_nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[ParsedPart]:
     """Yield the members of an archive in the archive; one that is broken is refused by its own name."""
     try:
-        with _archive(_unpacked(archive, place)) as inner:
+        with _archive(_unpack(archive, place)) as inner:
             for number, inner_name, member_refusal in _members(inner):
                 refusal = member_refusal
                 if refusal is None and inner_name.lower().endswith(".zip"):
@@ -91,10 +91,10 @@ def _nested(archive: zipfile.ZipFile, place: int, name: str) -> Iterator[ParsedP
 def member(file: BinaryIO, places: Sequence[int]) -> BinaryIO:
     """Return the unpacked bytes of a member that `parse` named; raises for a broken one."""
     with _archive(file) as archive:
-        raw = _unpacked(archive, places[0])
+        raw = _unpack(archive, places[0])
     for place in places[1:]:
         with _archive(raw) as inner:
-            raw = _unpacked(inner, place)
+            raw = _unpack(inner, place)
     return raw
 
 
@@ -109,7 +109,7 @@ def _archive(file: BinaryIO) -> zipfile.ZipFile:
     return archive
 
 
-def _unpacked(archive: zipfile.ZipFile, place: int) -> BinaryIO:
+def _unpack(archive: zipfile.ZipFile, place: int) -> BinaryIO:
     try:
         return io.BytesIO(archive.read(archive.infolist()[place]))
     except (RuntimeError, NotImplementedError) as error:  # locked, or packed in an unknown way
@@ -120,7 +120,7 @@ def _unpacked(archive: zipfile.ZipFile, place: int) -> BinaryIO:
 def _members(archive: zipfile.ZipFile) -> Iterator[tuple[int, str, RefusedDocument | None]]:
     """Place, name and refusal (None for a good one) of each member that is not hidden."""
     seen: set[str] = set()
-    overlapping = _overlapping(archive)
+    overlapping = _find_overlapping(archive)
     for place, info in enumerate(archive.infolist()):
         # `filename` is cut at a NUL by the library; what the file says is judged and shown.
         name = info.orig_filename
@@ -163,7 +163,7 @@ def _refusal(info: zipfile.ZipInfo, parts: list[str]) -> RefusedDocument | None:
     return None
 
 
-def _overlapping(archive: zipfile.ZipFile) -> set[int]:
+def _find_overlapping(archive: zipfile.ZipFile) -> set[int]:
     infos = archive.infolist()
     order = sorted(range(len(infos)), key=lambda place: infos[place].header_offset)
     visited: set[int] = set()

@@ -18,9 +18,9 @@ from disputatio.store.ingesting.parsers import (
     past_limit,
     too_much_text,
 )
-from disputatio.store.ingesting.parsers.plain_text import joined, outlined
+from disputatio.store.ingesting.parsers.plain_text import join_outlined, outline_text
 from disputatio.store.ingesting.parsers.web import visible_tree
-from disputatio.store.ingesting.parsers.word import checked_package, strict_xml
+from disputatio.store.ingesting.parsers.word import check_package, strict_xml
 
 FORMATS = (
     Format(
@@ -39,14 +39,14 @@ _PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+
 
 
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
-    checked_package(file)
+    check_package(file)
     with zipfile.ZipFile(file) as book:
         root = _xml(book, "META-INF/container.xml")
         package_path = next(
             (str(rootfile.get("full-path") or "") for rootfile in root.iter("{*}rootfile")), ""
         )
         package = _xml(book, package_path)
-        locked = _locked(book)
+        locked = _find_locked(book)
         items = {str(item.get("id")): item for item in package.iter("{*}item")}
         folder = posixpath.dirname(package_path)
         texts: list[tuple[str, list[int]]] = []
@@ -63,7 +63,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
             if name in locked:
                 raise RefusedDocument("is locked by its seller (DRM)", "encrypted")
             tree, unseen = visible_tree(_read(book, name), "utf-8")
-            text, outline, removed = outlined(tree)
+            text, outline, removed = outline_text(tree)
             hidden += ink_of(unseen) + removed
             orders |= orders_in(unseen)
             texts.append((text, outline))
@@ -72,7 +72,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
                 raise too_much_text()
     names = {"title": "title", "date": "date", "author": "creator", "publisher": "publisher"}
     about = {name: _said(package, element) for name, element in names.items()}
-    text, outline = joined(texts)
+    text, outline = join_outlined(texts)
     yield {"document": {"text": text, **about, **orders}, "hidden": hidden, "outline": outline}
 
 
@@ -91,7 +91,7 @@ def _xml(book: zipfile.ZipFile, name: str) -> Any:
     return strict_xml(_read(book, name))
 
 
-def _locked(book: zipfile.ZipFile) -> set[str]:
+def _find_locked(book: zipfile.ZipFile) -> set[str]:
     """Return the members that are encrypted (fonts often are, by themselves: that is no lock)."""
     if "META-INF/encryption.xml" not in book.namelist():
         return set()

@@ -91,8 +91,8 @@ def _text(message: EmailMessage) -> tuple[str, str, EmailMessage | None]:
     raw = _content(part)
     charset = str(part.get_content_charset() or "utf-8")
     if part.get_content_subtype() != "html":
-        return _decoded(raw, charset), "", part
-    tree, hidden = visible_tree(_decoded(raw, charset).encode(), "utf-8")
+        return _decode(raw, charset), "", part
+    tree, hidden = visible_tree(_decode(raw, charset).encode(), "utf-8")
     return plain_text(tree), hidden, part
 
 
@@ -103,7 +103,7 @@ def _content(part: EmailMessage) -> bytes:
     return content
 
 
-def _decoded(raw: bytes, charset: str) -> str:
+def _decode(raw: bytes, charset: str) -> str:
     try:
         return raw.decode(charset)
     except (LookupError, UnicodeError, ValueError):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from disputatio.store.ingesting.hidden import cleaned, ink_of, orders_in
+from disputatio.store.ingesting.hidden import clean_and_count, ink_of, orders_in
 from disputatio.store.ingesting.parsers import (
     LARGEST_FILE,
     LARGEST_TEXT,
@@ -15,9 +15,9 @@ from disputatio.store.ingesting.parsers import (
     RefusedDocument,
     too_much_text,
 )
-from disputatio.store.ingesting.parsers.plain_text import joined, outlined
+from disputatio.store.ingesting.parsers.plain_text import join_outlined, outline_text
 from disputatio.store.ingesting.parsers.web import visible_tree
-from disputatio.store.ingesting.rows import decoded, front_matter
+from disputatio.store.ingesting.rows import decode, front_matter
 
 FORMATS = (
     Format(
@@ -43,31 +43,31 @@ _NESTED = 100  # blocks within blocks; what lies deeper is not rendered
 
 def parse(file: BinaryIO, translate: Callable[[str], str] = str) -> Iterator[ParsedPart]:
     """Yield the whole file as one document; its first heading of the first level is its title."""
-    text, removed = cleaned(decoded(file.read(LARGEST_FILE)))
+    text, removed = clean_and_count(decode(file.read(LARGEST_FILE)))
     if len(text) > LARGEST_TEXT:
         raise too_much_text()
     fields, body = front_matter(text, certain=True)
     texts: list[tuple[str, list[int]]] = []
     orders: dict[str, str] = {}
     title = ""
-    for page in _rendered(translate(body)):
+    for page in _render(translate(body)):
         if not page.strip():
             continue
         tree, hidden = visible_tree(page.encode(), "utf-8")
-        words, outline, unseen = outlined(tree)
+        words, outline, unseen = outline_text(tree)
         removed += ink_of(hidden) + unseen
         orders |= orders_in(hidden)
         texts.append((words, outline))
         if not title:
             title = next((" ".join("".join(heading.itertext()).split()) for heading in tree.iter("h1")), "")
-    whole, outline = joined(texts)
+    whole, outline = join_outlined(texts)
     if not whole:
         raise RefusedDocument("has no text", "no_text")
     about = {"text": whole, "title": title[:1000], **fields, **orders}
     yield {"document": about, "hidden": removed, "outline": outline}
 
 
-def _rendered(body: str) -> Iterator[str]:
+def _render(body: str) -> Iterator[str]:
     """Yield the pieces of a text as HTML; definitions of links hold in what follows them."""
     from markdown_it import MarkdownIt
 

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from disputatio.store.ingesting.hidden import PARTED, cleaned, orders_in
+from disputatio.store.ingesting.hidden import PARTED, clean_and_count, orders_in
 from disputatio.store.ingesting.parsers import (
     LARGEST_BOOK,
     LARGEST_TEXT,
@@ -54,7 +54,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     at = hidden = 0
     for page in reader.pages:
         words, unseen, lines = _page(page, layers)
-        text, removed = cleaned(words)
+        text, removed = clean_and_count(words)
         orders |= orders_in(lines)
         text = text.strip()
         # A page without words begins where the next one does: offsets never go back.

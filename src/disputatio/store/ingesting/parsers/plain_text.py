@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from disputatio.store.ingesting.hidden import cleaned
+from disputatio.store.ingesting.hidden import clean_and_count
 from disputatio.text import count_words
 
 _SKIPPED = frozenset({"script", "style", "template", "noscript", "svg", "math", "select", "iframe"})
@@ -44,17 +44,17 @@ def plain_text(tree: Any) -> str:
     >>> plain_text(lxml.html.document_fromstring("<h2>Head</h2><p>Good <b>words</b>.<br>More</p><ul><li>A"))
     'Head\n\nGood words.\nMore\n\n- A'
     """
-    return _MARKS.sub("", _walked(tree, menus=True))
+    return _MARKS.sub("", _walk_tree(tree, menus=True))
 
 
-def outlined(tree: Any, *, menus: bool = True) -> tuple[str, list[int], int]:
+def outline_text(tree: Any, *, menus: bool = True) -> tuple[str, list[int], int]:
     """Return the stored text of a tree, its outline, and how many characters without ink were removed.
 
     An outline has three numbers for each part: where it begins and ends, and its level as a heading (1 to
     7), 0 for code. One without length ends the headings of its level. Without `menus`, navigation, footers
     and blocks of nothing but links are left out.
     """
-    marked, removed = cleaned(_walked(tree, menus=menus))
+    marked, removed = clean_and_count(_walk_tree(tree, menus=menus))
     outline: list[int] = []
     texts: list[str] = []
     at = end = 0
@@ -68,7 +68,7 @@ def outlined(tree: Any, *, menus: bool = True) -> tuple[str, list[int], int]:
     return "".join(texts), [number for span in spans for number in span], removed
 
 
-def joined(parts: Iterable[tuple[str, list[int]]]) -> tuple[str, list[int]]:
+def join_outlined(parts: Iterable[tuple[str, list[int]]]) -> tuple[str, list[int]]:
     """Return texts with their outlines as one."""
     texts: list[str] = []
     outline: list[int] = []
@@ -81,7 +81,7 @@ def joined(parts: Iterable[tuple[str, list[int]]]) -> tuple[str, list[int]]:
     return "\n\n".join(texts), outline
 
 
-def _walked(tree: Any, *, menus: bool) -> str:
+def _walk_tree(tree: Any, *, menus: bool) -> str:
     from lxml import etree
 
     walk = _Walk(menus=menus)
@@ -100,7 +100,7 @@ def _walked(tree: Any, *, menus: bool) -> str:
                 walk.end_block(element)
         if event != "start" and not skipped:
             walk.write(element.tail)
-    return walk.text.finished()
+    return walk.text.finish()
 
 
 class _Walk:
@@ -240,7 +240,7 @@ class _Text:
             self._parts.append(body)
         self._space = single[-1] == " " if body else self._space or bool(single)
 
-    def finished(self) -> str:
+    def finish(self) -> str:
         """Return all of it, without spaces at line ends and with one blank line between paragraphs."""
         lines = [line.rstrip() for line in "".join(self._parts).split("\n")]
         return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()

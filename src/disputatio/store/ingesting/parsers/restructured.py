@@ -14,7 +14,7 @@ from dataclasses import replace
 from string import punctuation
 from typing import BinaryIO
 
-from disputatio.store.ingesting.grids import MOST_COLUMNS, spelled_rows
+from disputatio.store.ingesting.grids import MOST_COLUMNS, spell_rows
 from disputatio.store.ingesting.parsers import ParsedPart, markdown
 
 FORMATS = (
@@ -214,7 +214,7 @@ class _Translation:
             [" ".join(part for part in cell if part.strip("\\")) for cell in zip(*row, strict=True)]
             for row in rows
         ]
-        lines = spelled_rows(grid, marked=marked) or [" | ".join(filter(None, row)) for row in grid]
+        lines = spell_rows(grid, marked=marked) or [" | ".join(filter(None, row)) for row in grid]
         self._blocks.append("  \n".join(map(_inline, lines)))
 
 

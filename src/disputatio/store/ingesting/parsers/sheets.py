@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, TypeAlias
 
-from disputatio.store.ingesting.grids import HEADER_WITHIN, find_header, priced
+from disputatio.store.ingesting.grids import HEADER_WITHIN, find_header, format_value
 from disputatio.store.ingesting.options import HIDDEN
 from disputatio.store.ingesting.parsers import LARGEST_BOOK, Format, ParsedPart, Parser, RefusedDocument
 from disputatio.store.ingesting.parsers.table import gather_rows, plain
-from disputatio.store.ingesting.parsers.word import STRICT, checked_package, strict_xml
+from disputatio.store.ingesting.parsers.word import STRICT, check_package, strict_xml
 from disputatio.store.ingesting.rows import (
     LONG_ROW,
     LONGEST_ROW,
@@ -23,8 +23,8 @@ from disputatio.store.ingesting.rows import (
     Unreadable,
     check_mapped,
     holds_text,
-    named_fields,
-    spelled_row,
+    name_fields,
+    spell_row,
     table_title,
 )
 
@@ -71,7 +71,7 @@ def _parse(file: BinaryIO, kind: str, name: str, columns: Mapping[str, str]) -> 
     """Yield the rows of every sheet, named below the file; rows have the numbers that the program shows."""
     from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
-    checked_package(file)
+    check_package(file)
     unseen = _unseen(file) if kind == "xlsx" else hidden_of_ods(file)
     file.seek(0)
     workbook = CalamineWorkbook.from_filelike(file)
@@ -101,7 +101,7 @@ def _parse(file: BinaryIO, kind: str, name: str, columns: Mapping[str, str]) -> 
 def _shown_rows(sheet: Any, marks: _Unseen) -> Iterator[tuple[int, list[object]]]:
     """Yield the rows that are shown and not empty; a merged cell stands in all places that it covers."""
     _, left = sheet.start or (0, 0)
-    merged = _merged(sheet)
+    merged = _find_merged(sheet)
     values_of: dict[Cell, object] = {}  # of merged cells, by their first place
     for number, cells in enumerate(sheet.iter_rows(), start=1):
         values = [_value(cell) for cell in cells]
@@ -118,7 +118,7 @@ def _shown_rows(sheet: Any, marks: _Unseen) -> Iterator[tuple[int, list[object]]
             yield number, values
 
 
-def _merged(sheet: Any) -> dict[Cell, Cell]:
+def _find_merged(sheet: Any) -> dict[Cell, Cell]:
     """Return the places of merged cells, each with the first place of its range, row and column from 0."""
     places: dict[Cell, Cell] = {}
     for first, last in getattr(sheet, "merged_cell_ranges", None) or ():
@@ -146,8 +146,10 @@ def _rows(shown: Iterator[tuple[int, list[object]]], columns: Mapping[str, str],
     captions = (set(filter(None, row)) for row in texts[:above])
     title = next((caption.pop() for caption in captions if len(caption) == 1), title)
     for number, values in itertools.chain(near[above:], shown):
-        written = [priced(name, value) for name, value in itertools.zip_longest(names, values, fillvalue="")]
-        yield number, spelled_row(names, written, columns, title)
+        written = [
+            format_value(name, value) for name, value in itertools.zip_longest(names, values, fillvalue="")
+        ]
+        yield number, spell_row(names, written, columns, title)
 
 
 def _header(rows: list[list[str]], columns: Mapping[str, str]) -> tuple[int, list[str]]:
@@ -155,7 +157,7 @@ def _header(rows: list[list[str]], columns: Mapping[str, str]) -> tuple[int, lis
     refusals: list[Unreadable] = []
     for number, row in enumerate(rows, start=1):
         try:
-            return number, named_fields(row, columns)
+            return number, name_fields(row, columns)
         except Unreadable as error:
             refusals.append(error)
     raise refusals[0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from disputatio.store.ingesting.grids import single, spelled_rows
-from disputatio.store.ingesting.hidden import PARTED, cleaned, ink_of, orders_in
+from disputatio.store.ingesting.grids import single, spell_rows
+from disputatio.store.ingesting.hidden import PARTED, clean_and_count, ink_of, orders_in
 from disputatio.store.ingesting.parsers import (
     LARGEST_BOOK,
     LARGEST_TEXT,
@@ -16,7 +16,7 @@ from disputatio.store.ingesting.parsers import (
     too_much_text,
 )
 from disputatio.store.ingesting.parsers.web import spread
-from disputatio.store.ingesting.parsers.word import checked_package
+from disputatio.store.ingesting.parsers.word import check_package
 
 FORMATS = (
     Format(
@@ -36,7 +36,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     """Yield the whole presentation as one document; slides have the numbers that the program shows."""
     import pptx
 
-    checked_package(file)
+    check_package(file)
     deck = pptx.Presentation(file)
     size = (int(deck.slide_width or 0), int(deck.slide_height or 0))
     texts: list[str] = []
@@ -48,7 +48,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         seen, unseen = _texts(slide.shapes, size)
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             seen += [slide.notes_slide.notes_text_frame.text]
-        text, removed = cleaned("\n\n".join(filter(None, (part.strip() for part in seen))))
+        text, removed = clean_and_count("\n\n".join(filter(None, (part.strip() for part in seen))))
         unseen += [text] if is_hidden else []
         hidden += removed + sum(map(ink_of, unseen))
         orders |= orders_in(PARTED.join(unseen))
@@ -105,7 +105,7 @@ def _text(shape: Any) -> str:
                 for row in shape.table.rows
             ]
         )
-        if rows := spelled_rows(grid, marked=int(shape.table.first_row)):
+        if rows := spell_rows(grid, marked=int(shape.table.first_row)):
             return "\n".join(rows)
         return "\n".join(" | ".join(cells) for cells in grid if any(cells))
     return str(shape.text_frame.text) if shape.has_text_frame else ""

@@ -16,7 +16,7 @@ from disputatio.store.ingesting.rows import (
     csv_rows,
     json_document,
     json_rows,
-    named_fields,
+    name_fields,
     plain_fields,
     table_title,
     with_text,
@@ -122,7 +122,7 @@ def _parse_parquet(file: BinaryIO, columns: Mapping[str, str]) -> Iterator[Parse
     pa.set_io_thread_count(1)
     table = pq.ParquetFile(file, memory_map=False, pre_buffer=False)
     schema = table.schema_arrow
-    fields = dict(zip(schema.names, named_fields(schema.names, columns), strict=True))
+    fields = dict(zip(schema.names, name_fields(schema.names, columns), strict=True))
     texts = [column for column, name in fields.items() if name == "text"]
     others = [
         each.name for each in schema if each.name not in texts and fields[each.name] and _is_plain(each.type)

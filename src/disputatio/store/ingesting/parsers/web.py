@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any, BinaryIO
 
-from disputatio.store.ingesting.grids import row_text, spelled_rows
+from disputatio.store.ingesting.grids import row_text, spell_rows
 from disputatio.store.ingesting.hidden import ink_of, orders_in
 from disputatio.store.ingesting.parsers import LARGEST_FILE, Format, ParsedPart, RefusedDocument
-from disputatio.store.ingesting.parsers.plain_text import outlined, plain_text
-from disputatio.store.ingesting.rows import decoded
+from disputatio.store.ingesting.parsers.plain_text import outline_text, plain_text
+from disputatio.store.ingesting.rows import decode
 from disputatio.store.ingesting.visibility.selectors import TooMuch
 from disputatio.store.ingesting.visibility.web_page import remove_hidden
 
@@ -44,9 +44,9 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
 
     tree, hidden = visible_tree(file.read(LARGEST_FILE))
     # First, for the extraction changes the tree.
-    whole = outlined(tree, menus=False)
-    whole = whole if whole[0] else outlined(tree)
-    address, date = _canonical(tree), stated_date(tree)
+    whole = outline_text(tree, menus=False)
+    whole = whole if whole[0] else outline_text(tree)
+    address, date = _canonical(tree), find_date(tree)
     page = trafilatura.bare_extraction(
         tree,
         include_comments=False,
@@ -58,7 +58,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
         },
     )
     text, outline, removed = (
-        outlined(page.body) if page is not None and page.body is not None else ("", [], 0)
+        outline_text(page.body) if page is not None and page.body is not None else ("", [], 0)
     )
     # What was found may be a part of the main text only, where there is not much on the page; where a page
     # marks no main text, it is the paragraphs alone, without their headings and lists.
@@ -85,7 +85,7 @@ def visible_tree(raw: bytes, charset: str | None = None) -> tuple[Any, str]:
     if charset is None:
         declared = _CHARSET.search(raw[:2048])
         charset = declared[1].decode("ascii") if declared else None
-    text = decoded(raw, charset)
+    text = decode(raw, charset)
     if not text.strip():
         raise RefusedDocument("has no text", "no_text")
     # As bytes, for lxml takes no string that says which encoding it was in.
@@ -130,7 +130,7 @@ def write_out_tables(tree: Any) -> None:
             continue
         rows = list(_rows(table))
         grid = spread([[(plain_text(cell), *_spans(cell)) for cell in row] for row in rows])
-        lines = spelled_rows(grid, marked=_marked(rows), headed=_is_headed(rows))
+        lines = spell_rows(grid, marked=_count_marked(rows), headed=_is_headed(rows))
         if lines:
             _replace(table, [*_captions(table), *lines])
 
@@ -188,7 +188,7 @@ def _number(word: str | None) -> int:
     return min(max(int(word), 1), _MOST_SPAN) if word and is_number else 1
 
 
-def _marked(rows: Sequence[Sequence[Any]]) -> int:
+def _count_marked(rows: Sequence[Sequence[Any]]) -> int:
     marked = 0
     for row in rows[:_MARKED]:
         parent = row[0].getparent().getparent()
@@ -248,7 +248,7 @@ _NAMED = re.compile(
 )
 
 
-def stated_date(tree: Any) -> str:
+def find_date(tree: Any) -> str:
     """Return the day, month or year on which a page says it was last changed, else published."""
     changed: list[str] = []
     published: list[str] = []
@@ -273,22 +273,22 @@ def _statements(tree: Any) -> Iterator[tuple[str, str]]:
     for script in tree.iter("script"):
         if "ld+json" in (script.get("type") or "").lower() and len(script.text or "") <= _LONGEST_RECORD:
             try:
-                yield from _named(json.loads(script.text or ""), _DEEPEST)
+                yield from _find_dates(json.loads(script.text or ""), _DEEPEST)
             except (ValueError, RecursionError):
                 continue
 
 
-def _named(record: Any, depth: int) -> Iterator[tuple[str, str]]:
+def _find_dates(record: Any, depth: int) -> Iterator[tuple[str, str]]:
     """Yield the dates of what a record of JSON-LD describes, and not of what it names in passing."""
     if isinstance(record, list) and depth:
         for entry in record:
-            yield from _named(entry, depth - 1)
+            yield from _find_dates(entry, depth - 1)
     elif isinstance(record, dict):
         for name, value in record.items():
             if name in ("dateModified", "datePublished") and isinstance(value, str):
                 yield name.lower(), value
         if isinstance(record.get("@graph"), list) and depth:
-            yield from _named(record["@graph"], depth - 1)
+            yield from _find_dates(record["@graph"], depth - 1)
 
 
 def iso_day(words: str) -> str:
@@ -303,18 +303,18 @@ def iso_day(words: str) -> str:
     if re.fullmatch(r"\d{4}", words):
         return words
     if match := _DAY.match(words):
-        return _checked(match[1], match[2], match[3])
+        return _to_iso(match[1], match[2], match[3])
     if match := _NAMED.search(words.lower()):
         month = match[2] or match[3]
         if month in _MONTHS:
-            return _checked(match[5], str(_MONTHS.index(month) + 1), match[1] or match[4])
+            return _to_iso(match[5], str(_MONTHS.index(month) + 1), match[1] or match[4])
     try:
         return parsedate_to_datetime(words).date().isoformat()
     except (ValueError, TypeError, IndexError, OverflowError):
         return ""
 
 
-def _checked(year: str, month: str, day: str | None) -> str:
+def _to_iso(year: str, month: str, day: str | None) -> str:
     try:
         date = datetime.date(int(year), int(month), int(day or 1))
     except ValueError:

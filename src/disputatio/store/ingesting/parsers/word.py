@@ -7,8 +7,8 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from disputatio.store.ingesting.grids import spelled_rows
-from disputatio.store.ingesting.hidden import cleaned, orders_in
+from disputatio.store.ingesting.grids import spell_rows
+from disputatio.store.ingesting.hidden import clean_and_count, orders_in
 from disputatio.store.ingesting.parsers import (
     LARGEST_BOOK,
     LARGEST_TEXT,
@@ -48,7 +48,7 @@ STRICT: Any = {"resolve_entities": False, "no_network": True, "load_dtd": False,
 def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     import docx
 
-    checked_package(file)
+    check_package(file)
     document = docx.Document(file)
     about = document.core_properties
     date = about.modified or about.created
@@ -81,7 +81,7 @@ def parse(file: BinaryIO) -> Iterator[ParsedPart]:
     yield {"document": fields, "hidden": hidden, "outline": outline}
 
 
-def checked_package(file: BinaryIO) -> None:
+def check_package(file: BinaryIO) -> None:
     """Raise `RefusedDocument` unless a zip package unpacks to less than the limit; the file is rewound."""
     try:
         with zipfile.ZipFile(file) as package:
@@ -147,7 +147,7 @@ class _Shown:
                 self._vanishing.add(style.get(_W + "styleId", ""))
 
     def clean(self, text: str) -> str:
-        text, removed = cleaned(text)
+        text, removed = clean_and_count(text)
         self.removed += removed
         return text
 
@@ -177,7 +177,7 @@ class _Shown:
                 marked += 1
             if any(cells):
                 grid.append(cells)
-        if rows := spelled_rows(grid, marked=marked):
+        if rows := spell_rows(grid, marked=marked):
             return "\n".join(rows)
         return "\n".join(" | ".join(cells) for cells in grid)
 

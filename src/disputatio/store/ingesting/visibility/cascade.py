@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from disputatio.store.ingesting.visibility import measures
 from disputatio.store.ingesting.visibility.boxes import four_sides
 from disputatio.store.ingesting.visibility.colours import colours_in
-from disputatio.store.ingesting.visibility.selectors import Matcher, key_of, keys_of, parsed
+from disputatio.store.ingesting.visibility.selectors import Matcher, key_of, keys_of, parse_selectors
 
 Declarations: TypeAlias = list[tuple[str, str]]
 _Rule: TypeAlias = tuple[int, int, tuple[int, int, int], int, Any, Declarations]
@@ -73,7 +73,7 @@ class Cascade:
             if left <= 0:
                 break
 
-    def holding(self, element: Any) -> Declarations:
+    def find_declarations(self, element: Any) -> Declarations:
         """Return names and values in the order in which later ones win: hints, rules, own style."""
         rules = [rule for key in keys_of(element) for rule in self._rules.get(key, ())]
         held = [(*rule[:4], rule[5]) for rule in rules if self.matcher.matches(rule[4], element)]
@@ -124,7 +124,7 @@ class Cascade:
         if len(prelude) > _LONGEST_STYLE:
             return
         for important, declarations in _by_importance(inner):
-            for selector in parsed(prelude) if _matter(declarations) else ():
+            for selector in parse_selectors(prelude) if _matter(declarations) else ():
                 if not self.matcher.may_match(selector.parsed_tree):
                     continue
                 self._number += 1
@@ -210,7 +210,7 @@ def hints_of(element: Any) -> Declarations:
     return hints
 
 
-def computed(declarations: Declarations, variables: Mapping[str, str]) -> dict[str, str]:
+def compute_values(declarations: Declarations, variables: Mapping[str, str]) -> dict[str, str]:
     """Return the long forms that hold, with their variables put in."""
     values: dict[str, str] = {}
     for name, raw in declarations:
@@ -234,7 +234,7 @@ def _long_forms(name: str, value: str) -> Iterator[tuple[str, str]]:
     elif name in ("inset-inline-start", "inset-block-start"):
         yield ("left" if "inline" in name else "top"), value
     elif name == "background":
-        yield "background-image", value if "(" in value and _pictured(value) else "none"
+        yield "background-image", value if "(" in value and _is_picture(value) else "none"
         yield "background-color", next(iter(colours_in(value)), "transparent")
         if re.search(r"\btext\b", value):
             yield "background-clip", "text"
@@ -250,7 +250,7 @@ def _long_forms(name: str, value: str) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def _pictured(value: str) -> bool:
+def _is_picture(value: str) -> bool:
     return "url(" in value or "gradient(" in value or "image" in value
 
 

@@ -117,7 +117,7 @@ class Follower:
             case b"cm":
                 self._state = replace(state, matrix=_times(_matrix(operands), state.matrix))
             case b"gs":
-                self._extended(self._resource("/ExtGState", operands[0]))
+                self._apply_settings(self._resource("/ExtGState", operands[0]))
             case b"BDC" | b"BMC":
                 self._marks.append(self._is_off(operands))
             case b"EMC":
@@ -179,7 +179,7 @@ class Follower:
         item = found.get_object().get(name) if found is not None else None
         return item.get_object() if item is not None else None
 
-    def _extended(self, settings: Any) -> None:
+    def _apply_settings(self, settings: Any) -> None:
         if settings is None:
             return
         changes: dict[str, Any] = {}

@@ -108,7 +108,7 @@ class Matcher:
             case "MatchesAnySelector" | "SpecificityAdjustmentSelector":
                 return any(self.matches(item.parsed_tree, element) for item in selector.selector_list)
             case "RelationalSelector":
-                return any(element in self._holding(item) for item in selector.selector_list)
+                return any(element in self._find_holders(item) for item in selector.selector_list)
             case "PseudoClassSelector":
                 return self._state(selector.name, element)
             case "FunctionalPseudoClassSelector":
@@ -117,7 +117,7 @@ class Matcher:
                 return True
         return False
 
-    def _holding(self, relative: Any) -> frozenset[_Element]:
+    def _find_holders(self, relative: Any) -> frozenset[_Element]:
         """Return the elements that have such an element below or after them, for `:has()`."""
         known = self._holders.get(id(relative))
         if known is not None:
@@ -200,7 +200,7 @@ class Matcher:
         return self._places[element]
 
 
-def parsed(prelude: Any) -> list[Any]:
+def parse_selectors(prelude: Any) -> list[Any]:
     """Return the selectors of a rule; none where one of them is wrong, as a browser drops the rule then."""
     from cssselect2 import parser
 

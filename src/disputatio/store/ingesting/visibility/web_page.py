@@ -12,7 +12,7 @@ from typing import Any
 
 from disputatio.store.ingesting.hidden import PARTED
 from disputatio.store.ingesting.visibility.boxes import hides, is_away, scale_of
-from disputatio.store.ingesting.visibility.cascade import Cascade, computed
+from disputatio.store.ingesting.visibility.cascade import Cascade, compute_values
 from disputatio.store.ingesting.visibility.colours import (
     BLACK,
     CLEAR,
@@ -79,7 +79,7 @@ def remove_hidden(tree: Any) -> str:
     for comment in list(tree.iter(etree.Comment)):
         comments.append(comment.text or "")
         drop(comment)
-    return PARTED.join([*comments, "".join(_Walk(tree).removed())])
+    return PARTED.join([*comments, "".join(_Walk(tree).take_out())])
 
 
 class _Walk:
@@ -93,7 +93,7 @@ class _Walk:
         self._doomed: list[Any] = []
         self._removed: list[str] = []
 
-    def removed(self) -> list[str]:
+    def take_out(self) -> list[str]:
         """Walk, and take out; the texts that went."""
         from lxml import etree
 
@@ -154,12 +154,12 @@ class _Walk:
         return summary is not None and self._style(summary, above) is None
 
     def _style(self, element: Any, above: _Style) -> _Style | None:
-        declarations = self._cascade.holding(element)
+        declarations = self._cascade.find_declarations(element)
         names = above.names
         own_names = {name: value for name, value in declarations if name.startswith("--")}
         if own_names:
             names = {**names, **own_names}
-        values = computed(declarations, names)
+        values = compute_values(declarations, names)
         values |= self._last_frame(values)
         style = self._with_text(_of_body(values) if element.tag in _BODIES else values, above)
         if element.tag in _BODIES:
@@ -174,7 +174,7 @@ class _Walk:
             for child in element
         ):
             return None
-        return self._placed_style(element, style, above)
+        return self._apply_place(element, style, above)
 
     def _with_text(self, values: dict[str, str], above: _Style) -> _Style:
         font = _font(values.get("font-size", ""), above.font) * (_share(values.get("zoom", ""), 1.0) or 1.0)
@@ -201,7 +201,7 @@ class _Walk:
             ground=_ground(values, above.ground),
         )
 
-    def _placed_style(self, element: Any, style: _Style, above: _Style) -> _Style | None:
+    def _apply_place(self, element: Any, style: _Style, above: _Style) -> _Style | None:
         """Return the style with what the element's own place and ground do to what is in it and around it."""
         values = style.values
         own = colour_of(values.get("background-color", ""))
@@ -239,7 +239,7 @@ class _Walk:
         return {
             name: value
             for word in stated.split()
-            for name, value in computed(self._cascade.frames.get(word, []), {}).items()
+            for name, value in compute_values(self._cascade.frames.get(word, []), {}).items()
         }
 
     def _has_picture_near(self, element: Any) -> bool:
@@ -257,7 +257,7 @@ class _Walk:
     def _paints(self, element: Any) -> bool:
         if element.tag in _PICTURES:
             return True
-        return any(name.startswith("background") for name, _ in self._cascade.holding(element))
+        return any(name.startswith("background") for name, _ in self._cascade.find_declarations(element))
 
     def _cover(self, holder: Any, cover: Any) -> None:
         """Take out the text of `holder` that its cover lies over: all that is not placed on its own."""
