@@ -115,6 +115,28 @@ def test_a_name_that_is_no_document_reaches_no_file(server: Served, name: str) -
     assert server.client.get(f"/api/documents/{name}/original").status_code in (400, 404)
 
 
+@pytest.mark.parametrize(
+    ("name", "body", "status", "message"),
+    [
+        ("rulse.md", {"owner": "x"}, 404, "unknown document 'rulse.md': did you mean 'rules.md'?"),
+        ("rulse.md", {"undo": 1}, 404, "unknown document 'rulse.md'"),
+        ("", {"datum": "2024"}, 400, "datum: is no field of this request"),
+        ("", {"date": "31.02.2025"}, 400, "date: '31.02.2025' is not a date"),
+        ("", {"authority": "offical"}, 400, "unknown authority 'offical': did you mean 'official'?"),
+        ("", {"replaces": "fare.csv"}, 400, "replaces 'fare.csv': no document here has that name; did you"),
+    ],
+)
+def test_what_cannot_be_stated_is_refused_and_changes_nothing(
+    server: Served, name: str, body: dict[str, Any], status: int, message: str
+) -> None:
+    address = f"/api/documents/{row(server, 'rules')['id']}"
+    refused = server.client.patch(f"/api/documents/{name}" if name else address, json=body)
+    assert refused.status_code == status
+    assert refused.json()["error"]["message"].startswith(message)
+    assert server.client.get(address).json()["stated"] == []
+    assert server.client.get("/api/changes").json() == []
+
+
 def test_a_deleted_document_is_put_back_with_what_people_stated(server: Served, tmp_path: Path) -> None:
     rules = row(server, "rules")["id"]
     server.client.patch(f"/api/documents/{rules}", json={"date": "2024-05"})

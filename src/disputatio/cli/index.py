@@ -206,7 +206,6 @@ def describe(
     anything to state, the history of the documents is shown, or of all.
     """
     from disputatio.store.description_table import describe_from
-    from disputatio.store.ingesting.stating import find_unnamed, unknown
 
     stated = check_fields({
         "date": date, "owner": owner, "source": source, "authority": authority, "replaces": replaces,
@@ -236,8 +235,6 @@ def describe(
     elif undo is not None:
         changed = opened.take_back(undo)
     else:
-        for target in find_unnamed([replaces], opened.documents(text=False)) if replaces else ():
-            raise InputError(unknown(target))
         changed = opened.describe_all([(name, stated) for name in documents or []], by="command line")
     if as_json:
         write_json({"described": changed, **rows})

@@ -190,7 +190,8 @@ async def _invalid(_: Request, error: Exception) -> Response:
         message = "the body is not a JSON object sent with Content-Type: application/json"
         return fault_response(Fault(status=400, kind="InputError", message=message))
     where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
-    return fault_response(Fault(status=400, kind="InputError", message=f"{where}: {first['msg']}"))
+    wrong = "is no field of this request" if first["type"] == "extra_forbidden" else first["msg"]
+    return fault_response(Fault(status=400, kind="InputError", message=f"{where}: {wrong}"))
 
 
 async def _framework_error(request: Request, error: Exception) -> Response:

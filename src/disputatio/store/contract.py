@@ -29,7 +29,7 @@ from disputatio.store.ingesting.ingest import (
     summary_of,
 )
 from disputatio.store.ingesting.options import ReadOptions, check_options
-from disputatio.store.ingesting.stating import find_unnamed, read_stating, unknown
+from disputatio.store.ingesting.stating import read_stating
 from disputatio.types import Hit, Passage, Source, Unsearched
 
 if TYPE_CHECKING:
@@ -197,11 +197,7 @@ class Index(Protocol):
             put_files(writer, files, run, options, lambda: report(writer.counts["passages"]))
             writer.describe(partial(stating.of, keys, run.unfiled))
             writer.finish()
-        named = stating.find_replaced()
-        run.notices += [
-            named[target] + unknown(target)
-            for target in (find_unnamed(named, self.documents(text=False)) if named else ())
-        ]
+        run.notices += stating.find_unnamed(partial(self.documents, text=False))
         return summary_of(writer.counts, start, run)
 
     def add(self, items: Iterable[Document | Passage]) -> IngestSummary:
@@ -263,8 +259,8 @@ class Index(Protocol):
         `replaces` the document that it replaces, `status` is `retracted` for what is withdrawn, `mute` keeps
         it out of searches. An empty text takes back what people stated of a field. `by` stays in the history.
 
-        Raises `UnknownName` for a document that is not there, `InputError` for a field that is wrong,
-        `StoreError` when the index cannot be written to.
+        Raises `UnknownName` for a document that is not there, `InputError` for a field that is wrong or
+        `replaces` of a document that is not there, `StoreError` when the index cannot be written to.
         """
         fields = {"date": date, "owner": owner, "source": source, "authority": authority}
         fields |= {"replaces": replaces, "title": title, "status": status}

@@ -20,7 +20,7 @@ from disputatio.errors import IngestError, InputError
 from disputatio.store.contract import Index
 from disputatio.store.ingesting.description import DOI, FIELDS, check_fields
 from disputatio.store.ingesting.files import display_path, open_regular
-from disputatio.store.ingesting.stating import find_unnamed, unknown
+from disputatio.store.ingesting.stating import find_unnamed
 from disputatio.text import one_line
 
 LARGEST = 256 << 20  # bytes of a table
@@ -78,8 +78,9 @@ def describe_from(index: Index, path: Path) -> TableSummary:
         if not documents and row.kind != "doi":  # a list of papers has many that are not here
             missing.append(f"{row.place}: {one_line(row.name)[:200]}")
         stated += [(document, row.fields) for document in documents]
-    for target in find_unnamed(replaced, index.documents(text=False)) if replaced else ():
-        raise InputError(f"{replaced[target]}: {unknown(target)}")
+    missing_targets = find_unnamed(replaced, index.documents(text=False)) if replaced else {}
+    for target, words in missing_targets.items():
+        raise InputError(f"{replaced[target]}: {words}")
     described = index.describe_all(stated, by=f"table:{display_path(path.name)}") if stated else 0
     return TableSummary(
         rows=len(rows), matched=matched, described=described, unused=tuple(unused), missing=tuple(missing)

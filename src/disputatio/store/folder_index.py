@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -28,9 +29,10 @@ from disputatio.store.contract import (
     SourcePassages,
 )
 from disputatio.store.folders import Folders, View
-from disputatio.store.ingesting.description import Description, check_fields
+from disputatio.store.ingesting.description import Description
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.history import Place, targets_of
+from disputatio.store.ingesting.stating import check_all
 from disputatio.store.options import check_search, search_of
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.layout import MERGE_MEMORY
@@ -135,8 +137,8 @@ class FolderIndex(Index):
     def describe_all(
         self, stated: Sequence[tuple[str | Path, Mapping[str, object]]], *, by: str = "python"
     ) -> int:
-        checked = [(document, check_fields(fields)) for document, fields in stated]
         self._require()
+        checked = check_all(stated, partial(self.documents, text=False))
         with self.open_writer(adding=False) as writer:
             record = writer.transaction.record
             found = targets_of([document for document, _ in checked], record.places(), listing=self.listing)

@@ -207,11 +207,15 @@ def is_named(target: str, passage: Passage, *, related: bool = False) -> bool:
     (True, True)
     >>> is_named("version 3", policy, related=True), is_named("the leave policy", policy, related=True)
     (False, False)
+    >>> is_named("old.md", Passage(text="x", source="old"))  # a name of no family
+    True
     """
     if target and target in (passage.id, passage.document, passage.title, passage.url):
         return True
     if FILE.fullmatch(target):
         target = PurePath(target).stem
+        if target == passage.title or (target == passage.source and not family_of(target)):
+            return True
     number, _, _ = version_in(target)
     day = next((day.iso for day in days_in(target) if day.iso != number), "")
     if number and passage.version and number != passage.version:

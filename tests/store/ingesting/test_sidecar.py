@@ -203,7 +203,10 @@ def test_flags_state_of_all_that_is_ingested_and_stay(folder: Path, tmp_path: Pa
 def test_a_document_that_is_replaced_and_not_there_is_said(folder: Path, tmp_path: Path) -> None:
     index = FolderIndex.open(tmp_path / "index")
     [notice] = index.ingest(folder / "lamps-2.md", stated={"replaces": "lamps-9.md"}).notices
-    assert notice.startswith("replaces lamps-9.md: no document here has that name")
+    assert notice == (
+        "warning: what is ingested replaces 'lamps-9.md': no document here has that name; "
+        "did you mean 'lamps-2.md'?"
+    )
     index.ingest(folder / "lamps-1.md")
     assert index.ingest(folder / "lamps-2.md", stated={"replaces": "lamps-1.md"}).notices == ()
 
@@ -213,5 +216,5 @@ def test_what_a_sidecar_says_is_replaced_and_is_not_there_is_said(folder: Path, 
     sidecar.write_text("lamps-2.md:\n  replaces: lamps-9.md\n")
     notices = FolderIndex.open(tmp_path / "index").ingest(folder, sidecar=sidecar).notices
     assert notices[-1].startswith(
-        f"{sidecar}: 'lamps-2.md' replaces lamps-9.md: no document here has that name"
+        f"warning: {sidecar}:1: 'lamps-2.md' replaces 'lamps-9.md': no document here has that name"
     )

@@ -172,6 +172,8 @@ def test_what_cannot_be_stated_is_refused_and_changes_nothing(kind: str, folder:
         index.describe("nwe.md", owner="x")
     with pytest.raises(InputError, match="is not a date"):
         index.describe("new.md", date="soon")
+    with pytest.raises(InputError, match=r"replaces 'odl\.md': .*did you mean 'old\.md'"):
+        index.describe("new.md", replaces="odl.md")
     with pytest.raises(InputError, match="no statement 7"):
         index.take_back(7)
     assert (index.documents(), index.descriptions(), index.info().commit) == (before, [], number)

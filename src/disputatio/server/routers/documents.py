@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 from disputatio.api.indexing import Index
 from disputatio.api.staleness import superseded
-from disputatio.errors import InputError
+from disputatio.errors import InputError, UnknownName
 from disputatio.server.changes import What
 from disputatio.server.faults import Conflicting, Full, NoRoom, NotAllowed, NotFound, is_of_full_disk
 from disputatio.server.jobs import Job
@@ -324,10 +324,14 @@ def _describe(index: Index, name: str, body: DescribeBody) -> list[dict[str, Any
     fields = check_fields(body.model_dump(exclude={"undo"}))
     if bool(fields) == (body.undo is not None):
         raise InputError("state fields, or give the number of a statement to undo")
+    try:
+        known = {each.key for each in index.descriptions(name)}
+    except UnknownName as error:
+        raise NotFound(str(error)) from error
     if fields:
         index.describe_all([(name, fields)], by="http")
     elif body.undo is not None:
-        if body.undo not in {each.key for each in index.descriptions(name)}:
+        if body.undo not in known:
             raise InputError(f"there is no statement {body.undo} about this document")
         index.take_back(body.undo)
     return _history(index, name)

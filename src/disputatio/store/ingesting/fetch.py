@@ -418,6 +418,7 @@ def ingest_urls(
                 batch = []
             if progress is not None:
                 progress(number, len(urls))
+    run.notices += stating.find_unnamed(partial(index.documents, text=False))
     return summary_of(counts, start, run)
 
 

@@ -139,6 +139,7 @@ def ingest_with_ray(
                     _put(writer, changed, rows, run, lambda: report(writer.counts["passages"]))
         writer.describe(partial(stating.of, keys, ()))
         writer.finish()
+    run.notices += stating.find_unnamed(partial(index.documents, text=False))
     return summary_of(writer.counts, start, run)
 
 

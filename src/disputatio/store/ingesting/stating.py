@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from disputatio.errors import IngestError, InputError
 from disputatio.store.allowed import allow_sidecar, is_allowed_sidecar
@@ -47,15 +48,17 @@ class Stating:
         if self.fields:
             yield Description(target=target, fields=self.fields, by="ingest")
 
-    def find_replaced(self) -> dict[str, str]:
-        """Return the names of documents that are replaced, each with who says so: a flag, or a pattern."""
-        named = {
-            fields["replaces"]: f"{display_path(sidecar.path)}: {pattern!r} "
+    def find_unnamed(self, documents: Callable[[], Iterable[Document]]) -> list[str]:
+        """Return a warning for each document that is replaced and not there, with the line that says so."""
+        by_whom = {
+            fields["replaces"]: f"{display_path(sidecar.path)}:{line}: {pattern!r}"
             for sidecar in self.sidecars
-            for pattern, fields in sidecar.entries
+            for pattern, fields, line in sidecar.entries
             if fields.get("replaces")
         }
-        return named | ({self.fields["replaces"]: ""} if "replaces" in self.fields else {})
+        by_whom |= {self.fields["replaces"]: "what is ingested"} if "replaces" in self.fields else {}
+        missing = find_unnamed(by_whom, documents()) if by_whom else {}
+        return [f"warning: {by_whom[target]} {words}" for target, words in missing.items()]
 
     def idle(self, paths: Sequence[str | Path], files: Collection[str]) -> list[str]:
         """Return a line for each pattern that fits no file, of sidecars whose whole folder was ingested.
@@ -75,23 +78,39 @@ class Stating:
             f"{display_path(sidecar.path)}: {pattern!r} fits no file of the folder"
             for sidecar in self.sidecars
             if sidecar.folder in whole
-            for pattern, _ in sidecar.entries
+            for pattern, _, _ in sidecar.entries
             if not any(_may_fit(pattern, file, sidecar.folder) for file in files)
         ]
 
 
-def find_unnamed(targets: Iterable[str], documents: Iterable[Document]) -> list[str]:
-    """Return those names of documents that are replaced which no document has."""
+def find_unnamed(targets: Iterable[str], documents: Iterable[Document]) -> dict[str, str]:
+    """Return those names of documents that are replaced which no document has, each with a message."""
     left = list(dict.fromkeys(targets))
+    known: dict[str, None] = {}
     for each in documents if left else ():
         passage = passage_at(each, each.id, 0, 0)
         left = [target for target in left if not is_named(target, passage)]
-    return left
+        known |= dict.fromkeys(filter(None, (PurePath(each.path).name, each.title)))
+    return {target: _unnamed(target, known) for target in left}
 
 
-def unknown(target: str) -> str:
-    """Return what is said of a name that no document has and that another one is stated to replace."""
-    return f"replaces {one_line(target)[:200]}: no document here has that name; give its title or id"
+def _unnamed(target: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(target, known, n=1, cutoff=0.5)
+    hint = f"did you mean {one_line(near[0])[:200]!r}?" if near else "give its file, title or id"
+    return f"replaces {one_line(target)[:200]!r}: no document here has that name; {hint}"
+
+
+def check_all(
+    stated: Iterable[tuple[str | Path, Mapping[str, object]]], documents: Callable[[], Iterable[Document]]
+) -> list[tuple[str | Path, dict[str, str]]]:
+    """Return what is stated of documents as it is kept; raises `InputError` for a field that is wrong, or one
+    that replaces a document that is not there.
+    """
+    checked = [(name, check_fields(fields)) for name, fields in stated]
+    targets = [fields["replaces"] for _, fields in checked if fields.get("replaces")]
+    for words in find_unnamed(targets, documents()).values() if targets else ():
+        raise InputError(words)
+    return checked
 
 
 def _may_fit(pattern: str, file: str, folder: Path) -> bool:
@@ -145,7 +164,7 @@ _LINE = re.compile(r"(?P<key>\"[^\"]*\"|'[^']*'|[^\s\"'#:][^\"#:]*+)\s*:(?:\s+(?
 _COMMENT = re.compile(r"\s#")
 
 
-Entry = tuple[str, Mapping[str, str]]  # a pattern of files, and what is stated of them
+Entry = tuple[str, Mapping[str, str], int]  # a pattern of files, what is stated of them, and its line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +184,7 @@ class Sidecar:
         relative = path.relative_to(self.folder)
         names = [relative, *([relative / member] if member else [])]
         fields: dict[str, str] = {}
-        for pattern, stated in self.entries:
+        for pattern, stated, _ in self.entries:
             if any(is_excluded(name, [pattern]) for name in names):
                 fields |= stated
         return {name: value for name, value in fields.items() if value}
@@ -177,12 +196,12 @@ def find_sidecar(root: Path, *, named: Path | None = None) -> Sidecar | None:
     if not root.is_dir() or not path.is_file() or (named is not None and path.resolve() == named.resolve()):
         return None
     sidecar = read_sidecar(path)
-    left_out = [name for name in BEYOND if any(name in stated for _, stated in sidecar.entries)]
+    left_out = [name for name in BEYOND if any(name in stated for _, stated, _ in sidecar.entries)]
     if not left_out or is_allowed_sidecar(path):
         return sidecar
     entries = [
-        (pattern, {name: value for name, value in stated.items() if name not in BEYOND})
-        for pattern, stated in sidecar.entries
+        (pattern, {name: value for name, value in stated.items() if name not in BEYOND}, line)
+        for pattern, stated, line in sidecar.entries
     ]
     notice = (
         f"{display_path(path)}: {' and '.join(left_out)} not taken from a file that was only found: "
@@ -228,7 +247,7 @@ def _entries(text: str, where: str) -> list[Entry]:
         if pattern and not fields:
             raise InputError(f"{where}:{begins}: {pattern!r} states nothing")
         if pattern:
-            entries.append((pattern, dict(fields)))
+            entries.append((pattern, dict(fields), begins))
 
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#") or line.rstrip() == "---":

@@ -25,13 +25,14 @@ from disputatio.store.contract import (
     SourcePassages,
     nearest,
 )
-from disputatio.store.ingesting.description import Description, check_fields
+from disputatio.store.ingesting.description import Description
 from disputatio.store.ingesting.documents import Document
 from disputatio.store.ingesting.history import History, about_of, own_row, reapply_description, targets_of
 from disputatio.store.ingesting.history import Row as StatementRow
 from disputatio.store.ingesting.ingest import DocumentWriter, Statements
 from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.ingesting.statements import write_metadata
+from disputatio.store.ingesting.stating import check_all
 from disputatio.store.options import DEFAULT_K, check_search, search_of
 from disputatio.store.reliabilities import reliable_sources
 from disputatio.store.remote.served import mark_duplicates, sketches_of
@@ -170,8 +171,8 @@ class ServedIndex(Index, ABC):
     def describe_all(
         self, stated: Sequence[tuple[str | Path, Mapping[str, object]]], *, by: str = "python"
     ) -> int:
-        checked = [(document, check_fields(fields)) for document, fields in stated]
         self._require()
+        checked = check_all(stated, functools.partial(self.documents, text=False))
 
         def add(history: History) -> list[StatementRow]:
             found = targets_of([document for document, _ in checked], self.places(), listing=self.listing)
