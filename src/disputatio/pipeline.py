@@ -377,7 +377,7 @@ def needs_estimates(name: str, options: Mapping[str, Any]) -> bool:
         needs = getattr(inspect.getmodule(load_strategy(name)), "ESTIMATES", None)
     except (ConfigError, UnknownName):
         return False
-    return isinstance(needs, Estimates) and needs.needed_with(options)
+    return isinstance(needs, Estimates) and needs.are_needed_with(options)
 
 
 def list_strategies() -> tuple[StrategyDescription, ...]:

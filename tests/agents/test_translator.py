@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from disputatio.agents import translator
-from disputatio.agents.translator import LANGUAGES, other_languages, translated
+from disputatio.agents.translator import LANGUAGES, other_languages, translate
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 
@@ -51,8 +51,8 @@ def test_without_the_package_there_is_no_other_language(monkeypatch: pytest.Monk
 def test_a_question_is_translated_by_the_model_or_stays_as_it_is() -> None:
     model = Scripted(lambda text: "Wie lange\nvorher?" if "into German" in text else "unknown")
     kit = Kit(model=model)
-    assert translated(QUESTIONS[0], "de", kit, "resolver") == "Wie lange vorher?"
-    assert translated(QUESTIONS[0], "fr", kit, "resolver") == QUESTIONS[0]
+    assert translate(QUESTIONS[0], "de", kit, "resolver") == "Wie lange vorher?"
+    assert translate(QUESTIONS[0], "fr", kit, "resolver") == QUESTIONS[0]
     assert QUESTIONS[0] in model.calls[0].text
 
 

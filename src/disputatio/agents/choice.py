@@ -30,7 +30,7 @@ def choose(
     prompt is void: that is a failure, not an even chance.
     """
     if votes > 0:
-        return _voted(role, prompts, options, kit, votes)
+        return _collect_votes(role, prompts, options, kit, votes)
     try:
         return kit.choose(role, prompts, options)
     except (NoLogprobs, BatchFault) as error:
@@ -53,12 +53,12 @@ def shares(choice: Choice) -> tuple[float, ...]:
     return tuple(weight / sum(weights) for weight in weights)
 
 
-def _voted(
+def _collect_votes(
     role: str, prompts: Sequence[Prompt], options: Sequence[str], kit: Kit, votes: int
 ) -> list[Choice]:
     """Return one batch for each vote, each with its own seed."""
     task = VOTE_TASK.format(words=" or ".join(f'"{option}"' for option in options))
-    vote_prompts = [_followed_by(prompt, task) for prompt in prompts]
+    vote_prompts = [_append_task(prompt, task) for prompt in prompts]
     schema = object_of(word={"enum": list(options)})
     counts = [[0] * len(options) for _ in prompts]
     last = [""] * len(prompts)
@@ -88,7 +88,7 @@ def _voted(
     ]
 
 
-def _followed_by(prompt: Prompt, task: str) -> Prompt:
+def _append_task(prompt: Prompt, task: str) -> Prompt:
     *before, last = prompt.messages
     return Prompt(messages=(*before, replace(last, content=f"{last.content}\n{task}")))
 

@@ -15,7 +15,7 @@ sure, say what is most likely. Write the sentences alone."""
 EXPLAIN_TASK = "{term}"
 
 
-def explained(term: str, kit: Kit, role: str, *, max_tokens: int = 64) -> str:
+def explain_term(term: str, kit: Kit, role: str, *, max_tokens: int = 64) -> str:
     """Return a search query for a term: the model's explanation of it, else the term itself.
 
     This is the query of AC-RAG (Zhang et al. 2025, arXiv 2509.14750); it is never shown, so it may be cut short.

@@ -41,7 +41,7 @@ class Turn:
     text: str
 
 
-def standing_alone(question: str, turns: Sequence[Turn], kit: Kit) -> str:
+def make_standalone(question: str, turns: Sequence[Turn], kit: Kit) -> str:
     """Return the question so that it needs no conversation; `turns` are those before it, the oldest first.
 
     Raises `LLMError`, and `ReplyError` for a reply that is no question or adds a name or figure of its own.

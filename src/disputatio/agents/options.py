@@ -71,11 +71,11 @@ class Estimates:
 
     only_with: str = ""
 
-    def needed_with(self, options: Mapping[str, object]) -> bool:
+    def are_needed_with(self, options: Mapping[str, object]) -> bool:
         """Return whether a strategy with these options needs estimates; an option not given is at its default.
 
         >>> needs = Estimates(only_with="weights=estimated")
-        >>> needs.needed_with({}), needs.needed_with({"weights": "uniform"})
+        >>> needs.are_needed_with({}), needs.are_needed_with({"weights": "uniform"})
         (True, False)
         """
         name, _, value = self.only_with.partition("=")

@@ -80,7 +80,7 @@ class RetrievedSource:
     relevant: bool = True
     named: bool = True
 
-    def titled(self, passage: str) -> str:
+    def find_title(self, passage: str) -> str:
         """Return the title of a passage by its id; empty if it has none or is not among these."""
         return next((each.title for each in self.passages if each.id == passage), "")
 
@@ -163,7 +163,7 @@ def answer_per_source(
     answered = []
     for retrieved in retrieved_sources:
         if retrieved.relevant or not gate:
-            reply = stated(question, next(replies))
+            reply = state_answer(question, next(replies))
             answered.append(
                 SourceReply(retrieved=retrieved, reply=reply, bearer=_bearer(retrieved.passages, reply))
             )
@@ -173,7 +173,7 @@ def answer_per_source(
     return answered
 
 
-def stated(question: str, reply: Reply) -> Reply:
+def state_answer(question: str, reply: Reply) -> Reply:
     """Return the reply with the sentence of question and answer as its explanation, if code can form one."""
     sentence = turned(question, reply.answer) if reply.answer else None
     return replace(reply, explanation=sentence) if sentence else reply

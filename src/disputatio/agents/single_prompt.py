@@ -53,7 +53,7 @@ _ITEM = re.compile(r'("(?:[^"\\]|\\.)*")\s*(?:,\s*|(?=\]))')
 _EXPLANATION_OPEN = re.compile(r'\]\s*,\s*"explanation"\s*:\s*"')
 
 
-def recalled(question: str, kit: Kit, *, max_tokens: int = 192) -> tuple[tuple[str, ...], str]:
+def recall_answers(question: str, kit: Kit, *, max_tokens: int = 192) -> tuple[tuple[str, ...], str]:
     """Return all answers that the model knows without passages, and its explanation; raises `ReplyError`."""
     prompt = chat(CLOSED_SYSTEM, CLOSED_TASK.format(question=one_line(question)))
     return ask_answers("answerer", prompt, kit, max_tokens=max_tokens)

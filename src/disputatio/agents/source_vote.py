@@ -51,7 +51,7 @@ def decide(
     other is unresolved.
     """
     winner = int(weighted_vote([clusters.votes], weights)[0]) if replies else -1
-    certificate = _certified(replies, clusters, weights, kit)
+    certificate = _certify_vote(replies, clusters, weights, kit)
     return _verdict(replies, clusters, clusters.votes, weights, winner, certificate, kit, learnt=learnt)
 
 
@@ -135,7 +135,7 @@ def _verdict(
     )
 
 
-def voted_answer(question: str, replies: Sequence[SourceReply], verdict: Verdict, *, rounds: int) -> Answer:
+def answer_by_vote(question: str, replies: Sequence[SourceReply], verdict: Verdict, *, rounds: int) -> Answer:
     """Return the answer that a vote of the sources gives, with the replies and passages behind it."""
     agent_replies = tuple(reply.reply for reply in replies if reply.asked)
     return Answer(
@@ -161,7 +161,7 @@ def possible_answers(clusters: Clusters, options: int | None, sources: int) -> i
     return 2 if clusters.answers and all(map(is_yes_or_no, clusters.answers)) else options
 
 
-def _certified(
+def _certify_vote(
     replies: Sequence[SourceReply], clusters: Clusters, weights: Sequence[float], kit: Kit
 ) -> Certificate | None:
     """Return how many owners would have to lie to change the vote; None if that cannot be counted exactly.
@@ -199,7 +199,7 @@ def _unread_votes(replies: Sequence[SourceReply], weights: Sequence[float], kit:
 def _position(
     answer: str, replies: Sequence[SourceReply], cause: Cause, weight: float, verdict: PositionVerdict
 ) -> Position:
-    titles = [reply.retrieved.titled(reply.bearer) for reply in replies]
+    titles = [reply.retrieved.find_title(reply.bearer) for reply in replies]
     known_titles = [title for title in titles if title]
     return Position(
         answer=answer,
@@ -231,22 +231,22 @@ def vote_key(
     """Return the key of the vote that a source shares: its group of copies, else its owner, else its own."""
     group, owner = _group(voter, kit), _owner(voter, kit)
     return (
-        ("group", group) if group else ("owner", owner) if owner else ("source", _retrieved_of(voter).source)
+        ("group", group) if group else ("owner", owner) if owner else ("source", _get_retrieved(voter).source)
     )
 
 
 def _group(voter: SourceReply | RetrievedSource, kit: Kit) -> str:
-    known = kit.sources.get(_retrieved_of(voter).source) if _retrieved_of(voter).named else None
+    known = kit.sources.get(_get_retrieved(voter).source) if _get_retrieved(voter).named else None
     return known.group if known else ""
 
 
-def _retrieved_of(voter: SourceReply | RetrievedSource) -> RetrievedSource:
+def _get_retrieved(voter: SourceReply | RetrievedSource) -> RetrievedSource:
     return voter.retrieved if isinstance(voter, SourceReply) else voter
 
 
 def _owner(voter: SourceReply | RetrievedSource, kit: Kit) -> str:
     """Return the owner of a source, from its record or else from its passages; empty if unknown."""
-    retrieved = _retrieved_of(voter)
+    retrieved = _get_retrieved(voter)
     known = kit.sources.get(retrieved.source) if retrieved.named else None
     return (known.owner if known else "") or retrieved.passages[0].owner
 

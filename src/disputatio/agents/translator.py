@@ -42,12 +42,12 @@ def other_languages(question: str, texts: Sequence[str]) -> list[str]:
     (['de'], [])
     """
     long_ones = [text[:LONGEST] for text in texts if len(text) >= SHORTEST]
-    told = Counter(language for text in long_ones for language in _ranked(text)[:1])
-    own = _ranked(question)[:1]
+    told = Counter(language for text in long_ones for language in _rank_languages(text)[:1])
+    own = _rank_languages(question)[:1]
     return [each for each, count in told.most_common() if count >= FEWEST and each not in own]
 
 
-def translated(question: str, language: str, kit: Kit, role: str) -> str:
+def translate(question: str, language: str, kit: Kit, role: str) -> str:
     """Return a question in the language of a code, by the model; the question itself where it gives none."""
     prompt = chat(SYSTEM.format(language=LANGUAGES[language]), one_line(question))
     (completion,) = kit.complete(role, [prompt], Sampling(max_tokens=MAX_TOKENS))
@@ -55,7 +55,7 @@ def translated(question: str, language: str, kit: Kit, role: str) -> str:
     return question if is_unknown(translation) else translation
 
 
-def _ranked(text: str) -> list[str]:
+def _rank_languages(text: str) -> list[str]:
     """Return the languages that a text may be in, the likeliest first."""
     identifier = _identifier()
     return [code for code, _ in identifier.rank(text) if code in LANGUAGES] if identifier else []

@@ -19,7 +19,7 @@ from disputatio.agents.per_source import (
     read_checks,
     retrieve_per_source,
 )
-from disputatio.agents.single_prompt import recalled
+from disputatio.agents.single_prompt import recall_answers
 from disputatio.attribution.clusters import cluster
 from disputatio.calibration.estimates import estimates_of
 from disputatio.calibration.questions import (
@@ -345,7 +345,7 @@ def _ask(run: _Run, check: FactQuestion) -> None:
 def _recall(question: str, kit: Kit) -> str:
     """Return what the reader answers with no passage at all; empty if it does not know."""
     try:
-        answers, _ = recalled(question, kit, max_tokens=_MAX_TOKENS)
+        answers, _ = recall_answers(question, kit, max_tokens=_MAX_TOKENS)
     except ReplyError:
         return ""
     return next(iter(answers), "")

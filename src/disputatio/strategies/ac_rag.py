@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from disputatio.agents.choice import choose, shares
-from disputatio.agents.explainer import explained
+from disputatio.agents.explainer import explain_term
 from disputatio.agents.options import Logprobs, MaxTokens, Votes
 from disputatio.agents.passage_judge import borne_out
 from disputatio.agents.replies import TEXT, list_of, object_of, parse_object, shown
@@ -459,7 +459,7 @@ def _query(term: str, parts: Parts) -> str:
     """Return the search query for a term; the term itself if the resolver gives no explanation."""
     if parts.query != "explanation":
         return term
-    return explained(term, parts.kit, parts.resolver, max_tokens=min(64, parts.max_tokens))
+    return explain_term(term, parts.kit, parts.resolver, max_tokens=min(64, parts.max_tokens))
 
 
 def _note(term: str, passages: Sequence[Passage], parts: Parts, memory: Memory) -> Note | None:

@@ -7,14 +7,14 @@ authors' code: the reply is one JSON object against a schema instead of free tex
 from __future__ import annotations
 
 from disputatio.agents.options import MaxTokens
-from disputatio.agents.single_prompt import recalled
+from disputatio.agents.single_prompt import recall_answers
 from disputatio.kit import Kit
 from disputatio.types import Answer
 
 
 def closed_book(question: str, kit: Kit, *, max_tokens: MaxTokens = 192) -> Answer:
     """Ask the model alone; nothing is retrieved, so nothing is cited."""
-    answers, explanation = recalled(question, kit, max_tokens=max_tokens)
+    answers, explanation = recall_answers(question, kit, max_tokens=max_tokens)
     return Answer(
         question=question,
         answers=answers,

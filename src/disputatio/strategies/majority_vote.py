@@ -21,7 +21,7 @@ from disputatio.agents.per_source import (
 )
 from disputatio.agents.reader import read
 from disputatio.agents.replies import why_none
-from disputatio.agents.source_vote import decide, voted_answer
+from disputatio.agents.source_vote import answer_by_vote, decide
 from disputatio.attribution.clusters import cluster
 from disputatio.kit import Kit
 from disputatio.types import Answer
@@ -79,7 +79,7 @@ def _by_sources(
     replies = ask_sources(question, retrieved_sources, kit, tau=tau, max_tokens=max_tokens, checks=checks)
     clusters = cluster(question, [reply.answer for reply in replies], kit)
     verdict = decide(replies, clusters, [1.0] * len(replies), kit)
-    return voted_answer(question, replies, verdict, rounds=1)
+    return answer_by_vote(question, replies, verdict, rounds=1)
 
 
 def most_frequent(answers: list[str]) -> str:

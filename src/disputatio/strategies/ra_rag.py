@@ -37,7 +37,7 @@ from disputatio.agents.per_source import (
     read_checks,
     retrieve_per_source,
 )
-from disputatio.agents.source_vote import decide, decide_by_owner, possible_answers, vote_key, voted_answer
+from disputatio.agents.source_vote import answer_by_vote, decide, decide_by_owner, possible_answers, vote_key
 from disputatio.attribution.clusters import cluster
 from disputatio.authority import declared_weight, is_retracted, unit_of
 from disputatio.errors import InputError
@@ -112,7 +112,7 @@ def ra_rag(
         tiers = weights == "estimated"
         voting = _with_tiers(records, replies, learnt, options) if tiers else learnt
         verdict = decide(replies, clusters, voting, kit, learnt=learnt)
-    answer = voted_answer(question, replies, verdict, rounds=rounds)
+    answer = answer_by_vote(question, replies, verdict, rounds=rounds)
     return replace(answer, basis=Basis(details={"known_sources": known}))
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from disputatio.agents.follow_up import Turn, standing_alone
+from disputatio.agents.follow_up import Turn, make_standalone
 from disputatio.api.asking import in_thread
 from disputatio.errors import BudgetSpent, InputError, ReplyError
 from disputatio.pipeline import check_question
@@ -205,7 +205,7 @@ async def standalone(
     cancel, trace, limits = Cancel(), Trace(), service.limits
     kit = replace(limits.meter().wrap(kit.with_trace(trace)), cancel=cancel)
     async with service.turns.turn(client):
-        work = in_thread(lambda: standing_alone(question, earlier, kit), "disputatio follow-up")
+        work = in_thread(lambda: make_standalone(question, earlier, kit), "disputatio follow-up")
         try:
             async with asyncio.timeout(limits.seconds):
                 rewritten = await asyncio.wrap_future(work)

@@ -28,11 +28,11 @@ from itertools import zip_longest
 from typing import Annotated, Any, Literal
 
 from disputatio.agents.choice import choose
-from disputatio.agents.explainer import explained
+from disputatio.agents.explainer import explain_term
 from disputatio.agents.options import MaxTokens, PassageCount
 from disputatio.agents.replies import TEXT, list_of, object_of, parse_object
-from disputatio.agents.single_prompt import recalled
-from disputatio.agents.translator import other_languages, translated
+from disputatio.agents.single_prompt import recall_answers
+from disputatio.agents.translator import other_languages, translate
 from disputatio.errors import InputError, NoLogprobs, ReplyError, TooLate
 from disputatio.events import (
     AgentFault,
@@ -481,10 +481,10 @@ def _follow_up(question: str, read_ids: Collection[str], kit: Kit) -> list[Passa
     if not nearest:
         return []
     queries = [
-        translated(question, each, kit, "resolver") for each in other_languages(question, nearest)[:OTHERS]
+        translate(question, each, kit, "resolver") for each in other_languages(question, nearest)[:OTHERS]
     ]
     found: dict[str, Passage] = {}
-    for query in queries or [explained(one_line(question), kit, "resolver")]:
+    for query in queries or [explain_term(one_line(question), kit, "resolver")]:
         passages = [hit.passage for hit in kit.search(query, k=FOLLOW_K, exclude=known)]
         kit.emit(FollowedUp(question=question, query=query, passages=[passage.id for passage in passages]))
         found |= {passage.id: passage for passage in passages}
@@ -581,7 +581,7 @@ def _answer_from_memory(question: str, kit: Kit) -> Answer | None:
     kit.emit(PreCheck(logprobs=choice.logprobs, threshold=SURE))
     if choice.logprobs[0] < SURE:
         return None
-    answers, explanation = recalled(question, kit)
+    answers, explanation = recall_answers(question, kit)
     if not answers:
         return None
     return Answer(question=question, answers=answers, explanation=explanation, retrievals=0)
