@@ -17,7 +17,7 @@ from disputatio.kit import Kit
 from disputatio.pipeline import (
     describe,
     load_strategy,
-    measured,
+    read_costs,
     read_options,
     strategy_names,
     strategy_options,
@@ -166,7 +166,7 @@ def test_the_description_of_an_unknown_strategy_names_the_nearest() -> None:
 
 
 def test_the_shipped_costs_are_of_shipped_strategies_and_whole() -> None:
-    costs = measured()
+    costs = read_costs()
     assert set(costs) <= set(NAMES)
     fields = {
         "set", "dataset", "questions", "model", "roles", "engine", "verify", "index", "calls",

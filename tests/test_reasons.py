@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from disputatio.attribution import statements
-from disputatio.calibration.learn import settled_outcome
+from disputatio.calibration.learn import find_settled_outcome
 from disputatio.causes import Cause, Rival, Support
 from disputatio.kit import Kit
 from disputatio.pipeline import ask, strategy_names
@@ -296,7 +296,7 @@ def shape(answer: Answer) -> dict[str, Any]:
             )
             for position in answer.conflict.positions
         ],
-        "learned": settled_outcome(answer, {}, "2026-01-01") is not None,
+        "learned": find_settled_outcome(answer, {}, "2026-01-01") is not None,
     }
 
 

@@ -216,15 +216,15 @@ def asked(speeds: Speeds, *, loading: float = 0.0, load: float = 1.0) -> list[fl
     clock = Clock()
     pace = Pace("disputation", speeds, clock=clock)
     pace.begin(1, "m", "reader", [400] * 4)
-    estimates = [pace.remaining()]
+    estimates = [pace.estimate_remaining()]
     clock.now += loading
     for index in range(4):
         call(pace, clock, 1, index, cores=2.5, new=100, written=20, load=load)
-        estimates.append(pace.remaining())
+        estimates.append(pace.estimate_remaining())
     pace.begin(2, "m", "judge", [200])
     call(pace, clock, 2, 0, cores=2.0, new=50, written=1, load=load)
     pace.end()
-    return [*estimates, pace.remaining()]
+    return [*estimates, pace.estimate_remaining()]
 
 
 def test_nothing_is_estimated_of_a_model_that_was_never_called() -> None:

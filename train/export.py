@@ -134,7 +134,7 @@ def export(
 def calibrated(model: EncoderModel, dev: Sequence[Example], pairs: Sequence[Pair]) -> dict[str, Numbers]:
     """Return the weights of the logits of each head in the log-odds of what it says, fitted on kept examples."""
     asked = [(example.question, Passage(text=example.text, title=example.title)) for example in dev]
-    scores = [(score,) for _, score in EncoderReader(model).scored(asked)]
+    scores = [(score,) for _, score in EncoderReader(model).extract_with_scores(asked)]
     weights = {"read": _weights(scores, [bool(example.spans) for example in dev])}
     logits = {
         sequence.pair: out for sequence, out in model.logits([(one.first, one.second) for one in pairs])

@@ -91,7 +91,7 @@ def estimates(question: dict[str, Any], speeds: Speeds) -> Iterator[tuple[float,
             if each is not None:
                 now = each["at"]
                 pace.note(number, each["index"], Usage(**each["usage"]), journalled=False)
-            estimate, left = pace.remaining(), question["seconds"] - now
+            estimate, left = pace.estimate_remaining(), question["seconds"] - now
             if estimate is not None and left >= 1:
                 yield left, estimate
     pace.end()

@@ -39,7 +39,7 @@ from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import Table as Grid
 from disputatio.eval.reporting.tables import grid, setting, tables
 from disputatio.eval.running.entrants import entrants
-from disputatio.pipeline import measured
+from disputatio.pipeline import read_costs
 from disputatio.spending import read_prices
 from disputatio.types import Usage
 
@@ -189,7 +189,7 @@ class Cost:
 
 def estimate_cost(asked: PaperTable, limit: int | None) -> Cost:
     """Estimate a table's cost by what questions were measured to cost (`disputatio strategies --json`)."""
-    costs, total = measured(), Cost()
+    costs, total = read_costs(), Cost()
     for run in asked.runs:
         count = limit or run.limit or ROWS_UNKNOWN
         if run.rows:

@@ -57,15 +57,15 @@ def unit_of(options: int) -> float:
     return max(options / 2 - 1, 0.5)
 
 
-def declared_weight(tier: str, learnt: float, *, answered: float = 0.0, unknown: float = 1.0) -> float:
+def weigh_by_tier(tier: str, learnt: float, *, answered: float = 0.0, unknown: float = 1.0) -> float:
     """Return the weight of a vote from what was learnt of its source and the tier of its document.
 
     `answered` is the number of answers that `learnt` rests on, `unknown` the weight of a source of which
     nothing is known. Without a tier, or with one that is not known, it is `learnt`.
 
-    >>> declared_weight("binding", 1.0), declared_weight("", 0.9, answered=40, unknown=0.5)
+    >>> weigh_by_tier("binding", 1.0), weigh_by_tier("", 0.9, answered=40, unknown=0.5)
     (4.0, 0.9)
-    >>> declared_weight("binding", 0.2, answered=90, unknown=0.5)
+    >>> weigh_by_tier("binding", 0.2, answered=90, unknown=0.5)
     0.38
     """
     factor = TIERS.get(tier)

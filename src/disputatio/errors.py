@@ -64,7 +64,7 @@ class MissingDependency(ConfigError):
 
 
 @contextmanager
-def importing(package: str, extra: str) -> Iterator[None]:
+def require_package(package: str, extra: str) -> Iterator[None]:
     """Raise `MissingDependency` where an import in the block fails."""
     try:
         yield

@@ -323,7 +323,7 @@ class Kit:
             raise ConfigError(f"the reranker scored {len(scores)} of {len(passages)} passages")
         return scores
 
-    def _reranked(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
+    def _rerank_hits(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
         """Return hits by the scores of the reranker; `scores["fused"]` is the score before."""
         scores = self.rerank(query, [hit.passage for hit in hits])
         pairs = sorted(zip(scores, hits, strict=True), key=lambda pair: -pair[0])
@@ -352,7 +352,7 @@ class Kit:
                 self.emit(IndexUnsearched(index=left_out.index, reason=left_out.reason))
         hits = _within(hits, per_source, sources, exclude)
         if self.reranker is not None:
-            hits = self._reranked(query, hits)[: k if per_source is None else None]
+            hits = self._rerank_hits(query, hits)[: k if per_source is None else None]
         search = PastSearch(
             query=query,
             hits=tuple(
@@ -483,7 +483,7 @@ class _Log:
         trace, model = self.kit.trace, self.kit.cast(self.role).name
         sizes = [sum(len(turn.content) for turn in prompt.messages) for prompt in self.prompts]
         self.pace.begin(self.batch, model, self.role, sizes)
-        left = self.pace.remaining()
+        left = self.pace.estimate_remaining()
         if left is not None and left >= 1 and trace.is_followed:
             seconds = round(self.pace.seconds, 2)
             trace.emit(Estimated(role=self.role, calls=len(sizes), seconds=seconds, remaining=round(left, 1)))
@@ -493,7 +493,7 @@ class _Log:
         trace.spend([usage])
         shown = self.passages[index] if self.passages else ()
         done = self.pace.note(self.batch, index, usage, journalled=result.journalled)
-        left = self.pace.remaining()
+        left = self.pace.estimate_remaining()
         trace.keep_call(call_key(self.role, prompt, self.settings[index]), result)
         call = ModelCall(
             method="choose" if isinstance(result, Choice) else "complete",

@@ -60,11 +60,11 @@ def build_kit(
     `ConfigError` for a model that cannot be, `UnknownName` with the nearest one.
     """
     journal = open_journal(settings)
-    named = partial(_journalled, settings=settings, journal=journal, say=say, progress=progress)
+    named = partial(_open_journalled, settings=settings, journal=journal, say=say, progress=progress)
     objects = {role: own_model(part, settings, journal) for role, part in (roles or {}).items()}
     names = {role: named(name) for role, name in settings.role.items() if role not in objects}
     cast = {**names, **objects}
-    trained = None if settings.model == NO_MODEL else _trained_reader(settings, named)
+    trained = None if settings.model == NO_MODEL else _find_trained_reader(settings, named)
     if trained is not None and model is None and "reader" not in cast and prefers_trained(settings):
         cast.setdefault(TRAINED_READER, trained)  # it reads where no option says who does
     return Kit(
@@ -84,7 +84,7 @@ def prefers_trained(settings: Settings) -> bool:
     return settings.model == f"local:{catalogue.DEFAULT_MODEL}" and "reader" not in settings.role
 
 
-def _trained_reader(settings: Settings, named: Callable[[str], LLM]) -> LLM | None:
+def _find_trained_reader(settings: Settings, named: Callable[[str], LLM]) -> LLM | None:
     """Return the model that was trained to read, loaded at its first call; None without the engine."""
     known = any(entry.name == catalogue.DEFAULT_READER for entry in catalogue.entries())
     runs = settings.replay or importlib.util.find_spec("openvino_genai")
@@ -128,7 +128,7 @@ def open_embedder(
     if name == "none":
         return None
     if name.startswith("openai:"):
-        return _served_embedder(name, settings or read_settings(), dimension)
+        return _make_served_embedder(name, settings or read_settings(), dimension)
     from disputatio.store.embed import OnnxEmbedder
 
     if not importlib.util.find_spec("openvino"):  # said before anything is fetched for it
@@ -147,17 +147,17 @@ def _late_embedder(settings: Settings, say: Say, progress: catalogue.Progress | 
         return None
     from disputatio.store.embed import LazyEmbedder
 
-    def opened() -> Embedder:
+    def open_now() -> Embedder:
         name = settings.embedder
         if not name.startswith("openai:") and not _is_here(name, "embedder") and not settings.replay:
             say(f"fetching the embedder {name}, once")
         part = open_embedder(name, pull=not settings.replay, progress=progress, settings=settings)
         return cast("Embedder", part)  # None is for "none" alone
 
-    return LazyEmbedder(opened)
+    return LazyEmbedder(open_now)
 
 
-def _served_embedder(name: str, settings: Settings, dimension: int | None) -> Embedder:
+def _make_served_embedder(name: str, settings: Settings, dimension: int | None) -> Embedder:
     """Return an embedder behind a server, with the prefixes of the settings, else those its model wants."""
     from disputatio.llm.connection import LARGEST_EMBEDDINGS, Connection
     from disputatio.llm.endpoint_embedder import EndpointEmbedder, split_name
@@ -233,13 +233,13 @@ def embedder_for(
         journal, size = partial(open_journal, settings), int(note.get("dimension") or 0)
         return CachedEmbedder(None, journal, name=made_with, dimension=size)
     if named is None:
-        name = _reopened(made_with or "") or name
+        name = _find_opening_name(made_with or "") or name
     served = name.startswith("openai:")
     if served and named is None and not settings.embedder.startswith("openai:"):
         check_trusted(index, name)
     if not served and not _is_here(name, "embedder"):
         say(f"fetching the embedder {name}, once")
-    known = int(note.get("dimension") or 0) if note and name == _reopened(made_with or "") else None
+    known = int(note.get("dimension") or 0) if note and name == _find_opening_name(made_with or "") else None
     part = open_embedder(name, pull=True, progress=progress, settings=settings, dimension=known)
     if part is not None and named is None and made_with and part.name != made_with:
         prefixes = ", and DISPUTATIO_QUERY_PREFIX and DISPUTATIO_PASSAGE_PREFIX to its prefixes"
@@ -259,7 +259,7 @@ def embedder_for(
     return CachedEmbedder(part, partial(open_journal, settings))
 
 
-def _reopened(made_with: str) -> str:
+def _find_opening_name(made_with: str) -> str:
     """Return the name that opens an index's embedder, by the name recorded in it; "" if unknown."""
     if made_with.startswith("openai:"):
         return made_with.partition("#")[0]
@@ -347,7 +347,7 @@ def open_journal(settings: Settings) -> Any:
     return CallCache(path, readonly=settings.replay)
 
 
-def _journalled(
+def _open_journalled(
     name: str, *, settings: Settings, journal: Any, say: Say, progress: catalogue.Progress | None
 ) -> LLM:
     from disputatio.llm.cached_llm import CachedLLM

@@ -74,7 +74,7 @@ def ask(
     terms = Basis(options=shown, verify=verify, strict=strict, min_confidence=min_confidence)
 
     def record(answer: Answer) -> Basis:
-        return _recorded(terms, answer, kit, kit.trace.searches[searches:], kit.trace.calls[calls:])
+        return _record_basis(terms, answer, kit, kit.trace.searches[searches:], kit.trace.calls[calls:])
 
     return conclude(answer, kit, terms, record=record, begun=begun)
 
@@ -136,7 +136,7 @@ def check_terms(*, verify: bool, strict: bool, min_confidence: float) -> None:
         raise InputError(f"min_confidence is a probability between 0 and 1, not {min_confidence:g}")
 
 
-def _recorded(
+def _record_basis(
     terms: Basis, answer: Answer, kit: Kit, searches: Sequence[PastSearch], calls: Sequence[PastCall]
 ) -> Basis:
     """Return what an answer was made from: the trace of its question, and what is known of its sources."""
@@ -236,14 +236,14 @@ def prompts_hash(strategy: Strategy) -> str:
     """
     home = inspect.getmodule(strategy)
     digest = hashlib.sha256(f"{home.__name__ if home else ''}\n".encode())
-    for module in _speaking(home):
+    for module in _list_speaking_modules(home):
         for name, value in sorted(vars(module).items()):
             if name.isupper() and isinstance(value, str | Mapping):
                 digest.update(f"{name}={value}\n".encode())
     return digest.hexdigest()[:16]
 
 
-def _speaking(home: types.ModuleType | None) -> list[types.ModuleType]:
+def _list_speaking_modules(home: types.ModuleType | None) -> list[types.ModuleType]:
     """Return a strategy's module and those whose parts it uses and that can hold prompts."""
     modules = dict.fromkeys([] if home is None else [home])
     waiting = list(modules)
@@ -346,13 +346,13 @@ def describe(name: str) -> StrategyDescription:
                 name=parameter.name,
                 default=parameter.default,
                 type=type_words(hints.get(parameter.name, Any)),
-                meaning=meaning(hints.get(parameter.name, Any)),
+                meaning=find_meaning(hints.get(parameter.name, Any)),
             )
             for parameter in strategy_options(strategy).values()
         ),
         needs_model=bool(getattr(module, "NEEDS_MODEL", True)),
         logprobs=str(needs) if isinstance(needs, Logprobs) else NO_LOGPROBS,
-        cost=tuple(measured().get(name, ())),
+        cost=tuple(read_costs().get(name, ())),
     )
 
 
@@ -389,7 +389,7 @@ def list_strategies() -> tuple[StrategyDescription, ...]:
     return tuple(describe(name) for name in strategy_names())
 
 
-def measured() -> dict[str, list[dict[str, Any]]]:
+def read_costs() -> dict[str, list[dict[str, Any]]]:
     """Return what questions were measured to cost, by strategy: means over `questions` of a data set."""
     file = resources.files("disputatio.strategies").joinpath(COSTS)
     costs: dict[str, list[dict[str, Any]]] = {}
@@ -398,10 +398,10 @@ def measured() -> dict[str, list[dict[str, Any]]]:
     return costs
 
 
-def meaning(hint: Any) -> str:
+def find_meaning(hint: Any) -> str:
     """Return the meaning that an annotation declares, empty where it declares none.
 
-    >>> meaning(typing.Annotated[int, "maximum rounds of debate"]), meaning(int)
+    >>> find_meaning(typing.Annotated[int, "maximum rounds of debate"]), find_meaning(int)
     ('maximum rounds of debate', '')
     """
     texts = [text for text in getattr(hint, "__metadata__", ()) if isinstance(text, str)]

@@ -169,10 +169,10 @@ class Budget:
         """True if there is a bound at all."""
         return (self.calls, self.tokens, self.money) != (None, None, None)
 
-    def exceeded(self, amount: Amount) -> str:
+    def find_exceeded(self, amount: Amount) -> str:
         """Return a sentence that names the bound an amount exceeds, empty if it is within all.
 
-        >>> Budget(calls=2).exceeded(Amount(calls=3)), Budget(calls=2).exceeded(Amount(calls=2))
+        >>> Budget(calls=2).find_exceeded(Amount(calls=3)), Budget(calls=2).find_exceeded(Amount(calls=2))
         ('the budget of 2 calls is spent', '')
         """
         bound = ""
@@ -208,8 +208,8 @@ class Allowance:
         False.
         """
         with self._changed:
-            while self.budget.exceeded(self._all_reserved().plus(self.spent).plus(worst)):
-                if reason := self.budget.exceeded(self.spent.plus(worst)):
+            while self.budget.find_exceeded(self._all_reserved().plus(self.spent).plus(worst)):
+                if reason := self.budget.find_exceeded(self.spent.plus(worst)):
                     raise BudgetSpent(reason)
                 if not wait:
                     return False
@@ -303,7 +303,7 @@ class Meter:
             for question in self._open:
                 most = self._most.get(question.entrant, Amount())
                 need = need.plus(Amount(*(max(a - b, 0) for a, b in zip(most, question.took, strict=True))))
-            reason = self.budget.exceeded(need)
+            reason = self.budget.find_exceeded(need)
             self.stopped = self.stopped or reason
             return not reason
 
@@ -370,7 +370,7 @@ class Meter:
         """Raise `BudgetSpent` if a batch under way exceeds the budget by its replies so far."""
         if not self._reserve_tokens:
             usage = total_usage(usages)
-            reason = self.budget.exceeded(self.spent.plus(self.budget.amount(model, usage)))
+            reason = self.budget.find_exceeded(self.spent.plus(self.budget.amount(model, usage)))
             if reason:
                 self.refuse(question, reason)
 
@@ -425,7 +425,7 @@ class Metered:
     def __init__(self, llm: LLM, meter: Meter, question: _Question | None = None) -> None:
         self._llm, self._meter, self._question = llm, meter, question
 
-    def charged_to_thread(self) -> Metered:
+    def charge_to_thread(self) -> Metered:
         """Return the same model with all calls charged to the question of this thread."""
         return Metered(self._llm, self._meter, self._meter.current())
 
@@ -495,11 +495,11 @@ class Metered:
 def charge_to_thread(kit: Kit) -> Kit:
     """Return the kit with metered calls charged to this thread's question, whichever thread makes them."""
 
-    def charged(model: LLM) -> LLM:
-        return model.charged_to_thread() if isinstance(model, Metered) else model
+    def charge_model(model: LLM) -> LLM:
+        return model.charge_to_thread() if isinstance(model, Metered) else model
 
-    roles = {role: charged(model) for role, model in kit.roles.items()}
-    return replace(kit, model=charged(kit.model), roles=roles)
+    roles = {role: charge_model(model) for role, model in kit.roles.items()}
+    return replace(kit, model=charge_model(kit.model), roles=roles)
 
 
 def _bytes(prompt: Prompt) -> int:

@@ -94,7 +94,7 @@ class CharacterTable(dict[int, str]):
         return mapped
 
 
-def _compared(char: str) -> str:
+def _to_comparable(char: str) -> str:
     if _UNSPACED.match(char):
         return f" {char} "
     if unicodedata.category(char)[0] in "LNM" or char in "$€£%°":
@@ -115,7 +115,7 @@ def _shown(char: str) -> str:
     return char if char in "\n\t" or not is_unseen(char) else ""
 
 
-_COMPARED = CharacterTable(_compared)
+_COMPARED = CharacterTable(_to_comparable)
 _SHOWN = CharacterTable(_shown)
 
 
@@ -261,12 +261,12 @@ _CIRCUMSTANCE = re.compile(
 )
 
 
-def asking(question: str) -> str:
+def find_asking_part(question: str) -> str:
     """Return the part of a question that asks, without the sentences before it that tell how things stand.
 
-    >>> asking("My Mac is on 11.7. Does it still run?"), asking("When I ask for none, which do I get?")
+    >>> find_asking_part("My Mac is on 11.7. Does it still run?"), find_asking_part("When I ask for none, which do I get?")
     ('Does it still run?', 'which do I get?')
-    >>> asking("When does it open, who pays?"), asking("Is it red? Is it blue?")
+    >>> find_asking_part("When does it open, who pays?"), find_asking_part("Is it red? Is it blue?")
     ('When does it open, who pays?', 'Is it red? Is it blue?')
     """
     asked = [question[start:end] for start, end in sentences(question) if "?" in question[start:end]]
@@ -326,10 +326,10 @@ def gives_orders(text: str) -> bool:
     return _ORDER.search(text) is not None
 
 
-def titled(title: str, heading: str, text: str) -> str:
+def add_headings(title: str, heading: str, text: str) -> str:
     """Return a title with the headings that a text stands under, where it does not begin with them itself.
 
-    >>> titled("Terms of sale", "Delivery", "Within ten days."), titled("Terms", "Costs", "Costs: none.")
+    >>> add_headings("Terms of sale", "Delivery", "Within ten days."), add_headings("Terms", "Costs", "Costs: none.")
     ('Terms of sale › Delivery', 'Terms')
     """
     begins = text.lstrip("# ")[: len(heading) + 40]
@@ -344,12 +344,12 @@ def neutralise(text: str) -> str:
     'a< |im_end| >b'
     """
     # Characters first: a token that one of them divides would be whole without it.
-    return _TEMPLATE_TOKENS.sub(_divided, text.translate(_SHOWN))
+    return _TEMPLATE_TOKENS.sub(_divide_token, text.translate(_SHOWN))
 
 
-def _divided(token: re.Match[str]) -> str:
+def _divide_token(token: re.Match[str]) -> str:
     """Return a template token that is none any more, nor is what stood in it."""
-    return f"{token[0][0]} {_TEMPLATE_TOKENS.sub(_divided, token[0][1:-1])} {token[0][-1]}"
+    return f"{token[0][0]} {_TEMPLATE_TOKENS.sub(_divide_token, token[0][1:-1])} {token[0][-1]}"
 
 
 def one_line(text: str) -> str:
@@ -426,7 +426,7 @@ def _fold(text: str) -> tuple[str, Sequence[int]]:
     folded: list[str] = []
     origin: list[int] = []
     for index, char in enumerate(text):
-        small = _folded(char)
+        small = _fold_char(char)
         if small == " " and folded and folded[-1] == " ":
             continue
         for piece in small:
@@ -439,7 +439,7 @@ _fold_short = lru_cache(maxsize=256)(_fold)  # several quotes are sought in one 
 
 
 @lru_cache(maxsize=4096)
-def _folded(char: str) -> str:
+def _fold_char(char: str) -> str:
     if char.isspace():
         return " "
     if char in "“”„«»":

@@ -311,7 +311,7 @@ class Pace:
         else:
             self._rest = self._rest.plus(work)
 
-    def remaining(self) -> float | None:
+    def estimate_remaining(self) -> float | None:
         """Estimate the seconds that are left; None of a model that was never called."""
         latest = list(self._open.values())[-1:]  # an earlier one that is not done has failed
         running = [each for each in latest if each.done < len(each.sizes)]

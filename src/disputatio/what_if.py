@@ -60,7 +60,7 @@ def without(
         raise MustAskAgain(f"{answer.strategy or 'this answer'} keeps nothing to decide by: ask again")
     found = {passage.id: passage for passage in (*answer.passages, *basis.passages)}
     known = {source.name: source for source in basis.sources}
-    removed = _removed(found.values(), known, sources, owners, passages, documents)
+    removed = _find_removed(found.values(), known, sources, owners, passages, documents)
     searches = tuple(
         replace(
             search,
@@ -70,7 +70,7 @@ def without(
         for search in basis.searches
     )
     missed: dict[str, None] = {}
-    kit = _recorded_kit(answer, replace(basis, searches=searches), found, missed)
+    kit = _make_recorded_kit(answer, replace(basis, searches=searches), found, missed)
     try:
         decided = run(answer.question, kit, **read_options(run, basis.options))
     except NotRecorded as error:
@@ -85,7 +85,7 @@ def without(
         return replace(basis, searches=searches, passages=unread)
 
     def check(claims: Sequence[Claim], *_: object) -> list[Claim]:
-        checked, unjudged = _checked(claims, answer.claims)
+        checked, unjudged = _restore_verdicts(claims, answer.claims)
         if unjudged or ("judge" in answer.assumed and any(each.verdict == "unchecked" for each in checked)):
             missed["judge"] = None
         return checked
@@ -110,7 +110,9 @@ def _strategy_of(answer: Answer, strategy: Strategy | None) -> Strategy:
     return strategy
 
 
-def _recorded_kit(answer: Answer, basis: Basis, found: Mapping[str, Passage], missed: dict[str, None]) -> Kit:
+def _make_recorded_kit(
+    answer: Answer, basis: Basis, found: Mapping[str, Passage], missed: dict[str, None]
+) -> Kit:
     """Return a kit that answers from what was recorded; `missed` gets the roles that are asked more."""
     search = _PastSearches(searches=basis.searches, found=found, missed=missed)
     results = {call.key: call.result for call in basis.calls}
@@ -130,7 +132,7 @@ def _recorded_kit(answer: Answer, basis: Basis, found: Mapping[str, Passage], mi
     return kit
 
 
-def _removed(
+def _find_removed(
     passages: Iterable[Passage],
     known: Mapping[str, Source],
     sources: Collection[str],
@@ -164,7 +166,7 @@ def _removed(
     return frozenset(removed)
 
 
-def _checked(claims: Sequence[Claim], before: Sequence[Claim]) -> tuple[list[Claim], bool]:
+def _restore_verdicts(claims: Sequence[Claim], before: Sequence[Claim]) -> tuple[list[Claim], bool]:
     """Return the claims with earlier verdicts on the same quotes, and whether other quotes were judged."""
     known = {_statement(claim): claim for claim in before}
     quotes = {(claim.text, _place(quote)): quote for claim in before for quote in claim.citations}
@@ -267,13 +269,13 @@ class _PastJudgements:
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Return the recorded probabilities; raises `NotRecorded` for a pair that is new."""
-        return self._recorded("entails", pairs)
+        return self._find_judgements("entails", pairs)
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Return the same for contradiction."""
-        return self._recorded("contradicts", pairs)
+        return self._find_judgements("contradicts", pairs)
 
-    def _recorded(self, relation: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    def _find_judgements(self, relation: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
         scores = [self.judgements.get(judgement_key(relation, *pair)) for pair in pairs]
         known = [score for score in scores if score is not None]
         if len(known) < len(pairs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from disputatio.calibration.estimates import tied_texts
+from disputatio.calibration.estimates import group_by_text
 from disputatio.parts import with_retriever
 from disputatio.store.folder_index import FolderIndex
 from disputatio.store.in_memory import InMemory
@@ -25,7 +25,7 @@ def test_a_reworded_copy_ties_two_sources_and_no_other(tmp_path: Path) -> None:
     index.add([Passage(text=POST.format(what="old towers"), source="wonder")])
     view = index.source_passages()
     assert view is not None
-    groups = tied_texts(view, ["archive", "buzz", "museum", "wonder"])
+    groups = group_by_text(view, ["archive", "buzz", "museum", "wonder"])
     assert groups is not None
     assert groups.tolist() == [0, 1, 2, 1]
 
@@ -38,7 +38,7 @@ def test_a_deleted_copy_ties_no_sources(tmp_path: Path) -> None:
     index.delete(sources=["wonder"])
     view = index.source_passages()
     assert view is not None
-    groups = tied_texts(view, ["buzz", "viral", "wonder"])
+    groups = group_by_text(view, ["buzz", "viral", "wonder"])
     assert groups is not None
     assert groups[0] == groups[1] != groups[2]
 

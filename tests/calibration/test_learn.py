@@ -9,7 +9,7 @@ import pytest
 
 from disputatio.calibration.calibrate import calibrate
 from disputatio.calibration.estimates import estimates_of
-from disputatio.calibration.learn import learn, remove, settled_outcome
+from disputatio.calibration.learn import find_settled_outcome, learn, remove
 from disputatio.causes import Cause
 from disputatio.errors import UnknownName
 from disputatio.store.calibration_file import open_log, read_outcomes
@@ -39,7 +39,7 @@ def asked_of(index: Index, towns: tuple[str, ...]) -> None:
 
 
 def test_a_settled_conflict_is_an_outcome() -> None:
-    outcome = settled_outcome(answered(RIGHT, WRONG), {}, DAY)
+    outcome = find_settled_outcome(answered(RIGHT, WRONG), {}, DAY)
     assert outcome == QuestionOutcome(
         question=check_id("When?"),
         answers={"archive": "1801", "museum": "1801", "buzz": "1804"},
@@ -63,14 +63,14 @@ def test_a_settled_conflict_is_an_outcome() -> None:
     ],
 )
 def test_what_is_not_settled_between_sources_teaches_nothing(answer: Answer) -> None:
-    outcome = settled_outcome(answer, {}, DAY)
+    outcome = find_settled_outcome(answer, {}, DAY)
     assert outcome is None
 
 
 def test_two_sources_of_one_owner_settle_nothing() -> None:
     both = answered(position("1801", "accepted", "a"), position("1804", "rejected", "b"))
-    assert settled_outcome(both, {}, DAY) is not None
-    assert settled_outcome(both, {"a": "x", "b": "x"}, DAY) is None
+    assert find_settled_outcome(both, {}, DAY) is not None
+    assert find_settled_outcome(both, {"a": "x", "b": "x"}, DAY) is None
 
 
 @pytest.mark.long

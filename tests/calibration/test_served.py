@@ -10,7 +10,7 @@ import pytest
 
 import disputatio as d
 from disputatio.calibration.calibrate import Report, calibrate
-from disputatio.calibration.estimates import tied_texts
+from disputatio.calibration.estimates import group_by_text
 from disputatio.calibration.learn import remove, set_owner
 from disputatio.errors import StoreError
 from disputatio.llm.scripted import Scripted
@@ -93,7 +93,7 @@ def test_copied_texts_tie_their_sources(index: Index) -> None:
     index.add([Passage(text=post.format(what="old towers"), source="wonder")])
     held = index.source_passages()
     assert held is not None
-    groups = tied_texts(held, ["archive", "viral", "wonder"])
+    groups = group_by_text(held, ["archive", "viral", "wonder"])
     assert groups is not None
     assert groups.tolist() == [0, 1, 1]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from disputatio.versions.asked import Asked, asked_of, asks_for_changes
+from disputatio.versions.asked import Asked, asks_for_changes, find_asked
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from disputatio.versions.asked import Asked, asked_of, asks_for_changes
     ],
 )
 def test_a_question_is_about_another_day_only_where_it_says_so(question: str, asked: Asked) -> None:
-    assert asked_of(question) == asked
+    assert find_asked(question) == asked
 
 
 @pytest.mark.parametrize(

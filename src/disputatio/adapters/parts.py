@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from disputatio.api.asking import in_thread, prepared_for
+from disputatio.api.asking import in_thread, prepare_arguments
 from disputatio.api.indexing import Index
 from disputatio.errors import UnknownName
 from disputatio.protocols import Cancel, Retriever, SearchOptions
@@ -50,7 +50,7 @@ class Asker:
     """Questions with the same arguments, those of `disputatio.ask`; index and model are opened once."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
-        self._prepared = prepared_for(arguments)
+        self._prepared = prepare_arguments(arguments)
 
     def ask(self, question: str) -> Answer:
         return self._prepared.answer(question, Trace(), Cancel())

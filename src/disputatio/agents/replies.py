@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from disputatio.errors import ReplyError
-from disputatio.text import fence, titled
+from disputatio.text import add_headings, fence
 from disputatio.types import Abstention, Completion, Passage, Reply
 from disputatio.values import bears, states
-from disputatio.versions.dates import stated_date
+from disputatio.versions.dates import get_stated_date
 
 MOST_CHARACTERS = 8_000  # a longer reply is unusable
 _SHOWN = 80  # characters of a reply that is no JSON
@@ -29,9 +29,9 @@ def list_of(items: Mapping[str, Any], *, most: int | None = None) -> Mapping[str
 
 def shown(passage: Passage) -> str:
     """Return a passage as an agent reads it: title, headings and stated date, then its text in a fence."""
-    title = titled(passage.title, passage.metadata.get("heading", ""), passage.text)
+    title = add_headings(passage.title, passage.metadata.get("heading", ""), passage.text)
     head = [f"Title: {title}"] if title else []
-    head += [f"Date: {date}"] if (date := stated_date(passage)) else []
+    head += [f"Date: {date}"] if (date := get_stated_date(passage)) else []
     return fence("passage", "\n".join([*head, passage.text]))
 
 

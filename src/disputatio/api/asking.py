@@ -102,14 +102,14 @@ def ask(
         "elsewhere": elsewhere,
         "settings": settings,
     }
-    prepared = prepared_for(arguments | options, question)
+    prepared = prepare_arguments(arguments | options, question)
     log = trace or Trace()
     if cancel is None:
         return prepared.answer(question, log, Cancel())
     return until_cancelled(lambda ends: prepared.answer(question, log, ends), cancel)
 
 
-def prepared_for(arguments: Mapping[str, Any], question: str | None = None) -> Prepared:
+def prepare_arguments(arguments: Mapping[str, Any], question: str | None = None) -> Prepared:
     """Return the parts that `ask`'s arguments describe; those that it does not name are options."""
     parts = {name: arguments[name] for name in _PARTS if name in arguments}
     named = {name: arguments[name] for name in _REQUEST if name in arguments}

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from disputatio.api.asking import prepared_for, until_cancelled
+from disputatio.api.asking import prepare_arguments, until_cancelled
 from disputatio.api.ray_asking import arguments_for_workers, ask_on_workers
 from disputatio.api.request import Prepared
 from disputatio.databases import Database, open_private, tables_of
@@ -115,7 +115,7 @@ def ask_many(
         raise InputError("workers, at least 1, are those of a cluster: give ray its address, or local")
     total = len(questions) if isinstance(questions, Sized) else None
     arguments = arguments_for_workers(arguments) if ray is not None else arguments
-    prepared = prepared_for(arguments)
+    prepared = prepare_arguments(arguments)
     kept = None if keep is None else KeptAnswers(Path(keep), ask_settings(prepared))
     count = workers or os.cpu_count() or 1
     meter = Meter(budget)
@@ -183,7 +183,7 @@ class _Many:
             ends.check()
             answer = self._kept.get(question) if self._kept is not None else None
             if answer is None:
-                answer = until_cancelled(lambda cancel: self._asked(question, cancel), ends)
+                answer = until_cancelled(lambda cancel: self._ask_one(question, cancel), ends)
                 if self._kept is not None:
                     self._kept.keep(question, answer)
             result = AskResult(question=question, answer=answer)
@@ -195,7 +195,7 @@ class _Many:
                 self._progress(self._done, self._total, result)
         return result
 
-    def _asked(self, question: str, cancel: Cancel) -> Answer:
+    def _ask_one(self, question: str, cancel: Cancel) -> Answer:
         with self._within_budget(question):
             if self._send is not None:
                 return self._send(question)
@@ -242,13 +242,13 @@ class KeptAnswers:
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         self._path, self._lock, self._closed = path, threading.Lock(), False
-        with self._reported():
+        with self._report_faults():
             path.parent.mkdir(parents=True, exist_ok=True)
             open_private(path, "file of answers", _is_ours, keep_rights=True)
-            self._db = self._connected()
+            self._db = self._connect()
         try:
-            with self._reported():
-                before = self._opened(json.dumps(settings, sort_keys=True, default=str))
+            with self._report_faults():
+                before = self._open_settings(json.dumps(settings, sort_keys=True, default=str))
             if changed := [name for name in settings if before.get(name) != _plain(settings[name])]:
                 raise InputError(
                     f"{path}: holds answers that were asked for with another {' and '.join(changed)}; "
@@ -258,12 +258,12 @@ class KeptAnswers:
             self._db.close()
             raise
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(
             self._path, timeout=10, isolation_level=None, check_same_thread=False, factory=Database
         )
 
-    def _opened(self, settings: str) -> dict[str, Any]:
+    def _open_settings(self, settings: str) -> dict[str, Any]:
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute("BEGIN IMMEDIATE")
@@ -288,7 +288,7 @@ class KeptAnswers:
 
     def get(self, question: str) -> Answer | None:
         """Return the stored answer to a question; raises `DamagedFile` where it has changed."""
-        with self._lock, self._reported():
+        with self._lock, self._report_faults():
             row = self._db.execute(
                 "SELECT answer, digest FROM answers WHERE question = ?", (question,)
             ).fetchone()
@@ -305,7 +305,7 @@ class KeptAnswers:
     def keep(self, question: str, answer: Answer) -> None:
         """Keep an answer; the first of a question stays."""
         body = answer.to_json()
-        with self._lock, self._reported():
+        with self._lock, self._report_faults():
             self._db.execute(
                 "INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", (question, body, _digest(body))
             )
@@ -316,7 +316,7 @@ class KeptAnswers:
         A call that ends after `close`, because its question was given up, is kept too.
         """
         tokens = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
-        with self._lock, self._reported(), self._for_spending() as database:
+        with self._lock, self._report_faults(), self._for_spending() as database:
             database.execute("PRAGMA synchronous = NORMAL")
             try:
                 database.execute(
@@ -326,11 +326,11 @@ class KeptAnswers:
                 database.execute("PRAGMA synchronous = FULL")
 
     def _for_spending(self) -> AbstractContextManager[sqlite3.Connection]:
-        return closing(self._connected()) if self._closed else nullcontext(self._db)
+        return closing(self._connect()) if self._closed else nullcontext(self._db)
 
     def spent(self) -> list[Spent]:
         """Sum the usage of all calls so far, by question and model."""
-        with self._lock, self._reported():
+        with self._lock, self._report_faults():
             rows = self._db.execute(
                 "SELECT question, model, sum(calls), sum(prompt_tokens), sum(cached_tokens), "
                 "sum(completion_tokens) FROM spending GROUP BY question, model"
@@ -351,7 +351,7 @@ class KeptAnswers:
             self._db.close()
 
     @contextmanager
-    def _reported(self) -> Iterator[None]:
+    def _report_faults(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
-from disputatio.api.asking import kit_with, prepared_for
+from disputatio.api.asking import kit_with, prepare_arguments
 from disputatio.config import Settings
 from disputatio.errors import BudgetSpent
 from disputatio.parts import open_journal, share_journal
@@ -122,7 +122,7 @@ def ask_on_workers(
 
 
 def _make_ask(arguments: Mapping[str, Any], meter: Meter) -> Callable[[str], Answer]:
-    prepared = prepared_for(arguments)
+    prepared = prepare_arguments(arguments)
     kit = meter.wrap(prepared.kit)
 
     def ask(question: str) -> Answer:

@@ -110,9 +110,9 @@ class Prepared:
     def answer(self, question: str, trace: Trace, cancel: Cancel) -> Answer:
         if not self.otel:
             return self._answer(question, trace, cancel)
-        from disputatio.api.spans import reporting
+        from disputatio.api.spans import report_question
 
-        with reporting(_name(self.strategy), trace) as told:
+        with report_question(_name(self.strategy), trace) as told:
             return told(self._answer(question, trace, cancel))
 
     def _answer(self, question: str, trace: Trace, cancel: Cancel) -> Answer:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from disputatio.errors import importing
+from disputatio.errors import require_package
 from disputatio.events import Event, Extracted, Found, ModelCall
 from disputatio.trace import Trace
 from disputatio.types import Answer
@@ -27,7 +27,7 @@ _NANO = 1_000_000_000
 
 
 @contextmanager
-def reporting(strategy: str, trace: Trace) -> Iterator[Callable[[Answer], Answer]]:
+def report_question(strategy: str, trace: Trace) -> Iterator[Callable[[Answer], Answer]]:
     """Report the question that is answered within this context; give it the answer.
 
     Raises `MissingDependency` where the packages are not installed.
@@ -105,7 +105,7 @@ def _of_answer(answer: Answer) -> dict[str, Any]:
 
 def tracer() -> Tracer:
     """Return the tracer of the application's provider, else of one that exports by OTLP over HTTP."""
-    with importing("opentelemetry-sdk", "otel"):
+    with require_package("opentelemetry-sdk", "otel"):
         from opentelemetry import trace
         from opentelemetry.sdk.trace import TracerProvider
     provider = trace.get_tracer_provider()
@@ -115,7 +115,7 @@ def tracer() -> Tracer:
 @cache
 def _provider() -> Any:
     """Return a provider of our own, which `OTEL_EXPORTER_OTLP_ENDPOINT` and the like tell where to send."""
-    with importing("opentelemetry-exporter-otlp-proto-http", "otel"):
+    with require_package("opentelemetry-exporter-otlp-proto-http", "otel"):
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import SERVICE_NAME, Resource
     from opentelemetry.sdk.trace import TracerProvider

@@ -60,9 +60,9 @@ def find_stale(
     """
     cited: Counter[str] = Counter()
     for file in answers:
-        cited.update(cited_documents(file))
+        cited.update(count_cited_documents(file))
     documents = list({document.id: document for document in index.documents(text=False)}.values())
-    claims = superseded(documents, today.isoformat())
+    claims = find_superseded(documents, today.isoformat())
     names = {document.id: document.path or document.title or document.id for document in documents}
     stale = []
     for document in documents:
@@ -89,7 +89,7 @@ def find_stale(
     return sorted(stale, key=lambda each: (-each.answers, each.state == "old", each.date or "9", each.path))
 
 
-def superseded(documents: Sequence[Document], day: str) -> dict[str, Succession]:
+def find_superseded(documents: Sequence[Document], day: str) -> dict[str, Succession]:
     """Return how each document is superseded on a day, by its id: within its family, or by name."""
     passages = [_passage_of(document) for document in documents]
     families: defaultdict[str, list[Passage]] = defaultdict(list)
@@ -131,7 +131,7 @@ def _is_old(date: str, today: datetime.date, years: float) -> bool:
     return bool(day) and day < limit.isoformat()[: len(day)]
 
 
-def cited_documents(file: Path) -> Counter[str]:
+def count_cited_documents(file: Path) -> Counter[str]:
     """Return how many answers of a file cite each document; raises `InputError` for any other file."""
     counts: Counter[str] = Counter()
     try:

@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
-from disputatio.api.asking import ask, in_thread, prepared_for
+from disputatio.api.asking import ask, in_thread, prepare_arguments
 from disputatio.api.request import Prepared
 from disputatio.errors import Cancelled
 from disputatio.events import Answered, Event, SideFormed, events_of_answer
@@ -38,14 +38,14 @@ def _with_parameters_of(
 ) -> Callable[[Callable[..., _Result]], Callable[_Parameters, _Result]]:
     """Give a function the parameters of another one, for readers and type checkers."""
 
-    def decorated(function: Callable[..., _Result]) -> Callable[_Parameters, _Result]:
+    def decorate(function: Callable[..., _Result]) -> Callable[_Parameters, _Result]:
         returns = inspect.signature(function).return_annotation
         signature = inspect.signature(other).replace(return_annotation=returns)
         described: Any = function
         described.__signature__ = signature  # what inspect looks at first
         return cast("Callable[_Parameters, _Result]", described)
 
-    return decorated
+    return decorate
 
 
 class Stream:
@@ -134,7 +134,7 @@ def stream(question: str, **arguments: Any) -> Stream:
     unfit arguments; the iterator raises faults of answering.
     """
     trace, cancel = arguments.pop("trace", None), arguments.pop("cancel", None)
-    return Stream(question, prepared_for(arguments, question), trace=trace, cancel=cancel)
+    return Stream(question, prepare_arguments(arguments, question), trace=trace, cancel=cancel)
 
 
 @_with_parameters_of(ask)
@@ -160,7 +160,9 @@ async def astream(question: str, **arguments: Any) -> AsyncGenerator[Event, None
     """Yield the events of `stream`; leaving the loop, or a cancelled task, ends its model calls."""
     outer: Cancel | None = arguments.pop("cancel", None)
     log: Trace = arguments.pop("trace", None) or Trace()
-    stream_events = events_of(question, lambda: prepared_for(arguments, question), trace=log, cancel=outer)
+    stream_events = events_of(
+        question, lambda: prepare_arguments(arguments, question), trace=log, cancel=outer
+    )
     async with aclosing(stream_events) as events:
         async for event in events:
             yield event
@@ -184,7 +186,7 @@ async def events_of(
         with suppress(RuntimeError):  # the loop was closed
             loop.call_soon_threadsafe(items.put_nowait, item)
 
-    def ended(run: Future[None]) -> None:
+    def on_end(run: Future[None]) -> None:
         put(_End(run.exception()))
 
     with ExitStack() as stack:
@@ -192,7 +194,7 @@ async def events_of(
         if cancel is not None:
             stack.enter_context(cancel.calling(ends.cancel))
         work = in_thread(lambda: _run(prepared(), question, trace, ends, put), "disputatio astream")
-        work.add_done_callback(ended)
+        work.add_done_callback(on_end)
         try:
             while not isinstance(item := await items.get(), _End):
                 yield item

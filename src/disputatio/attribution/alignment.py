@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from disputatio.attribution.entailment import judge_of, scores_of
 from disputatio.kit import Kit
-from disputatio.text import asking, one_line
+from disputatio.text import find_asking_part, one_line
 from disputatio.types import Passage
 from disputatio.values import is_yes_or_no, same_answer
 
@@ -61,7 +61,7 @@ def plain_statement(question: str, answer: str) -> str:
     >>> plain_statement("I have a Mac. Which release runs?", "3.1")
     'Which release runs: 3.1.'
     """
-    asked = one_line(asking(question)).rstrip(" ?？؟.")
+    asked = one_line(find_asking_part(question)).rstrip(" ?？؟.")
     return turned(question, answer) or f"{asked}: {one_line(answer).rstrip('.')}."
 
 

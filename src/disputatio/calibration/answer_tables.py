@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from disputatio.calibration.estimates import with_figures
-from disputatio.errors import InputError, StoreError, importing
+from disputatio.errors import InputError, StoreError, require_package
 from disputatio.platforms import whole_file
 from disputatio.reliability.answers import COLUMNS, Answers, SourceFigures
 from disputatio.types import Source
@@ -43,7 +43,7 @@ def read_answers(path: Path, into: Answers) -> int:
 @contextmanager
 def _batches(path: Path) -> Iterator[Iterator[pa.RecordBatch]]:
     """Open the record batches of a file; raises `InputError` of one line for an unreadable one."""
-    with importing("pyarrow", "arrow"):
+    with require_package("pyarrow", "arrow"):
         import pyarrow as pa
         import pyarrow.dataset as ds
     if path.suffix.lower() not in _FORMATS:

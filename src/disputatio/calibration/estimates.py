@@ -111,7 +111,7 @@ def estimates_by_owner(
     votes = votes_of(rows, all_names)
     numbers: dict[str, int] = {}
     owned = [numbers.setdefault(owners.get(name, f"\0{name}"), len(numbers)) for name in all_names]
-    texts = tied_texts(passages, all_names)
+    texts = group_by_text(passages, all_names)
     known = np.array([row.known for row in rows], dtype=np.int32)
     counts = importance(rows, day, record.half_life)
     trusted, ties = untangled(votes, owners=owned, groups=texts, known=known, importance=counts, prior=PRIOR)
@@ -254,7 +254,7 @@ def _count_asked(rows: Sequence[QuestionOutcome]) -> Counter[str]:
     return Counter(name for row in rows for name in row.states)
 
 
-def tied_texts(passages: SourcePassages, names: Sequence[str]) -> NDArray[np.int32] | None:
+def group_by_text(passages: SourcePassages, names: Sequence[str]) -> NDArray[np.int32] | None:
     """Group sources of mostly near-duplicate passages: a number for each name, the same within a group.
 
     None if the index is too large to compare all passages.
@@ -263,14 +263,14 @@ def tied_texts(passages: SourcePassages, names: Sequence[str]) -> NDArray[np.int
         return None
     rows, sources = passages.sketches(names)
     pairs = np.array(
-        _copied_pairs(rows) if len(rows) <= _MOST_ALL_PAIRS else minhash.pairs(rows), dtype=np.int64
+        _find_copies(rows) if len(rows) <= _MOST_ALL_PAIRS else minhash.pairs(rows), dtype=np.int64
     ).reshape(-1, 2)
     if not len(pairs):
         return np.arange(len(names), dtype=np.int32)
     return tied_by_text(pairs, sources, len(names)).group
 
 
-def _copied_pairs(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:
+def _find_copies(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:
     """Return pairs of rows (earlier, later) that are as alike as copies (`similarity.COPY`)."""
     pairs: list[tuple[int, int]] = []
     filled = sketches > 0

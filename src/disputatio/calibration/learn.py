@@ -24,7 +24,7 @@ def learn(index: Index, answer: Answer, *, day: str) -> bool:
     owners = {name: source.owner for name, source in known.items() if source.owner}
     if not known:
         owners = owners_of(index, {})
-    outcome = settled_outcome(answer, owners, day)
+    outcome = find_settled_outcome(answer, owners, day)
     if outcome is None:
         return False
     with index.open_log() as journal:
@@ -69,7 +69,7 @@ def set_owner(index: Index, source: str, owner: str, *, day: str) -> None:
             _estimate_again(index, (), stated, day)
 
 
-def settled_outcome(answer: Answer, owners: Mapping[str, str], day: str) -> QuestionOutcome | None:
+def find_settled_outcome(answer: Answer, owners: Mapping[str, str], day: str) -> QuestionOutcome | None:
     """Return the outcome of an answer that accepts one of several contradicting positions.
 
     None for any other answer: no contradiction about one subject, several right answers, positions that are

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from disputatio.errors import InputError, importing
+from disputatio.errors import InputError, require_package
 from disputatio.platforms import block_usage_reports
 from disputatio.types import Passage
 
@@ -34,7 +34,7 @@ class _PairModel:
         if graph is None or not (folder / "tokenizer.json").is_file():
             missing = "tokenizer.json" if graph else "model.onnx"
             raise InputError(f"{folder}: a cross-encoder needs {missing} there")
-        with importing("openvino", "local"):
+        with require_package("openvino", "local"):
             block_usage_reports()
             import openvino
             from tokenizers import Tokenizer

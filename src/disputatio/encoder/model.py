@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from disputatio.errors import InputError, importing
+from disputatio.errors import InputError, require_package
 from disputatio.platforms import block_usage_reports
 
 if TYPE_CHECKING:
@@ -93,13 +93,13 @@ class EncoderModel:
         """Yield sequences of pairs, a long second text in overlapping parts, with outputs, in any order."""
         with self._lock:
             request, tokenizer = self._load()
-            sequences = sorted(self._encoded(tokenizer, pairs), key=lambda sequence: len(sequence.tokens))
+            sequences = sorted(self._encode(tokenizer, pairs), key=lambda sequence: len(sequence.tokens))
             for batch in _batches(sequences, BATCH_TOKENS):
                 yield from zip(batch, _run(request, batch), strict=True)
 
     def _load(self) -> tuple[Any, Tokenizer]:
         if self._loaded is None:
-            with importing("openvino", "local"):
+            with require_package("openvino", "local"):
                 block_usage_reports()
                 import openvino
             tokenizer = tokenizer_of(
@@ -115,8 +115,8 @@ class EncoderModel:
             self._loaded = compiled.create_infer_request(), tokenizer
         return self._loaded
 
-    def _encoded(self, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Iterator[Encoded]:
-        firsts = _shortened(tokenizer, [first for first, _ in pairs], self.about.length // 2)
+    def _encode(self, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Iterator[Encoded]:
+        firsts = _shorten_texts(tokenizer, [first for first, _ in pairs], self.about.length // 2)
         texts = [(first, second) for first, (_, second) in zip(firsts, pairs, strict=True)]
         for pair, encoding in enumerate(tokenizer.encode_batch(texts)):
             for part in (encoding, *encoding.overflowing):
@@ -156,7 +156,7 @@ def tokenizer_of(content: bytes, length: int, *, overlap: int = 0) -> Tokenizer:
     return tokenizer
 
 
-def _shortened(tokenizer: Tokenizer, texts: Sequence[str], most_tokens: int) -> list[str]:
+def _shorten_texts(tokenizer: Tokenizer, texts: Sequence[str], most_tokens: int) -> list[str]:
     different = list(dict.fromkeys(texts))
     cut = {}
     # As second texts, since only these may be longer than a sequence.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from disputatio.encoder.model import Encoded, EncoderModel, Logits, head_of, probability
-from disputatio.text import titled
+from disputatio.text import add_headings
 from disputatio.types import Extraction, Passage
 
 _BLANK = re.compile(r"\n[ \t]*\n\s*")
@@ -43,9 +43,9 @@ class EncoderReader:
 
     def read_pairs(self, pairs: Sequence[tuple[str, Passage]]) -> list[Extraction]:
         """Return one extraction for each pair, in order; long passages are read in overlapping parts."""
-        return [extraction for extraction, _ in self.scored(pairs)]
+        return [extraction for extraction, _ in self.extract_with_scores(pairs)]
 
-    def scored(self, pairs: Sequence[tuple[str, Passage]]) -> list[tuple[Extraction, float]]:
+    def extract_with_scores(self, pairs: Sequence[tuple[str, Passage]]) -> list[tuple[Extraction, float]]:
         """Return the same, each with its score: the span against "no answer", and the logit of answering."""
         best: dict[int, tuple[Extraction, float]] = {}
         parts = [
@@ -105,7 +105,7 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _title(passage: Passage) -> str:
-    return titled(passage.title, passage.metadata.get("heading", ""), passage.text)
+    return add_headings(passage.title, passage.metadata.get("heading", ""), passage.text)
 
 
 def best_span(starts: Any, ends: Any) -> tuple[int, int, float]:
@@ -154,7 +154,7 @@ class EncoderJudge:
             claims = [(hypothesis, premise) for premise, hypothesis in new]
             for sequence, logits in self.model.logits(claims):
                 before = best.get(sequence.pair)
-                if before is None or _decided(logits) > _decided(before):
+                if before is None or _score_decision(logits) > _score_decision(before):
                     best[sequence.pair] = logits
             self._judged = known | {
                 pair: (
@@ -176,5 +176,5 @@ def against_rest(logits: Sequence[float] | NDArray[np.float32], wanted: int) -> 
     return float(logits[wanted] - np.logaddexp.reduce(others))
 
 
-def _decided(logits: Logits) -> float:
+def _score_decision(logits: Logits) -> float:
     return -against_rest(logits.entail, SILENT)

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from disputatio.errors import DownloadError, InputError, importing
+from disputatio.errors import DownloadError, InputError, require_package
 from disputatio.llm import disk
 from disputatio.llm.models import Hub, ModelEntry, ModelFile
 
@@ -169,7 +169,7 @@ class _ServerBusy(DownloadError):
 
 @contextmanager
 def _faults(address: str) -> Iterator[None]:
-    with importing("huggingface-hub", "local"):
+    with require_package("huggingface-hub", "local"):
         import httpx2
         from huggingface_hub import constants
         from huggingface_hub.errors import HfHubHTTPError

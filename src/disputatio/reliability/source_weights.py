@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from disputatio.authority import declared_weight, is_retracted
+from disputatio.authority import is_retracted, weigh_by_tier
 from disputatio.errors import InputError
 from disputatio.types import Passage, Source
 
@@ -56,7 +56,7 @@ def weight_of(passage: Passage, weights: Mapping[str, float]) -> float:
     if is_retracted(passage):
         return 0.0
     answered = weights.answered if isinstance(weights, VoteWeights) else {}
-    return declared_weight(
+    return weigh_by_tier(
         passage.authority,
         weights.get(passage.source, unknown),
         answered=answered.get(passage.source, 0.0),

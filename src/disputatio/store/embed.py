@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from disputatio.errors import ConfigError, importing
+from disputatio.errors import ConfigError, require_package
 from disputatio.platforms import block_usage_reports
 from disputatio.protocols import Embedder
 from disputatio.text import content_id
@@ -121,7 +121,7 @@ class OnnxEmbedder:
 
     def _opened(self) -> _Loaded:
         block_usage_reports()
-        with importing("openvino", "local"):
+        with require_package("openvino", "local"):
             import openvino
         file = self._found.model
         core = openvino.Core()
@@ -160,7 +160,7 @@ class OnnxEmbedder:
         )
 
     def _tokenizer(self) -> Any:
-        with importing("tokenizers", "local"):
+        with require_package("tokenizers", "local"):
             from tokenizers import Tokenizer
         file = self._found.tokenizer
         try:

@@ -39,7 +39,7 @@ from disputatio.agents.per_source import (
 )
 from disputatio.agents.source_vote import answer_by_vote, decide, decide_by_owner, possible_answers, vote_key
 from disputatio.attribution.clusters import cluster
-from disputatio.authority import declared_weight, is_retracted, unit_of
+from disputatio.authority import is_retracted, unit_of, weigh_by_tier
 from disputatio.errors import InputError
 from disputatio.events import SourcesAsked, Stale, Unestimated
 from disputatio.kit import Kit
@@ -183,7 +183,7 @@ def _weigh_declared(records: Mapping[str, Source], reply: SourceReply, learnt: f
     if is_retracted(bearer):
         return 0.0
     known = records.get(reply.source)
-    return declared_weight(
+    return weigh_by_tier(
         bearer.authority, learnt, answered=0.0 if known is None else known.answered, unknown=unit
     )
 

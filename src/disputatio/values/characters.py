@@ -317,10 +317,10 @@ def plain_text(text: str) -> str:
     text = _HARD_SPACE.sub("", text)
     text = unicodedata.normalize("NFKC", text.translate(_PLAIN)).translate(_PLAIN).translate(_KEPT)
     text = " ".join(text.split()).replace(" & ", " and ")
-    return _with_digits(_SPACED_THOUSANDS.sub(_joined_thousands, text))
+    return _with_digits(_SPACED_THOUSANDS.sub(_join_thousands, text))
 
 
-def _joined_thousands(spaced: re.Match[str]) -> str:
+def _join_thousands(spaced: re.Match[str]) -> str:
     """Join thousands: 1 234 567 and 10 000 are one number; 12 345 may be two."""
     groups = spaced[0].split(" ")
     return "".join(groups) if len(groups) > 2 or groups[-1] == "000" else spaced[0]

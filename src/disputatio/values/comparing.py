@@ -203,7 +203,7 @@ def _stands(part: ItemSequence, whole: ItemSequence) -> bool:
     """Return whether the items of a view stand in another, in one run between word ends."""
     length = len(part.items)
     if length > MOST_ITEMS:
-        return f" {_spaced(part)} " in f" {_spaced(whole)} "
+        return f" {_join_items(part)} " in f" {_join_items(whole)} "
     return any(
         whole.opens[at]
         and at + length <= len(whole.items)
@@ -228,7 +228,7 @@ def _places(part: ItemSequence, whole: ItemSequence) -> Iterator[int]:
         yield at
 
 
-def _spaced(view: ItemSequence) -> str:
+def _join_items(view: ItemSequence) -> str:
     return " ".join(map(str, view.items))
 
 

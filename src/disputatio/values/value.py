@@ -97,7 +97,7 @@ class Value:
             opens=(True, *(token.joint != GLUED for token in self.tokens[:-1])),
             closes=tuple(token.joint != GLUED for token in self.tokens),
         )
-        together = _joined(self.tokens)
+        together = _join_linked(self.tokens)
         return (apart,) if together is None else (apart, together)
 
     def __bool__(self) -> bool:
@@ -128,7 +128,7 @@ _read_short = lru_cache(maxsize=20_000)(_read)
 _read_long = lru_cache(maxsize=200)(_read)
 
 
-def _joined(tokens: Sequence[JoinedItem]) -> ItemSequence | None:
+def _join_linked(tokens: Sequence[JoinedItem]) -> ItemSequence | None:
     """Return tokens with linked words as one word, None where none are."""
     items: list[Item] = []
     opens: list[bool] = []

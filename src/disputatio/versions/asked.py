@@ -141,19 +141,19 @@ class Asked:
         return bool(self.day or self.version or self.previous)
 
 
-def asked_of(question: str) -> Asked:
+def find_asked(question: str) -> Asked:
     """Return the day or version that a question asks about.
 
-    >>> asked_of("What was the fee in 2021?"), asked_of("How high was the fee before the change?").previous
+    >>> find_asked("What was the fee in 2021?"), find_asked("How high was the fee before the change?").previous
     (Asked(day='2021', version='', previous=False), True)
-    >>> asked_of("What was the fee before 2021?").day, asked_of("What did version 1 say of the fee?").version
+    >>> find_asked("What was the fee before 2021?").day, find_asked("What did version 1 say of the fee?").version
     ('2020', '1')
-    >>> asked_of("What was the fee before version 2?")
+    >>> find_asked("What was the fee before version 2?")
     Asked(day='', version='2', previous=True)
-    >>> bool(asked_of("Who wrote 1984?")), bool(asked_of("What is the fee currently?"))
+    >>> bool(find_asked("Who wrote 1984?")), bool(find_asked("What is the fee currently?"))
     (False, False)
     """
-    return _asked_where(question[:LONGEST])[0]
+    return _locate_asked(question[:LONGEST])[0]
 
 
 def product_version(question: str, passages: Iterable[Passage]) -> str:
@@ -173,7 +173,7 @@ def product_version(question: str, passages: Iterable[Passage]) -> str:
     return ""
 
 
-def _asked_where(text: str) -> tuple[Asked, int, int]:
+def _locate_asked(text: str) -> tuple[Asked, int, int]:
     """Return what a question asks about, and where its words for that stand."""
     version, start, end = version_in(text)
     for day in days_in(text):
@@ -202,7 +202,7 @@ def of_today(question: str) -> str:
     >>> of_today("What did a night cost before the change?"), of_today("What did the tents cost previously?")
     ('What does a night cost?', 'What do the tents cost?')
     """
-    asked, start, end = _asked_where(question[:LONGEST])
+    asked, start, end = _locate_asked(question[:LONGEST])
     if asked.version and not asked.previous:
         named = _IN_VERSION.search(question[:LONGEST])
         asked, start, end = (asked, *named.span(1)) if named else (Asked(), 0, 0)

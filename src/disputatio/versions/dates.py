@@ -17,12 +17,12 @@ DECIDING = ("stated", "text", "name")  # origins of dates that tell which of two
 _DAY = re.compile(r"(\d{4})(?:[-/](\d{2})(?:[-/](\d{2})(?:[T ].*)?)?)?", re.ASCII | re.DOTALL)
 
 
-def stated_date(passage: Passage) -> str:
+def get_stated_date(passage: Passage) -> str:
     """Return the date that a passage's document states, as it is written there; empty when it states none.
 
-    >>> stated_date(Passage(text="x", date="3 May 1931", date_origin="stated"))
+    >>> get_stated_date(Passage(text="x", date="3 May 1931", date_origin="stated"))
     '3 May 1931'
-    >>> stated_date(Passage(text="x", date="2013-12-23", date_origin="file"))
+    >>> get_stated_date(Passage(text="x", date="2013-12-23", date_origin="file"))
     ''
     """
     return passage.date if passage.date_origin == "stated" else ""

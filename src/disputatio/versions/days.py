@@ -70,14 +70,14 @@ def _iso(parts: dict[str, str]) -> str:
     if "a" in parts:
         first, second = int(parts["a"]), int(parts["b"])
         if first == second or first > 12 >= second:
-            return _checked(year, second, first)
-        return _checked(year, first, second) if second > 12 >= first else str(year)
+            return _to_iso(year, second, first)
+        return _to_iso(year, first, second) if second > 12 >= first else str(year)
     name = parts.get("m", "").casefold()
     month = MONTH_NAMES.get(name) or (int(name) if name.isdigit() else 0)
-    return _checked(year, month, int(parts.get("d") or 0))
+    return _to_iso(year, month, int(parts.get("d") or 0))
 
 
-def _checked(year: int, month: int, day: int) -> str:
+def _to_iso(year: int, month: int, day: int) -> str:
     try:
         datetime.date(year, month or 1, day or 1)
     except ValueError:

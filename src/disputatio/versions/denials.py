@@ -69,11 +69,11 @@ def _denials_of(sentence: str) -> Iterator[Denial]:
         said = sentence[max(0, match.start() - BEFORE) : match.start()]
         if match.start() > BEFORE:
             said = said.partition(" ")[2]  # no half of a figure
-        if denied := _denied_after(sentence, match.end()):
+        if denied := _find_denied(sentence, match.end()):
             yield Denial(said=said, denied=denied, quote=sentence)
 
 
-def _denied_after(sentence: str, start: int) -> str:
+def _find_denied(sentence: str, start: int) -> str:
     """Return the few words that are denied from a place of a sentence on; empty where it goes on too long."""
     denied = re.split(r"[;.)](?:\s|$)|,\s", sentence[start : start + MOST], maxsplit=1)[0]
     return denied if len(denied.split()) <= WORDS else ""
@@ -88,7 +88,7 @@ def without_denied(text: str, claim: str) -> str:
     'The fee is 43 euros, not 34 euros.'
     """
     for match in reversed(list(islice(_SAID_FIRST.finditer(text), MOST_OF_A_TEXT))):
-        denied = _denied_after(text, match.end())
+        denied = _find_denied(text, match.end())
         if any(map(str.isdigit, denied)) and not states(claim, denied):
             text = text[: match.start()] + text[match.end() + len(denied) :]
     return text

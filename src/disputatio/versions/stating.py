@@ -299,7 +299,7 @@ def _date_of(text: str, pieces: list[str], relations: list[Relation]) -> tuple[s
         if (day := _date_line(line, is_first=not number)) is not None:
             return day.iso, line
     for line in _first_lines(text):
-        if (day := _signed(line)) is not None:
+        if (day := _find_signed_day(line)) is not None:
             return day.iso, line[: day.end]
     head = text[:AT_HEAD]
     for piece in pieces:
@@ -344,7 +344,7 @@ def _date_line(line: str, *, is_first: bool = False) -> Day | None:
     return day if labelled and follows and len(f"{before} {after}".split()) <= 6 else None
 
 
-def _signed(line: str) -> Day | None:
+def _find_signed_day(line: str) -> Day | None:
     """Return the day that a line begins with, alone or after who writes: "Oak Ltd, Tarn, 7 May 2025. We".
 
     After a version, a month is enough: "Revision D, October 2025. It replaces revision C."

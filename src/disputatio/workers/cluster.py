@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from disputatio.errors import ClusterFault, InputError, importing
+from disputatio.errors import ClusterFault, InputError, require_package
 
 _RAISED = re.compile(r"^(?!ray\.)([A-Za-z_][\w.]*): (\S.*)$", re.MULTILINE)  # as a traceback ends
 _ANSWERING = 10.0  # seconds that a cluster may take to answer at all
@@ -51,7 +51,7 @@ def cluster(address: str, workers: int | None) -> Iterator[int]:
         # Where this is off, Ray takes the loopback for its own address; else it replaces one that is given
         # by that of the machine, and listens to the network.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
-    with importing("ray", "scale"):
+    with require_package("ray", "scale"):
         import ray
 
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False, "configure_logging": False}
@@ -76,7 +76,7 @@ def cluster(address: str, workers: int | None) -> Iterator[int]:
             ray._private.worker.print_to_stdstream = lambda *_, **__: None
             stack.callback(ray.shutdown)
             try:
-                with _muted(), _patience():
+                with _mute_stderr(), _patience():
                     ray.init(**settings, **quiet)
             except Exception as error:  # on a machine that is too busy Ray raises just that
                 raise ClusterFault(f"{address}: no Ray cluster could be had: {reason_of(error)}") from error
@@ -96,7 +96,7 @@ def _knock(address: str) -> None:
         raise ClusterFault(f"{none_there}: {reason.lower()}") from error
     if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
         return  # it answers only to whoever has its certificates
-    with importing("grpcio", "scale"):
+    with require_package("grpcio", "scale"):
         import grpc
     with grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel:
         try:
@@ -134,7 +134,7 @@ def _patience() -> Iterator[None]:
 
 
 @contextmanager
-def _muted() -> Iterator[None]:
+def _mute_stderr() -> Iterator[None]:
     """Run a block without stderr: Ray's first line there is written before it knows how quiet to be."""
     sys.stderr.flush()
     stderr_copy, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
@@ -148,7 +148,7 @@ def _muted() -> Iterator[None]:
 
 
 @contextmanager
-def reported_faults(where: str | Path, doing: str) -> Iterator[None]:
+def report_faults(where: str | Path, doing: str) -> Iterator[None]:
     """Turn faults of Ray, or of a worker, into a `ClusterFault` of one line."""
     from ray.exceptions import RayError
 

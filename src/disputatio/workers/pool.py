@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from disputatio.errors import ClusterFault, ConfigError, WorkerLost
-from disputatio.workers.cluster import reason_of, reported_faults
+from disputatio.workers.cluster import reason_of, report_faults
 from disputatio.workers.outcome import Outcome, capture
 
 TRIES = 3
@@ -268,7 +268,7 @@ def open_pool(
     slots = [_Slot(number) for number in range(count)]
     pool = Pool(slots=slots, each=each, begin=begin, on_death=on_death, on_ready=on_ready)
     try:
-        with reported_faults("the cluster", "starting a worker"):
+        with report_faults("the cluster", "starting a worker"):
             for slot in slots:
                 try:
                     slot.actor = begin(slot.number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from disputatio.authority import TIERS, declared_weight
+from disputatio.authority import TIERS, weigh_by_tier
 from disputatio.reliability.source_weights import VoteWeights, vote_weights, weight_of
 from disputatio.rendering.reasons import reason
 from disputatio.strategies.disputation.reading import PassageReading
@@ -89,7 +89,7 @@ def test_a_retracted_passage_adds_no_vote_to_others() -> None:
 
 def test_the_weights_fall_with_the_tiers_and_with_the_record() -> None:
     assert list(TIERS.values()) == sorted(TIERS.values(), reverse=True)
-    weights = [declared_weight("binding", 0.2, answered=n, unknown=0.5) for n in (0, 10, 100, 10_000)]
+    weights = [weigh_by_tier("binding", 0.2, answered=n, unknown=0.5) for n in (0, 10, 100, 10_000)]
     assert weights == sorted(weights, reverse=True)
     assert abs(weights[-1] - 0.2) < 0.01
     assert weight_of(made(LAW, "x", authority="no tier").passage, {}) == 1.0

@@ -38,7 +38,7 @@ from disputatio.text import (
     squad_normalise,
 )
 from disputatio.types import Passage, Prompt, Sampling
-from disputatio.versions.dates import stated_date
+from disputatio.versions.dates import get_stated_date
 
 if TYPE_CHECKING:
     from disputatio.store.folder_index import FolderIndex
@@ -337,7 +337,7 @@ def row_of(generated: Synthetic) -> dict[str, Any]:
                     ("id", passage.id),
                     ("title", passage.title),
                     ("url", passage.url),
-                    ("date", stated_date(passage)),
+                    ("date", get_stated_date(passage)),
                 )
                 if value
             }

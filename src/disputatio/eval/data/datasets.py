@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from disputatio.errors import InputError, UnknownName, importing
+from disputatio.errors import InputError, UnknownName, require_package
 from disputatio.eval.data.formats.catalogue import FORMATS, hint
 from disputatio.eval.data.formats.format import DatasetFormat
 from disputatio.eval.data.formats.own import FORMATS as PLAIN
@@ -561,7 +561,7 @@ def _table(form: DatasetFormat, path: Path, text: str) -> Iterator[Row]:
 
 
 def _parquet(path: Path) -> Iterator[Row]:
-    with importing("pyarrow", "arrow"):
+    with require_package("pyarrow", "arrow"):
         from pyarrow import ArrowException, parquet
     number = 0
     try:

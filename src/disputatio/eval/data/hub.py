@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from disputatio.errors import DownloadError, InputError, importing
+from disputatio.errors import DownloadError, InputError, require_package
 
 PREFIX = "hf:"
 SUFFIXES = (".jsonl", ".json", ".tsv", ".csv", ".parquet")
@@ -87,7 +87,7 @@ def fetch_file(name: str, patterns: tuple[str, ...] = (), beside: tuple[str, ...
 
 def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
     """Return functions that list and fetch files of a repository, with every failure told in one line."""
-    with importing("huggingface_hub", "local"):
+    with require_package("huggingface_hub", "local"):
         from httpx2 import HTTPError
         from huggingface_hub import HfApi, constants, hf_hub_download
         from huggingface_hub.errors import (

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from disputatio.api.indexing import Index
-from disputatio.api.staleness import superseded
+from disputatio.api.staleness import find_superseded
 from disputatio.errors import InputError, UnknownName
 from disputatio.server.changes import What
 from disputatio.server.faults import Conflicting, Full, NoRoom, NotAllowed, NotFound, is_of_full_disk
@@ -349,7 +349,7 @@ class Newer:
         key = (info.path, info.commit, day)
         if self._known is None or self._known[0] != key:
             documents = index.documents(text=False) if info.documents <= _MOST_COMPARED else []
-            claims = superseded(list({each.id: each for each in documents}.values()), day)
+            claims = find_superseded(list({each.id: each for each in documents}.values()), day)
             self._known = key, {name: claim.newer.document for name, claim in claims.items()}
         return self._known[1]
 

@@ -46,7 +46,7 @@ from disputatio.store.ingesting.statements import with_relations
 from disputatio.store.ingesting.stating import read_stating
 from disputatio.store.segments.terms import searched_text
 from disputatio.types import Passage
-from disputatio.workers.cluster import cluster, reported_faults
+from disputatio.workers.cluster import cluster, report_faults
 from disputatio.workers.pool import Pool, open_pool
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def ingest_with_ray(
             tasks = list(_tasks(changed))
             with (
                 cluster(address, None if workers is None else workers * threads) as cores,
-                reported_faults(index.path, "a worker's part of the ingest"),
+                report_faults(index.path, "a worker's part of the ingest"),
             ):
                 count = workers or max(1, cores // threads)
                 count = min(count, len(tasks)) if make is None else count

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio import platforms
-from disputatio.errors import StoreError, importing
+from disputatio.errors import StoreError, require_package
 from disputatio.store.calibration_file import NAME as CALIBRATION
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.database import ABOUT, RecordFile, replace_record
@@ -172,7 +172,7 @@ _REPAIR = "repair it with the program that wrote it, or ingest the documents int
 
 def _batches(path: Path, table: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
     os.environ.setdefault("LANCE_LOG", "error")
-    with importing("lancedb", "convert"):
+    with require_package("lancedb", "convert"):
         import lancedb
     try:
         opened = lancedb.connect(str(path)).open_table(table["name"])

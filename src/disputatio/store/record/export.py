@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from disputatio import platforms
-from disputatio.errors import InputError, StoreError, importing
+from disputatio.errors import InputError, StoreError, require_package
 from disputatio.store.ingesting.exported import EXPORTED
 from disputatio.store.record.database import ABOUT, RecordFile
 from disputatio.store.record.manifest import check_command, reported
@@ -68,7 +68,7 @@ def _row(fields: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
 
 
 def _parquet(part: Path, batches: Rows) -> int:
-    with importing("pyarrow", "arrow"):
+    with require_package("pyarrow", "arrow"):
         import pyarrow as pa
         from pyarrow import parquet
 

@@ -25,7 +25,7 @@ from typing import IO, Any, Protocol, cast
 from urllib.parse import unquote, urlsplit
 
 from disputatio import platforms
-from disputatio.errors import BucketFault, InputError, StoreError, importing
+from disputatio.errors import BucketFault, InputError, StoreError, require_package
 from disputatio.store.addresses import is_served, mask_secrets
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.database import reading, replace_record
@@ -136,7 +136,7 @@ class Bucket:
     """An object store, as Arrow opens it."""
 
     def __init__(self, url: str) -> None:
-        with importing("pyarrow", "arrow"):
+        with require_package("pyarrow", "arrow"):
             from pyarrow import ArrowInvalid, fs
         try:
             self._files, root = fs.FileSystem.from_uri(url)

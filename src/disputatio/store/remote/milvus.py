@@ -19,7 +19,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from disputatio.errors import InputError, MissingDependency, StoreError, importing
+from disputatio.errors import InputError, MissingDependency, StoreError, require_package
 from disputatio.store.remote.engine import (
     DENSE,
     DOCUMENTS,
@@ -289,7 +289,7 @@ class Milvus(Engine):
         return client, client.get_server_version()
 
     def _reported(self, doing: str) -> AbstractContextManager[None]:
-        with importing("pymilvus", "milvus"):
+        with require_package("pymilvus", "milvus"):
             from pymilvus import MilvusException
         return reported(self._address, doing, MilvusException)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
-from disputatio.errors import IndexServerFault, InputError, StoreError, importing
+from disputatio.errors import IndexServerFault, InputError, StoreError, require_package
 
 FORMAT = 4
 SCHEMA = "disputatio"
@@ -83,7 +83,7 @@ def address_of(path: str | Path) -> PostgresAddress | None:
 
 def connect(address: PostgresAddress) -> Any:
     """Return a connection; raises `StoreError` in one line without the password, `MissingDependency`."""
-    with importing("psycopg", "postgres"):
+    with require_package("psycopg", "postgres"):
         import psycopg
     with reported(address, "connecting"):
         connection = psycopg.connect(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from disputatio.errors import StoreError, importing
+from disputatio.errors import StoreError, require_package
 from disputatio.store.remote.engine import (
     DENSE,
     PASSAGES,
@@ -209,7 +209,7 @@ class Qdrant(Engine):
         return client, client.info().version
 
     def _reported(self, doing: str) -> AbstractContextManager[None]:
-        with importing("qdrant-client", "scale"):
+        with require_package("qdrant-client", "scale"):
             from qdrant_client.http.exceptions import ApiException
         return reported(self._address, doing, ApiException)
 

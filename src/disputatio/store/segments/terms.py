@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from disputatio.errors import InputError, importing
+from disputatio.errors import InputError, require_package
 from disputatio.types import Passage
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def stemmer(language: str) -> Callable[[str], str] | None:
     """Return a thread's Snowball stemmer; None for no language, `InputError` for an unknown one."""
     if not language:
         return None
-    with importing("PyStemmer", "store"):
+    with require_package("PyStemmer", "store"):
         import Stemmer
     if language not in Stemmer.algorithms():
         known = ", ".join(Stemmer.algorithms())

@@ -23,9 +23,9 @@ from disputatio.text import bare_words, is_heading, one_line, sentences, stem
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position, Relation
 from disputatio.versions.asked import (
     OF_PAST,
-    asked_of,
     asks_for_changes,
     days_compared,
+    find_asked,
     language_of_change,
     product_version,
     versions_asked,
@@ -389,8 +389,8 @@ def split_off_later(
 
     What says today that it is withdrawn may have been in force on another day.
     """
-    if as_of or asked_of(question):
-        day = as_of or asked_of(question).day
+    if as_of or find_asked(question):
+        day = as_of or find_asked(question).day
         readings = [replace(each, passage=_before_withdrawal(each.passage, day)) for each in readings]
     if as_of:
         passages = [reading.passage for reading in readings]
@@ -431,7 +431,7 @@ def _higher_undated(passages: Sequence[Passage], later: Collection[str]) -> set[
 
 def _later_versions(question: str, readings: Sequence[PassageReading]) -> set[str]:
     """Return the ids of the passages of other versions than the one that the words of a question choose."""
-    asked = asked_of(question)
+    asked = find_asked(question)
     answering = [reading.passage for reading in readings if reading.answer]
     number = "" if asked else product_version(question, answering)
     if not asked and not number:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from disputatio.reliability.similarity import content_stems
-from disputatio.text import asking, bare_words
+from disputatio.text import bare_words, find_asking_part
 from disputatio.values import canonical
 from disputatio.values.figures import Date, Figure, Time
 from disputatio.values.units import ORDINAL, READINGS, VERSION, symbol_of
@@ -163,7 +163,7 @@ def find_asked_kinds(question: str) -> frozenset[Kind]:
     """
     if _SEVERAL.search(question):
         return frozenset()
-    question = asking(question)
+    question = find_asking_part(question)
     if many := _HOW_MANY.search(question):
         if _PER_CENT.match(question, many.start("first")):
             return frozenset({"percent"})

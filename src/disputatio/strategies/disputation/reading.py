@@ -25,7 +25,7 @@ from disputatio.strategies.disputation.yes_no import asks_yes_or_no, is_told_by_
 from disputatio.text import bare_words, is_unknown, nearest_sentence, one_line, sentences, stem
 from disputatio.types import Choice, Completion, Extraction, Passage, Prompt, Reply, Sampling
 from disputatio.values import canonical, is_yes_or_no, states
-from disputatio.versions.asked import asked_of
+from disputatio.versions.asked import find_asked
 from disputatio.versions.denials import instead_of
 
 SYSTEM = """\
@@ -198,7 +198,7 @@ def parse_reading(
 
 def to_reading(question: str, passage: Passage, reply: Reply, answer: str) -> PassageReading:
     """Return a reply as a reading with this answer, or without one where it is not in the passage."""
-    if not asked_of(question).previous:
+    if not find_asked(question).previous:
         answer = instead_of(passage.text, answer)
     if cell := cell_in(question, passage.text):
         answer = cell

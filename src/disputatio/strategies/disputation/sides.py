@@ -46,7 +46,7 @@ from disputatio.strategies.disputation.things import of_what_is_asked, sources_n
 from disputatio.text import bare_words, stem
 from disputatio.types import Passage
 from disputatio.values import canonical, contradicts, groups, is_yes_or_no, matches
-from disputatio.versions.dates import is_later, iso_day, stated_date
+from disputatio.versions.dates import get_stated_date, is_later, iso_day
 from disputatio.versions.families import UNVERIFIED, are_versions, one_publisher
 
 Feature = Literal[
@@ -151,7 +151,7 @@ class Side:
     @property
     def stated_day(self) -> str:
         """The latest date that a record or a person states of its passages; that of an upload is none."""
-        days = [iso_day(stated_date(each)) for each in self.documents if each.owner != UNVERIFIED]
+        days = [iso_day(get_stated_date(each)) for each in self.documents if each.owner != UNVERIFIED]
         return max((day for day in days if not is_later(day, self.today)), default="")
 
     @property
@@ -166,7 +166,7 @@ class Side:
         return any(
             one_publisher(passage, older)
             and not (passage.document and passage.document == claim.newer.document)
-            and not is_later(iso_day(stated_date(passage)), iso_day(stated_date(claim.newer)))
+            and not is_later(iso_day(get_stated_date(passage)), iso_day(get_stated_date(claim.newer)))
             for older in self.passages
             if (claim := self.superseded.get(older.id)) is not None
         )

@@ -20,7 +20,7 @@ from disputatio.text import sentences, stem
 from disputatio.types import Passage
 from disputatio.values import is_yes_or_no, states
 from disputatio.values.units import UNIT
-from disputatio.versions.asked import asked_of, of_today
+from disputatio.versions.asked import find_asked, of_today
 from disputatio.versions.families import is_version
 
 # Letters and digits in one word or joined by a hyphen: X200, GT-40, 3b; and what may stand after it.
@@ -162,7 +162,7 @@ def speaks_of_asked(
     >>> speaks_of_asked("What does the X210 weigh?", "14 kg", row), speaks_of_asked("Who?", "14 kg", Passage(text="No."))
     (True, None)
     """
-    if asked_of(question).previous:  # "before version 2" asks about no thing of that number
+    if find_asked(question).previous:  # "before version 2" asks about no thing of that number
         question = of_today(question)
     verdicts = [
         *(_tells(thing, answer, passage) for thing in _find_asked(question)),

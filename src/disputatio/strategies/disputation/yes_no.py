@@ -11,7 +11,7 @@ import re
 from disputatio.reliability.similarity import content_stems
 from disputatio.strategies.disputation.kinds import OF_KINDS, of_organisations
 from disputatio.strategies.disputation.rows import cell_with_mark, find_marked_rows, is_mark
-from disputatio.text import asking, bare_words, sentences, stem
+from disputatio.text import bare_words, find_asking_part, sentences, stem
 from disputatio.types import Passage
 from disputatio.values import states
 
@@ -92,7 +92,7 @@ def asks_yes_or_no(question: str) -> bool:
     >>> [asks_yes_or_no(q) for q in ("Darf mein Hund hinein?", "Puis-je payer demain ?", "Ist es rot oder blau?")]
     [True, True, False]
     """
-    asked = asking(question)
+    asked = find_asking_part(question)
     if is_told_by_words(question) or (
         _DENIED.match(asked) and _ASKS.match(_DENIED.sub("is", asked, count=1))
     ):
@@ -104,7 +104,7 @@ def asks_yes_or_no(question: str) -> bool:
 
 def is_told_by_words(question: str) -> bool:
     """Return whether a question asks for yes or no in the language of which `yes_or_no` knows the words, English."""
-    asked = asking(question)
+    asked = find_asking_part(question)
     return _ASKS.match(asked) is not None and not _GERMAN.match(asked)
 
 
@@ -129,7 +129,7 @@ def yes_or_no(question: str, passage: Passage, answer: str, *, answers: bool = T
         for row in find_marked_rows(passage.text)
         if not {mark for _, mark in row.marks} <= {"yes", "no"}
     }
-    told, question = content_stems(question), asking(question)
+    told, question = content_stems(question), find_asking_part(question)
     wanted = content_stems(question) - OF_KINDS - of_organisations(question)
     lines = [line for a, b in sentences(passage.text) for line in passage.text[a:b].split("\n")]
     texts = [line.strip() for line in lines if line.strip() not in signs]  # they have no words
