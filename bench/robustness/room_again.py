@@ -59,7 +59,7 @@ def _soak(root: Path, times: int, draw: random.Random) -> dict[str, Any]:
     from disputatio.llm.cached_llm import CachedLLM
     from disputatio.llm.call_cache import CallCache
     from disputatio.server.app import create_app
-    from disputatio.server.connections import listening, port_of, server_of
+    from disputatio.server.connections import open_listener, port_of, server_of
     from disputatio.server.options import Access, StorageOptions
     from disputatio.server.service import Service
 
@@ -73,7 +73,7 @@ def _soak(root: Path, times: int, draw: random.Random) -> dict[str, Any]:
             answers=root / "answers.sqlite", uploads=root / "uploads", audit=root / "audit.log"
         ),
     )
-    listener = listening("127.0.0.1", 0)
+    listener = open_listener("127.0.0.1", 0)
     server = server_of(create_app(service), service.limits)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

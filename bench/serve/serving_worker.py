@@ -10,7 +10,7 @@ from disputatio.api.indexing import Index
 from disputatio.config import read_settings
 from disputatio.kit import Kit
 from disputatio.server.app import create_app
-from disputatio.server.connections import listening, port_of, server_of
+from disputatio.server.connections import open_listener, port_of, server_of
 from disputatio.server.options import Access, StorageOptions
 from disputatio.server.service import Service
 
@@ -24,7 +24,7 @@ def main(folder: str, delay: str, spread: str = "") -> None:
         access=Access(writing=True),
         keeping=StorageOptions(answers=Path(folder) / "answers.sqlite", uploads=Path(folder) / "uploads"),
     )
-    listener = listening("127.0.0.1", 0)
+    listener = open_listener("127.0.0.1", 0)
     print(f"http://127.0.0.1:{port_of(listener)}", file=sys.stderr, flush=True)
     server_of(create_app(service), service.limits).run(sockets=[listener])
 

@@ -264,8 +264,10 @@ _CIRCUMSTANCE = re.compile(
 def find_asking_part(question: str) -> str:
     """Return the part of a question that asks, without the sentences before it that tell how things stand.
 
-    >>> find_asking_part("My Mac is on 11.7. Does it still run?"), find_asking_part("When I ask for none, which do I get?")
-    ('Does it still run?', 'which do I get?')
+    >>> find_asking_part("My Mac is on 11.7. Does it still run?")
+    'Does it still run?'
+    >>> find_asking_part("When I ask for none, which do I get?")
+    'which do I get?'
     >>> find_asking_part("When does it open, who pays?"), find_asking_part("Is it red? Is it blue?")
     ('When does it open, who pays?', 'Is it red? Is it blue?')
     """
@@ -329,8 +331,8 @@ def gives_orders(text: str) -> bool:
 def add_headings(title: str, heading: str, text: str) -> str:
     """Return a title with the headings that a text stands under, where it does not begin with them itself.
 
-    >>> add_headings("Terms of sale", "Delivery", "Within ten days."), add_headings("Terms", "Costs", "Costs: none.")
-    ('Terms of sale › Delivery', 'Terms')
+    >>> add_headings("Sale", "Delivery", "Within ten days."), add_headings("Terms", "Costs", "Costs: none.")
+    ('Sale › Delivery', 'Terms')
     """
     begins = text.lstrip("# ")[: len(heading) + 40]
     parts = [part for part in heading.split(" › ") if part and part != title and part not in begins]

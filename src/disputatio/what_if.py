@@ -70,7 +70,7 @@ def without(
         for search in basis.searches
     )
     missed: dict[str, None] = {}
-    kit = _make_recorded_kit(answer, replace(basis, searches=searches), found, missed)
+    kit = _replay_kit(answer, replace(basis, searches=searches), found, missed)
     try:
         decided = run(answer.question, kit, **read_options(run, basis.options))
     except NotRecorded as error:
@@ -110,9 +110,7 @@ def _strategy_of(answer: Answer, strategy: Strategy | None) -> Strategy:
     return strategy
 
 
-def _make_recorded_kit(
-    answer: Answer, basis: Basis, found: Mapping[str, Passage], missed: dict[str, None]
-) -> Kit:
+def _replay_kit(answer: Answer, basis: Basis, found: Mapping[str, Passage], missed: dict[str, None]) -> Kit:
     """Return a kit that answers from what was recorded; `missed` gets the roles that are asked more."""
     search = _PastSearches(searches=basis.searches, found=found, missed=missed)
     results = {call.key: call.result for call in basis.calls}

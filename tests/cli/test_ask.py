@@ -306,13 +306,13 @@ def test_what_ingest_refused_is_on_record_with_its_remedy_until_it_was_read(
         f"encoding: {REMEDIES['encoding']}",
     ]
     changes = ChangeLog(workspace / "docs.index.changes.sqlite")
-    assert {(each["path"], each["code"], each["by"]) for each in changes.refused()} == {
+    assert {(each["path"], each["code"], each["by"]) for each in changes.list_refused()} == {
         ("harbour/scan.pdf", "scan", "command line"),
         ("harbour/tides.txt", "encoding", "command line"),
     }
     (folder / "tides.txt").write_text("für")
     run(capsys, "ingest", "harbour/*.txt", "--index", "docs.index")
-    assert [each["path"] for each in changes.refused()] == ["harbour/scan.pdf"]
+    assert [each["path"] for each in changes.list_refused()] == ["harbour/scan.pdf"]
     changes.close()
 
 
@@ -333,7 +333,7 @@ def test_what_is_refused_while_a_folder_is_watched_is_on_record_too(
     monkeypatch.setattr("disputatio.store.ingesting.watch.watch", watch_once)
     run(capsys, "ingest", "harbour", "--index", "docs.index", "--embedder", "none", "--watch")
     changes = ChangeLog(workspace / "docs.index.changes.sqlite")
-    [left] = changes.refused()
+    [left] = changes.list_refused()
     changes.close()
     assert (left["path"], left["data"]) == ("harbour/big.txt", {"limit": 64 << 20})
 

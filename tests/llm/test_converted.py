@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.llm.embedded import ABANDONED, converted_folder, open_pipeline
+from disputatio.llm.embedded import ABANDONED, ensure_converted, open_pipeline
 
 
 def test_a_later_conversion_removes_what_a_killed_one_left(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_a_later_conversion_removes_what_a_killed_one_left(tmp_path: Path) -> No
     broken = tmp_path / "model.gguf"
     broken.write_bytes(b"GGUF, it says, and is none")
     with pytest.raises(InputError):
-        converted_folder(broken, tmp_path, lambda _: None)
+        ensure_converted(broken, tmp_path, lambda _: None)
     assert [each.name for each in (tmp_path / "converted").iterdir()] == [".making-running"]
 
 

@@ -63,7 +63,7 @@ def look(monkeypatch: pytest.MonkeyPatch, root: Path, *after: int) -> None:
 def test_a_core_that_others_keep_busy_is_left_to_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cores, "allowed_cores", lambda: [0, 1])
+    monkeypatch.setattr(cores, "list_allowed_cores", lambda: [0, 1])
     second = os.sysconf("SC_CLK_TCK")
     quarter = second // 4  # as long as the look
     root = write(tmp_path / "root", {"proc/stat": stat_of(0, 0), "proc/cpuinfo": "model name : Zen"})
@@ -80,7 +80,7 @@ def test_a_core_that_others_keep_busy_is_left_to_them(
 def test_what_was_measured_decides_among_the_free_cores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cores, "allowed_cores", lambda: [0, 1])
+    monkeypatch.setattr(cores, "list_allowed_cores", lambda: [0, 1])
     root = write(tmp_path / "root", {"proc/stat": stat_of(0, 0), "proc/cpuinfo": "model name : Zen"})
     look(monkeypatch, root, 0, 0)
     machine = cores.Machine(processor="Zen", cores=2, threads={"1": 76.0, "2": 53.0})

@@ -242,7 +242,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> tuple[Engine, Pipeline, list[Mapp
     )
     pipeline, sent = Pipeline(), list[Mapping[str, Any]]()
     monkeypatch.setitem(sys.modules, "openvino_genai", genai)
-    monkeypatch.setattr(embedded, "converted_folder", lambda *_: Path())
+    monkeypatch.setattr(embedded, "ensure_converted", lambda *_: Path())
     monkeypatch.setattr(embedded, "open_pipeline", lambda *_: (pipeline, Tokenizer()))
     return Engine(Path("fake.gguf"), Path(), 1, 2_048, sent.append), pipeline, sent
 

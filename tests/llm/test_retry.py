@@ -62,24 +62,24 @@ def test_the_breaker_opens_at_the_limit_and_closes_after_the_cool_off() -> None:
     breaker = Breaker(limit=3, cool_off=5.0, clock=clock)
     for _ in range(2):
         breaker.note(DOWN.fault)
-    assert breaker.blocked() == 0
+    assert breaker.get_blocked_seconds() == 0
     breaker.note(Timeout("connect", 1.0, "there"))
-    assert breaker.blocked() == 5.0
+    assert breaker.get_blocked_seconds() == 5.0
     clock.now += 5.0
-    assert breaker.blocked() == 0
+    assert breaker.get_blocked_seconds() == 0
     breaker.note(DOWN.fault)
-    assert breaker.blocked() == 5.0, "one more failure is enough after the cool-off"
+    assert breaker.get_blocked_seconds() == 5.0, "one more failure is enough after the cool-off"
     clock.now += 5.0
     breaker.note(None)
     breaker.note(DOWN.fault)
-    assert breaker.blocked() == 0, "an answer starts the count anew"
+    assert breaker.get_blocked_seconds() == 0, "an answer starts the count anew"
 
 
 def test_an_endpoint_that_answers_with_faults_is_not_taken_for_unreachable() -> None:
     breaker = Breaker(limit=1)
     for fault in (ServerFault("no", 500), Refused("no", 400), Timeout("first_byte", 1.0, "there")):
         breaker.note(fault)
-        assert breaker.blocked() == 0
+        assert breaker.get_blocked_seconds() == 0
 
 
 def test_connection_faults_are_repeated_like_others_once_the_endpoint_has_answered() -> None:

@@ -19,7 +19,7 @@ from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.protocols import LLM
 from disputatio.server.app import create_app
-from disputatio.server.connections import listening, port_of, server_of
+from disputatio.server.connections import open_listener, port_of, server_of
 from disputatio.server.options import Access, Limits, StorageOptions
 from disputatio.server.service import Service
 from disputatio.types import Passage
@@ -114,7 +114,7 @@ def served(service: Service, *, token: str = "") -> Iterator[Served]:
     """Serve within this context."""
     ready = threading.Event()
     loops: list[asyncio.AbstractEventLoop] = []
-    listener = listening("127.0.0.1", 0)
+    listener = open_listener("127.0.0.1", 0)
     server = server_of(create_app(service), service.limits)
 
     async def run() -> None:

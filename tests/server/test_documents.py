@@ -185,12 +185,12 @@ def test_what_was_refused_stays_on_record_until_it_was_read(tmp_path: Path) -> N
     log.close()
     again = ChangeLog(tmp_path / "changes.sqlite")
     again.note_refused([], read=["a.pdf", "b"], by="upload")
-    [left] = again.refused()
+    [left] = again.list_refused()
     assert (left["path"], left["code"], left["remedy"]) == ("b.csv:7", "bad_row", REMEDIES["bad_row"])
     assert left["data"] == data
     again.note_refused([], read=["b.csv"], by="upload")
-    assert again.refused() == []
+    assert again.list_refused() == []
     again.note_refused(found, read=[], by="upload")
     again.forget_refused("")
-    assert again.refused() == []
+    assert again.list_refused() == []
     again.close()

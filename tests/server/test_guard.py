@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI, Response
 
-from disputatio.server.connections import listening, port_of, server_of
+from disputatio.server.connections import open_listener, port_of, server_of
 from disputatio.server.options import Access, Limits
 from tests.server import hostile
 from tests.server.ferry import Served, ferry, served
@@ -225,7 +225,7 @@ def test_a_reply_is_cut_only_for_a_client_that_takes_nothing_of_it(tmp_path: Pat
     size = 8 << 20
     app = FastAPI()
     app.add_api_route("/large", lambda: Response(bytes(size)))
-    listener = listening("127.0.0.1", 0)
+    listener = open_listener("127.0.0.1", 0)
     server = server_of(app, Limits(write_seconds=0.3))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

@@ -43,7 +43,7 @@ def finished(server: Served, job: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_search_gives_the_hits_of_the_library(server: Served) -> None:
     hits = server.client.get("/api/search", params={"q": "ferry crossed", "k": 2}).json()
-    expected = server.service.opened_index().search("ferry crossed", k=2)
+    expected = server.service.require_index().search("ferry crossed", k=2)
     assert [hit["passage"]["id"] for hit in hits] == [hit.passage.id for hit in expected]
     assert hits[0]["score"] == expected[0].score
 

@@ -80,7 +80,7 @@ def test_a_question_without_followers_is_stopped(tmp_path: Path) -> None:
     limits = Limits(abandoned=0.05)
     with served(ferry(tmp_path, model=script(delay=5), limits=limits)) as server:
         name = begun(server)
-        assert until(lambda: server.service.running(name).state == "stopped")
+        assert until(lambda: server.service.find_running(name).state == "stopped")
 
 
 @pytest.mark.long

@@ -59,7 +59,7 @@ def upload(server: Served, *files: tuple[str, bytes], **fields: str) -> dict[str
 
 def texts(server: Served) -> dict[str, str]:
     """Return the texts of the index by file, without those that it began with."""
-    rows = server.service.opened_index().documents()
+    rows = server.service.require_index().documents()
     return {Path(row.path).name: row.text for row in rows if Path(row.path).parent.name == "up"}
 
 
@@ -353,7 +353,7 @@ def interleave(folder: Path, rng: random.Random, token: str, monkeypatch: pytest
                 names = rng.sample(("a.txt", "b.txt", "ä.txt", "कि.txt", "की.txt"), 2)
                 if step == "delete" and kept:
                     gone = rng.choice(sorted(kept))
-                    server.service.opened_index().delete(paths=[folder / "up" / gone])
+                    server.service.require_index().delete(paths=[folder / "up" / gone])
                     (folder / "up" / gone).unlink()
                     del kept[gone]
                 elif step == "refused":

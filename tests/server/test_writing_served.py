@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.api.indexing import Index
-from disputatio.cli.serve import _keeping
+from disputatio.cli.serve import _choose_storage
 from disputatio.config import read_settings
 from disputatio.server.options import Access, StorageOptions
 from disputatio.store.ingesting.fetch import ingest_urls
@@ -141,7 +141,7 @@ def test_uploads_of_a_served_index_have_a_folder_of_their_own(
 ) -> None:
     monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path))
     folders = [
-        _keeping(read_settings(index=Path(name)), "none", 1.0, None, None).uploads
+        _choose_storage(read_settings(index=Path(name)), "none", 1.0, None, None).uploads
         for name in ("postgresql://a:secret@h/d?schema=x", "postgresql://a:secret@h/d?schema=y", "town.index")
     ]
     assert len(set(folders)) == 3

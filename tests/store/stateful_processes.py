@@ -252,7 +252,7 @@ def serve(folder: Path, asked: Message, tell: Callable[[Message], None]) -> None
     from disputatio.kit import Kit
     from disputatio.llm.scripted import Scripted
     from disputatio.server.app import create_app
-    from disputatio.server.connections import listening, port_of, server_of
+    from disputatio.server.connections import open_listener, port_of, server_of
     from disputatio.server.options import Access, StorageOptions
     from disputatio.server.service import Service
 
@@ -264,7 +264,7 @@ def serve(folder: Path, asked: Message, tell: Callable[[Message], None]) -> None
         access=Access(writing=True),
         keeping=StorageOptions(uploads=folder / UPLOADS, answers=folder / "answers.sqlite"),
     )
-    listener = listening("127.0.0.1", 0)
+    listener = open_listener("127.0.0.1", 0)
     server = server_of(create_app(service), service.limits)
 
     async def run() -> None:

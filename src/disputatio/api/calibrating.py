@@ -15,7 +15,7 @@ from disputatio.calibration.calibrate import calibrate as calibrate_index
 from disputatio.errors import InputError
 from disputatio.protocols import Cancel, ModelObject
 from disputatio.rendering.markup import table
-from disputatio.rendering.plain import aligned
+from disputatio.rendering.plain import align_rows
 from disputatio.serialisation import Serialisable
 from disputatio.store import contract as store
 from disputatio.store.calibration_log import FactQuestion
@@ -30,7 +30,7 @@ class Calibration(Report, Serialisable):
     """The result of a calibration (`Report`), which shows itself and is written as JSON."""
 
     def __str__(self) -> str:
-        return "\n".join([aligned(_HEAD, self._rows()), self._summary(), *self.notices])
+        return "\n".join([align_rows(_HEAD, self._rows()), self._summary(), *self.notices])
 
     def _repr_html_(self) -> str:
         return table(_HEAD, self._rows(), caption="\n".join([self._summary(), *self.notices]))

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from disputatio.cli.options import Indexes, Journal, Json, Model, Replay, Roles, StrategyName, read_roles
-from disputatio.cli.screen import plain, printing, write_json
+from disputatio.cli.screen import buffer_output, plain, write_json
 
 _SECRET = "OPENAI_API_KEY"
 
@@ -39,7 +39,7 @@ def config(
         "replay": replay or None,
     }
     settings = read_settings(**flags)
-    origins = setting_origins({name for name, value in flags.items() if value is not None})
+    origins = find_origins({name for name, value in flags.items() if value is not None})
     rows = {
         name: {"value": value, "from": origins[name]}
         for name, value in settings.model_dump(mode="json").items()
@@ -55,7 +55,7 @@ def config(
     _show(rows, endpoint)
 
 
-def setting_origins(flags: set[str]) -> dict[str, str]:
+def find_origins(flags: set[str]) -> dict[str, str]:
     """Find the origins of each setting: flag, environment, file or default."""
     from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
@@ -93,7 +93,7 @@ def _show(rows: dict[str, dict[str, Any]], endpoint: dict[str, Any]) -> None:
         table.add_row(plain(name), plain(_format_value(row["value"])), plain(row["from"]))
     for name, value in endpoint.items():
         table.add_row(plain(name), plain(value or "not set"), plain("environment" if value else ""))
-    with printing() as out:
+    with buffer_output() as out:
         out.print(table)
 
 

@@ -17,7 +17,7 @@ import typer
 
 from disputatio.cli.opening import is_there
 from disputatio.cli.options import Indexes, Json, Model, Roles, read_roles
-from disputatio.cli.screen import hanging, plain, printing, write_json
+from disputatio.cli.screen import buffer_output, plain, wrap_beside, write_json
 from disputatio.errors import DisputatioError, InputError, MissingDependency
 from disputatio.kit import TRAINED_READER
 from disputatio.llm.model_names import ENGINES, suggest_name
@@ -81,10 +81,10 @@ def doctor(
         write_json({"healthy": not broken, "checks": [check._asdict() for check in checks]}, indent=2)
     else:
         width = min(_WIDEST, max(len(check.name) for check in checks))
-        with printing() as out:
+        with buffer_output() as out:
             for check in checks:
                 mark, style = _MARKS[check.state]
-                out.print(hanging(plain(f"{mark} {check.name:<{width}}  ", style), check.detail))
+                out.print(wrap_beside(plain(f"{mark} {check.name:<{width}}  ", style), check.detail))
     raise typer.Exit(1 if broken else 0)
 
 
@@ -200,7 +200,7 @@ def _cores(settings: Settings, *, measured: bool) -> Check:
             cores.keep(cores.measure(), cache)
     except (ImportError, OSError, RuntimeError) as error:
         return Check("cores", "broken", f"could not be measured: {error}")
-    allowed = cores.allowed_cores()
+    allowed = cores.list_allowed_cores()
     detail = f"{cores.threads_now(cache)} of {cores.physical_cores(allowed)} for the engine now"
     machine = cores.kept(cache)
     if machine is None or machine.processor != cores.processor():
@@ -213,7 +213,7 @@ def _cores(settings: Settings, *, measured: bool) -> Check:
 def _model(name: str) -> Check:
     kind, _, rest = name.partition(":")
     if kind == "local":
-        return _catalogued(f"model {rest}", rest)
+        return _check_catalogued(f"model {rest}", rest)
     if kind in ENGINES and rest:
         return Check(f"model {rest}", "ok", f"served by {kind}")
     if kind == "openai":
@@ -234,7 +234,7 @@ def _model(name: str) -> Check:
 def _embedder(name: str) -> Check:
     if name.startswith("openai:"):
         return Check(f"embedder {name}", "ok", "served by the endpoint")
-    return _catalogued(f"embedder {name}", name)
+    return _check_catalogued(f"embedder {name}", name)
 
 
 def _reranker(settings: Settings) -> Check:
@@ -262,7 +262,7 @@ def _encoder(name: str, *, needed: bool) -> Check:
         return Check("encoder", "broken", str(error))
 
 
-def _catalogued(label: str, name: str) -> Check:
+def _check_catalogued(label: str, name: str) -> Check:
     from disputatio.llm import catalogue
 
     try:

@@ -304,7 +304,7 @@ def imbalance(
     as_json: Json = False,
 ) -> None:
     """Give one right answer a passage and another 1, 2 or 3 (MADAM-RAG, figure 4a)."""
-    _controlled("imbalance", dataset, out, levels=levels, seed=seed, as_json=as_json)
+    _build_controlled("imbalance", dataset, out, levels=levels, seed=seed, as_json=as_json)
 
 
 @app.command()
@@ -318,10 +318,10 @@ def misinformation(
     as_json: Json = False,
 ) -> None:
     """Give two right answers a passage each and a wrong one 1, 2 or 3 (MADAM-RAG, figure 4b)."""
-    _controlled("misinformation", dataset, out, levels=levels, seed=seed, as_json=as_json)
+    _build_controlled("misinformation", dataset, out, levels=levels, seed=seed, as_json=as_json)
 
 
-def _controlled(
+def _build_controlled(
     kind: Literal["imbalance", "misinformation"],
     dataset: str,
     out: Path,

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from disputatio.cli.options import Json
-from disputatio.cli.screen import plain, printing, write, write_json
+from disputatio.cli.screen import buffer_output, plain, write, write_json
 from disputatio.errors import InputError
 from disputatio.platforms import whole_file
 from disputatio.text import one_line
@@ -99,7 +99,7 @@ def tables(
 def _show(comparison: Mapping[str, Any], limit: int) -> None:
     from disputatio.eval.reporting.compare import names, outcome
 
-    with printing() as out:
+    with buffer_output() as out:
         for line in outcome(comparison):
             out.print(plain(line))
         for question in comparison["questions"][:limit]:

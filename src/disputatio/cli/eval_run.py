@@ -20,7 +20,7 @@ from disputatio.cli import eval_report as cli_report
 from disputatio.cli.eval_build import app as build_app
 from disputatio.cli.eval_build import synthesize, tell
 from disputatio.cli.options import Json, Model, Replay, Roles, read_roles
-from disputatio.cli.screen import hanging, plain, printing, write_json
+from disputatio.cli.screen import buffer_output, plain, wrap_beside, write_json
 from disputatio.errors import InputError, UnknownName
 from disputatio.text import one_line
 
@@ -294,7 +294,7 @@ def datasets(
     if as_json:
         write_json(rows[name] if name else list(rows.values()), indent=2)
         return
-    with printing() as out:
+    with buffer_output() as out:
         if name:
             _show_dataset(out, rows[name])
         else:
@@ -333,4 +333,4 @@ def _show_dataset(out: Console, row: dict[str, Any]) -> None:
     out.print(Text(row["name"], "bold"))
     out.print(Padding(plain(row["description"]), (0, 0, 0, 4)))
     for label, text in facts.items():
-        out.print(Padding(hanging(f"{label + ':':<10} ", text), (0, 0, 0, 4)))
+        out.print(Padding(wrap_beside(f"{label + ':':<10} ", text), (0, 0, 0, 4)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from disputatio.cli.opening import named_index, open_named
+from disputatio.cli.opening import locate_index, open_named
 from disputatio.cli.options import (
     Indexes,
     IndexFolder,
@@ -62,7 +62,7 @@ def compact(index: IndexFolder = None) -> None:
 
     opened = open_one(index)
     if isinstance(opened, FolderIndex):
-        opened.compact(planned=lambda plan: say(_planned(plan)))
+        opened.compact(planned=lambda plan: say(_describe_plan(plan)))
     else:
         opened.compact()
     figures = opened.info()
@@ -84,7 +84,7 @@ def check(
     from disputatio.store.addresses import is_served, server_class
     from disputatio.store.record.check import check as check_index
 
-    folder = named_index(index)
+    folder = locate_index(index)
     if is_served(folder):
         opened = server_class(folder).open(folder, create=False)
         wrong = opened.check()
@@ -326,7 +326,7 @@ def convert(
     write(f"{_shown(new or old)}: {count(manifest.passages, 'passage')} converted\n")
 
 
-def _planned(plan: CompactionPlan) -> str:
+def _describe_plan(plan: CompactionPlan) -> str:
     """Return what a compaction takes, in one sentence."""
     from disputatio.store.record.transaction import gigabytes
 
@@ -339,7 +339,7 @@ def _planned(plan: CompactionPlan) -> str:
 
 def open_one(index: Path | None) -> Index:
     """Return the one index that is worked on; raises as `open_named` does, and `InputError` for several."""
-    return open_named(named_index(index))
+    return open_named(locate_index(index))
 
 
 def _shown(value: object) -> str:

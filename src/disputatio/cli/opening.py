@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from disputatio.store.contract import Index
 
 
-def named_index(index: Path | None) -> Path:
+def locate_index(index: Path | None) -> Path:
     """Return the folder or address that `--index` names, or the usual one; raises `InputError`."""
     from disputatio.config import read_settings
     from disputatio.store.addresses import require_one

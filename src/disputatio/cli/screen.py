@@ -42,18 +42,18 @@ from disputatio.events import (
 from disputatio.rendering.refusals import REMEDIES
 from disputatio.rendering.wording import (
     SOURCE_COLUMNS,
-    certified,
-    claimed_line,
     conflict_line,
     cost,
     count,
+    describe_certificate,
+    describe_unused_claims,
+    find_origin,
+    find_warning,
     headline,
-    quoted_from,
     read_from,
     source_rows,
     sources_counted,
     sources_line,
-    warning,
 )
 from disputatio.serialisation import json_text
 from disputatio.store.ingesting.ingest import IngestSummary
@@ -81,7 +81,7 @@ def show_answer(answer: Answer, *, as_json: bool) -> None:
     if as_json:
         write_json(answer.to_dict())
         return
-    with printing() as out:
+    with buffer_output() as out:
         _show_head(out, answer)
         if answer.text:
             out.print(_body(answer))
@@ -94,13 +94,13 @@ def show_answer(answer: Answer, *, as_json: bool) -> None:
         _show_each_source(out, answer)
         if answer.certificate:
             out.print()
-            out.print(hanging("Robustness: ", certified(answer.certificate)))
+            out.print(wrap_beside("Robustness: ", describe_certificate(answer.certificate)))
         out.print()
-        if claims := claimed_line(answer):
-            out.print(hanging("Not used: ", claims))
+        if claims := describe_unused_claims(answer):
+            out.print(wrap_beside("Not used: ", claims))
         if answer.passages:
-            out.print(hanging("Read: ", read_from(answer), "dim"))
-        out.print(hanging("Cost: ", cost(answer), "dim"))
+            out.print(wrap_beside("Read: ", read_from(answer), "dim"))
+        out.print(wrap_beside("Cost: ", cost(answer), "dim"))
 
 
 def plain(text: str, style: str = "") -> Text:
@@ -170,7 +170,7 @@ def write(text: str) -> bool:
 
 
 @contextmanager
-def printing() -> Iterator[Console]:
+def buffer_output() -> Iterator[Console]:
     """Yield a console whose output goes to stdout at once at the end."""
     out = _console()
     with out.capture() as captured:
@@ -182,7 +182,7 @@ def write_row(label: str, text: str) -> bool:
     """Print a label, and text beside it that never runs under it. Returns as `write`."""
     out = _console()
     with out.capture() as captured:
-        out.print(hanging(Text(label, "dim"), text))
+        out.print(wrap_beside(Text(label, "dim"), text))
     return write(_without_trailing_blanks(captured.get()))
 
 
@@ -265,7 +265,7 @@ class Waiting:
             self._status.stop()
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         """Stop the moving line within this context, so that something can be printed."""
         if self._status:
             self._status.stop()
@@ -300,7 +300,7 @@ class Waiting:
         elif isinstance(event, Found) and event.passages:
             self._doing = f"reading {count(len(event.passages), 'passage')}"
         elif isinstance(event, Evidence):
-            self._best = "".join(f"\n  {_shortened(each.line())}" for each in event.excerpts[:_SENTENCES])
+            self._best = "".join(f"\n  {_shorten(each.line())}" for each in event.excerpts[:_SENTENCES])
         elif isinstance(event, Estimated):
             self._doing = f"{event.role.replace('_', ' ')}: {count(event.calls, 'call')} begun"
         elif isinstance(event, Sides):
@@ -308,7 +308,7 @@ class Waiting:
         elif isinstance(event, Round):
             self._doing = f"round {event.number} is over, {count(self._calls, 'call')} so far"
         elif isinstance(event, Read):
-            title = f" {_shortened(event.titles[0], 60)}" if event.titles else ""
+            title = f" {_shorten(event.titles[0], 60)}" if event.titles else ""
             cost = replace(event, remaining=None).so_far()
             self._doing = f"{event.role.replace('_', ' ')}{title}: {event.done} of {event.calls}, {cost}"
         else:
@@ -317,7 +317,7 @@ class Waiting:
 
     def _redraw(self) -> None:
         if self._status:
-            sides = f"\n  so far: {_shortened(self._sides)}" if self._sides else ""
+            sides = f"\n  so far: {_shorten(self._sides)}" if self._sides else ""
             self._status.update(plain(self._doing + self._left() + sides + self._best))
 
     def _left(self) -> str:
@@ -338,7 +338,7 @@ class Waiting:
         if isinstance(event, Unchecked):
             return f"the citations are not judged: {event.reason}"
         if isinstance(event, Unestimated):
-            return _unestimated(event)
+            return _describe_unestimated(event)
         if isinstance(event, IndexUnsearched) and event.index not in self._left_out:
             self._left_out.add(event.index)
             return f"not searched: {event.index}: {event.reason}"
@@ -354,13 +354,13 @@ class Waiting:
             self.say(f"--role {role}: no model call has this role; the roles called were {played}")
 
 
-def _shortened(text: str, most: int = 0) -> str:
+def _shorten(text: str, most: int = 0) -> str:
     """Return a text on one line of the terminal, or of at most so many characters."""
     most, text = most or min(_console().width, _WIDEST) - 4, one_line(text)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _unestimated(event: Unestimated) -> str:
+def _describe_unestimated(event: Unestimated) -> str:
     who = "no source has" if event.prior is None else f"{count(len(event.sources), 'source')} without"
     return f"{who} an estimate of reliability: {event.reason}; estimate with: disputatio calibrate"
 
@@ -368,7 +368,7 @@ def _unestimated(event: Unestimated) -> str:
 def _show_head(out: Console, answer: Answer) -> None:
     """Print the question, and the answers or the reason for none, in a box."""
     head = headline(answer)
-    question = _shortened(answer.question, _LONGEST_QUESTION)
+    question = _shorten(answer.question, _LONGEST_QUESTION)
     title = plain(question) if len(question) <= out.width - 8 else None
     if title is None:
         out.print(plain(question))
@@ -378,7 +378,7 @@ def _show_head(out: Console, answer: Answer) -> None:
 def _body(answer: Answer) -> Text:
     """Return the answer's text, with a warning after each claim that its quotes do not support."""
     claims = [
-        plain(render([claim])) + Text(f" ({warning(claim)})" if warning(claim) else "", "yellow")
+        plain(render([claim])) + Text(f" ({find_warning(claim)})" if find_warning(claim) else "", "yellow")
         for claim in answer.claims
     ]
     return Text(" ").join(claims) if claims else plain(answer.text)
@@ -388,12 +388,12 @@ def _show_quotes(out: Console, answer: Answer) -> None:
     """Print every quote once, with its source and page, and the address of its passage below."""
     citations = {citation.n: citation for claim in answer.claims for citation in claim.citations}
     for n, citation in citations.items():
-        origin, address = quoted_from(citation, answer.passages)
+        origin, address = find_origin(citation, answer.passages)
         verdict = "" if citation.verdict in ("supported", "unchecked") else f"  ({citation.verdict})"
         label = f"  [{n}] "
-        out.print(hanging(label, f"{origin}: “{without_headings(citation.quote)[1]}”{verdict}"))
+        out.print(wrap_beside(label, f"{origin}: “{without_headings(citation.quote)[1]}”{verdict}"))
         if address:
-            out.print(hanging(" " * len(label), address, "dim"))
+            out.print(wrap_beside(" " * len(label), address, "dim"))
 
 
 def _show_position(out: Console, position: Position) -> None:
@@ -402,10 +402,10 @@ def _show_position(out: Console, position: Position) -> None:
     about = f" — {one_line(position.subject)}" if position.subject else ""
     line = Text.assemble((one_line(position.answer), "bold"), about)
     verdict = Text(f"{mark} {position.verdict}  ", style)
-    out.print(hanging(verdict, line))
+    out.print(wrap_beside(verdict, line))
     if sources := sources_line(position):
-        out.print(Padding(hanging("by:  ", sources), (0, 0, 0, 4)))
-    out.print(Padding(hanging("why: ", position.reason), (0, 0, 0, 4)))
+        out.print(Padding(wrap_beside("by:  ", sources), (0, 0, 0, 4)))
+    out.print(Padding(wrap_beside("why: ", position.reason), (0, 0, 0, 4)))
 
 
 def _show_each_source(out: Console, answer: Answer) -> None:
@@ -422,7 +422,7 @@ def _show_each_source(out: Console, answer: Answer) -> None:
     out.print(table)
 
 
-def hanging(label: str | Text, text: str | Text, style: str = "") -> Table:
+def wrap_beside(label: str | Text, text: str | Text, style: str = "") -> Table:
     """Return a label, and text beside it that never runs under it."""
     head = Text(label, style) if isinstance(label, str) else label
     grid = Table.grid(padding=0)

@@ -8,7 +8,7 @@ import typer
 
 from disputatio.cli.opening import open_for_search
 from disputatio.cli.options import After, Before, Indexes, Json, Sources, read_pairs
-from disputatio.cli.screen import Waiting, hanging, plain, printing, say, write_json
+from disputatio.cli.screen import Waiting, buffer_output, plain, say, wrap_beside, write_json
 from disputatio.rendering.wording import ORDERS
 from disputatio.text import bare_words, one_line, sentences, stem
 
@@ -80,7 +80,7 @@ def search(
         return
     for failed in unsearched:
         say(f"not searched: {failed['index']}: {failed['reason']}")
-    with printing() as out:
+    with buffer_output() as out:
         for rank, hit in enumerate(hits, start=1):
             _show_hit(out, rank, hit, query, verbose=verbose)
         if not hits:
@@ -113,12 +113,12 @@ def _show_hit(out: Console, rank: int, hit: Hit, query: str, *, verbose: bool) -
     twin = "  (nearly the same as a better hit)" if hit.duplicate_of else ""
     label = plain(f"{rank:>2}  {hit.score:.3f}  ", "bold")
     orders = f"  ({ORDERS})" if passage.gives_orders else ""
-    out.print(hanging(label, plain(one_line(about) + twin + orders, "bold")))
+    out.print(wrap_beside(label, plain(one_line(about) + twin + orders, "bold")))
     indent = " " * label.cell_len
-    out.print(hanging(indent, one_line(passage.text) if verbose else excerpt(passage.text, query)))
+    out.print(wrap_beside(indent, one_line(passage.text) if verbose else excerpt(passage.text, query)))
     if passage.url:
-        out.print(hanging(indent, passage.url, "dim"))
+        out.print(wrap_beside(indent, passage.url, "dim"))
     if verbose:
         scores = ", ".join(f"{name} {score:.3f}" for name, score in hit.scores.items())
         twin = f", nearly the same as {hit.duplicate_of}" if hit.duplicate_of else ""
-        out.print(hanging(indent, f"{passage.id}: {scores}{twin}", "dim"))
+        out.print(wrap_beside(indent, f"{passage.id}: {scores}{twin}", "dim"))

@@ -100,7 +100,7 @@ def serve(
             raise MissingDependency(package, "serve")
     from disputatio.config import read_settings
     from disputatio.server.app import UNBUILT, create_app, is_built
-    from disputatio.server.connections import listening, port_of, server_of
+    from disputatio.server.connections import open_listener, port_of, server_of
     from disputatio.server.options import Limits
     from disputatio.server.service import Service
     from disputatio.spending import read_prices
@@ -136,14 +136,15 @@ def serve(
         suggestions=suggest,
     )
     access = _access(host, _token(token, token_file), allow_host, allow_origin, writing=allow_writing)
-    listener = listening(host, port)
+    listener = open_listener(host, port)
     with listener:
         service = Service.open(
             settings,
             limits=limits,
             access=access,
             keeping=replace(
-                _keeping(settings, answers, keep_days, runs, audit), upload_bytes=int(upload_gb * (1 << 30))
+                _choose_storage(settings, answers, keep_days, runs, audit),
+                upload_bytes=int(upload_gb * (1 << 30)),
             ),
             models=tuple(allow_model or ()),
             prices=None if prices is None else read_prices(prices),
@@ -198,7 +199,7 @@ def _access(
     return Access(token=token, hosts=(*own, *(hosts or ())), origins=tuple(origins or ()), writing=writing)
 
 
-def _keeping(
+def _choose_storage(
     settings: Settings, answers: str, days: float, runs: Path | None, audit: Path | None
 ) -> StorageOptions:
     """Choose where the server stores answers and uploads."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.table import Table
 
-from disputatio.cli.screen import printing, write_json
+from disputatio.cli.screen import buffer_output, write_json
 from disputatio.errors import InputError
 
 if TYPE_CHECKING:
@@ -104,5 +104,5 @@ def _show(outcomes: list[TrialOutcome]) -> None:
             paper = f"{outcome.paper[method]:.3f}" if method in outcome.paper else ""
             table.add_row(group, method, f"{value.mean:.3f}", interval, paper)
             group = ""
-    with printing() as out:
+    with buffer_output() as out:
         out.print(table)

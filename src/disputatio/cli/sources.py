@@ -15,7 +15,7 @@ from rich.table import Table
 from disputatio.authority import STRENGTH, TIERS
 from disputatio.cli.opening import open_for_search, open_named
 from disputatio.cli.options import Indexes, IndexFolder, Journal, Json, Model, Replay, Roles, read_roles
-from disputatio.cli.screen import ProgressBar, Waiting, plain, printing, say, write, write_json
+from disputatio.cli.screen import ProgressBar, Waiting, buffer_output, plain, say, write, write_json
 from disputatio.errors import InputError
 from disputatio.rendering.wording import count
 from disputatio.types import Source
@@ -336,7 +336,7 @@ def _show_sources(
             f"{source.answered:.4g} of {source.questions}" if source.questions else "",
             plain(source.updated),
         )
-    with printing() as out:
+    with buffer_output() as out:
         out.print(table)
     if sources:
         numbers = [number for number, names in enumerate(groups.values()) for _ in names]

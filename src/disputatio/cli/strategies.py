@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from disputatio.cli.options import Json
-from disputatio.cli.screen import hanging, plain, printing, write_json
+from disputatio.cli.screen import buffer_output, plain, wrap_beside, write_json
 from disputatio.rendering.wording import count
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def strategies(
         rows = [strategy_fields(strategy) for strategy in described]
         write_json(rows[0] if name else rows, indent=2)
         return
-    with printing() as out:
+    with buffer_output() as out:
         if name:
             _show_strategy(out, described[0])
         else:
@@ -80,29 +80,29 @@ def _show_list(out: Console, described: list[StrategyDescription]) -> None:
     """Print each strategy's name and summary; a long summary wraps under itself."""
     width = max(len(strategy.name) for strategy in described)
     for strategy in described:
-        out.print(hanging(plain(f"{strategy.name:<{width}}  ", "bold"), strategy.summary))
+        out.print(wrap_beside(plain(f"{strategy.name:<{width}}  ", "bold"), strategy.summary))
     out.print()
     out.print(plain("Options, paper and cost of one: disputatio strategies NAME", "dim"))
 
 
 def _show_strategy(out: Console, strategy: StrategyDescription) -> None:
-    def indented(label: str, text: Text) -> Padding:
-        return Padding(hanging(label, text), _INDENT)
+    def indent(label: str, text: Text) -> Padding:
+        return Padding(wrap_beside(label, text), _INDENT)
 
     out.print(Text(strategy.name, "bold"))
     out.print(Padding(plain(strategy.summary), _INDENT))
     out.print(Padding(plain(strategy.paper, "dim"), _INDENT))
     needed = "needed" if strategy.needs_model else "not needed: --model none reads without one"
-    out.print(indented("language model: ", plain(needed)))
-    out.print(indented("log-probabilities: ", plain(strategy.logprobs)))
+    out.print(indent("language model: ", plain(needed)))
+    out.print(indent("log-probabilities: ", plain(strategy.logprobs)))
     for line in [cost_line(cost) for cost in strategy.cost] or ["not measured"]:
-        out.print(indented("cost: ", plain(line)))
+        out.print(indent("cost: ", plain(line)))
     if strategy.options:
         out.print()
         out.print(Text("Options", "bold"))
     for option in strategy.options:
         meaning = plain(option.meaning) + plain(f" ({option.type})", "dim")
-        out.print(indented(f"{f'--set {option.name}={_format_default(option)}':<{_SETTING}} ", meaning))
+        out.print(indent(f"{f'--set {option.name}={_format_default(option)}':<{_SETTING}} ", meaning))
 
 
 def _format_default(option: Option) -> str:

@@ -41,7 +41,7 @@ def follow(
     lines = _Lines()
     with Stream(question, prepared, trace=trace) as events:
         for event in events:
-            with waiting.paused():
+            with waiting.pause():
                 if not (_print_json(event) if as_json else lines.show(event)):
                     return None
         return events.answer
@@ -93,7 +93,7 @@ class _Lines:
     def _call(self, event: Read) -> tuple[str, str]:
         """Return a label and a text for a finished call: the sources read, or the role, and the reply."""
         number = f"{event.done}/{event.calls}"
-        reading = _reading(event.reply)
+        reading = _summarise_reply(event.reply)
         reading = (f": {reading}" if reading else "") + f" · {event.so_far()}"
         if not event.passages:
             return "call", f"{event.role} {number}{reading}"
@@ -102,7 +102,7 @@ class _Lines:
         return f"read {number}", f"{', '.join(sources)}{role}{reading}"
 
 
-def _reading(reply: str) -> str:
+def _summarise_reply(reply: str) -> str:
     """Return the answer of a JSON reply, else the beginning of the reply."""
     try:
         fields = json.loads(reply)

@@ -18,10 +18,10 @@ from disputatio.llm.call_cache import (
     canonical,
     choice_key,
     completion_key,
-    damaged_at,
     decode_choice,
     decode_completion,
     encode,
+    make_damage_fault,
 )
 from disputatio.protocols import LLM, Cancel, Embedder
 from disputatio.types import Capabilities, Choice, Completion, Prompt, Sampling
@@ -117,14 +117,14 @@ class CachedLLM:
                 places.setdefault(key, []).append(index)
         missing = list(places)
         if missing and self._replay:
-            raise self._missing(kind, prompts[places[missing[0]][0]])
+            raise self._make_fault(kind, prompts[places[missing[0]][0]])
         results: dict[int, _Result] = {}
 
         def report(index: int, *, journalled: bool) -> None:
             try:
                 result = decode(recorded[keys[index]])
             except UNREADABLE as error:
-                raise damaged_at(self._journal.path, f"call {keys[index][:16]}") from error
+                raise make_damage_fault(self._journal.path, f"call {keys[index][:16]}") from error
             results[index] = replace(result, journalled=journalled)
             if on_done is not None:
                 on_done(index, results[index])
@@ -178,7 +178,7 @@ class CachedLLM:
             self._journal.note_model(self._name, self._engine_string(), self._model().capabilities())
             self._noted = True
 
-    def _missing(self, kind: str, prompt: Prompt) -> LLMError:
+    def _make_fault(self, kind: str, prompt: Prompt) -> LLMError:
         if kind == "choose" and not self.capabilities().logprobs:
             return NoLogprobs(f"{self._name} gave no log-probabilities when its calls were kept")
         contents = [message.content for message in prompt.messages if message.role == "user"]
@@ -226,7 +226,7 @@ class CachedEmbedder:
         import numpy as np
 
         if not query:
-            return self._wrapped(texts).embed(texts)
+            return self._require_embedder(texts).embed(texts)
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         journal = self._open_journal()
@@ -234,7 +234,7 @@ class CachedEmbedder:
         recorded = journal.get(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in recorded}
         if missing:
-            vectors = self._wrapped(list(missing.values())).embed(list(missing.values()), query=True)
+            vectors = self._require_embedder(list(missing.values())).embed(list(missing.values()), query=True)
             made = {key: _encode(vector) for key, vector in zip(missing, vectors, strict=True)}
             journal.put("embed", self.name, made)
             recorded |= journal.get(list(missing))  # what another process kept first is what counts
@@ -246,7 +246,7 @@ class CachedEmbedder:
                 self._journal = self._open()
             return self._journal
 
-    def _wrapped(self, texts: Sequence[str]) -> Embedder:
+    def _require_embedder(self, texts: Sequence[str]) -> Embedder:
         if self._embedder is None:
             words = " ".join(" ".join(texts).split())
             raise NotJournalled(
@@ -271,4 +271,4 @@ def _decode(value: str, journal: CallCache) -> NDArray[np.float32]:
         raw = base64.b64decode(json.loads(value)["float32"], validate=True)
         return np.frombuffer(raw, dtype="<f4").astype(np.float32)
     except UNREADABLE as error:
-        raise damaged_at(journal.path, "a vector") from error
+        raise make_damage_fault(journal.path, "a vector") from error

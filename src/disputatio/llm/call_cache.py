@@ -204,7 +204,7 @@ class CallCache:
                 if _is_whole(value, digest):
                     recorded[key] = value
                 elif self._readonly:
-                    raise damaged_at(self.path, f"call {key[:16]}")
+                    raise make_damage_fault(self.path, f"call {key[:16]}")
                 else:
                     damaged.append(key)
         if damaged:
@@ -281,7 +281,7 @@ class CallCache:
         try:
             return [(str(name), _read_capabilities(text)) for name, text in rows]
         except UNREADABLE as error:
-            raise damaged_at(self.path, "the capabilities of a model") from error
+            raise make_damage_fault(self.path, "the capabilities of a model") from error
 
     def note_model(self, name: str, engine: str, capabilities: Capabilities) -> None:
         text = canonical(asdict(replace(capabilities, engine=engine)))
@@ -322,7 +322,7 @@ def _connect(name: str) -> sqlite3.Connection:
     )
 
 
-def damaged_at(path: Path | str, place: str) -> DamagedFile:
+def make_damage_fault(path: Path | str, place: str) -> DamagedFile:
     """Make the fault for a part of a journal that is not what was written."""
     return DamagedFile(
         f"the journal {path} is damaged at {place}; restore it from a copy, or name another file"

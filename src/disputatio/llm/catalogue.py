@@ -57,8 +57,8 @@ def is_present(name: str) -> bool:
     if _local(name) is not None:
         return True
     folder, entry = _known(name)
-    wanted = _wanted(folder, entry)
-    return bool(wanted) and not _changed(folder, wanted)
+    wanted = _list_wanted(folder, entry)
+    return bool(wanted) and not _list_changed(folder, wanted)
 
 
 def path(name: str, *, pull: bool = False, progress: Progress | None = None) -> Path:
@@ -69,8 +69,8 @@ def path(name: str, *, pull: bool = False, progress: Progress | None = None) -> 
     if local is not None:
         return local
     folder, entry = _known(name)
-    wanted = _wanted(folder, entry)
-    if wanted and not (_changed(folder, wanted) and _adopt(folder, entry)):
+    wanted = _list_wanted(folder, entry)
+    if wanted and not (_list_changed(folder, wanted) and _adopt(folder, entry)):
         return _place(folder, wanted)
     if pull:
         return _pull(name, progress)
@@ -91,7 +91,7 @@ def verify(name: str) -> tuple[str, ...]:
     if local is not None:
         raise InputError(f"{name} is a file of your own: there is no checksum to compare it with")
     folder, entry = _known(name)
-    wanted = _wanted(folder, entry)
+    wanted = _list_wanted(folder, entry)
     if not any((folder / file).is_file() for file in wanted):
         raise InputError(f"the model {name} is not here yet: run disputatio model pull {name}")
     known = {file.name: file.sha256 for file in entry.files} if entry else {}
@@ -152,7 +152,7 @@ def _record(folder: Path) -> dict[str, dict[str, Any]]:
     return files if isinstance(files, dict) else {}
 
 
-def _wanted(folder: Path, entry: ModelEntry | None) -> list[str]:
+def _list_wanted(folder: Path, entry: ModelEntry | None) -> list[str]:
     """Return the names of the files of a model; empty for one of a hub that was never fetched."""
     if entry is not None:
         return [file.name for file in entry.files]
@@ -160,7 +160,7 @@ def _wanted(folder: Path, entry: ModelEntry | None) -> list[str]:
     return [name for name in wanted if isinstance(name, str)] if isinstance(wanted, list) else []
 
 
-def _changed(folder: Path, wanted: list[str]) -> list[str]:
+def _list_changed(folder: Path, wanted: list[str]) -> list[str]:
     """List the files that are missing or have changed since they were verified."""
     record = _record(folder)
     changed = []
@@ -179,7 +179,7 @@ def _changed(folder: Path, wanted: list[str]) -> list[str]:
 def _adopt(folder: Path, entry: ModelEntry | None) -> list[str]:
     """Record files that have the right checksum and no record; the names of those that are not right."""
     record = _record(folder)
-    changed = _changed(folder, _wanted(folder, entry))
+    changed = _list_changed(folder, _list_wanted(folder, entry))
     pins = {file.name: file.sha256 for file in entry.files} if entry else {}
     left = []
     for name in changed:
@@ -222,19 +222,19 @@ class _Meter:
 
 def _pull(name: str, progress: Progress | None) -> Path:
     folder, known = _known(name)
-    wanted = _wanted(folder, known)
-    if wanted and not _changed(folder, wanted):
+    wanted = _list_wanted(folder, known)
+    if wanted and not _list_changed(folder, wanted):
         return _place(folder, wanted)
-    with _locked(folder, name, progress):
-        wanted = _wanted(folder, known)
-        if wanted and not (_changed(folder, wanted) and _adopt(folder, known)):
+    with _lock_folder(folder, name, progress):
+        wanted = _list_wanted(folder, known)
+        if wanted and not (_list_changed(folder, wanted) and _adopt(folder, known)):
             return _place(folder, wanted)
         entry = known or hub.entry(name)
         names = [file.name for file in entry.files]
         with disk.disk_errors(folder / _MANIFEST):
             manifest = _manifest(folder) or {"format": 1}
             disk.write_json(folder / _MANIFEST, {**manifest, "name": name, "wanted": names})
-        missing = [file for file in entry.files if file.name in _changed(folder, names)]
+        missing = [file for file in entry.files if file.name in _list_changed(folder, names)]
         _check_room(folder, missing)
         meter = _Meter(progress, sum(file.size or 0 for file in missing))
         for file in missing:
@@ -244,7 +244,7 @@ def _pull(name: str, progress: Progress | None) -> Path:
 
 
 @contextmanager
-def _locked(folder: Path, name: str, progress: Progress | None) -> Iterator[None]:
+def _lock_folder(folder: Path, name: str, progress: Progress | None) -> Iterator[None]:
     with disk.disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)

@@ -136,11 +136,11 @@ class Connection:
         # The clock holds no reference to this connection, whose thread ends when nothing refers to it.
         with _Waiting(self._patience, partial(self._say, words)) as waiting:
 
-            def ended(outcome: _Ended[_Result]) -> None:
+            def on_end(outcome: _Ended[_Result]) -> None:
                 waiting.begin()
                 on_done(*outcome)
 
-            return loop.run(work, ended, cancel or Cancel())
+            return loop.run(work, on_end, cancel or Cancel())
 
     async def _batch(
         self,
@@ -159,12 +159,12 @@ class Connection:
                     hopeless.append(outcome)
                 return outcome
 
-        async def reported(index: int, attempt: Attempt[_Result]) -> _Result | LLMError:
+        async def report_outcome(index: int, attempt: Attempt[_Result]) -> _Result | LLMError:
             outcome = await outcome_of(attempt)
             report((index, outcome))
             return outcome
 
-        return list(await asyncio.gather(*(reported(*numbered) for numbered in enumerate(attempts))))
+        return list(await asyncio.gather(*(report_outcome(*numbered) for numbered in enumerate(attempts))))
 
     async def _call(self, client: openai.AsyncOpenAI, attempt: Attempt[_Result]) -> _Result | LLMError:
         now = asyncio.get_running_loop().time
@@ -274,7 +274,7 @@ class Breaker:
     opened: float = 0.0
     last: str = ""
 
-    def blocked(self) -> float:
+    def get_blocked_seconds(self) -> float:
         """Return the seconds for which no call is to be tried; 0 when calls may be made."""
         if self.failures < self.limit:
             return 0.0
@@ -311,7 +311,7 @@ class Retry:
         """Run an attempt, again where that helps and time is `remaining`; a fault is returned."""
         self.budget.calls += 1
         repeats = 0
-        blocked = self.breaker.blocked()
+        blocked = self.breaker.get_blocked_seconds()
         if blocked:
             times = f"{self.breaker.failures} times in a row"
             return Unreachable(f"{self.breaker.last} [{times}; not tried again for {blocked:.1f} s]")
@@ -325,7 +325,7 @@ class Retry:
             self.breaker.note(fault)
             self.answered = self.answered or not is_connection_fault(fault)
             wait = self._wait(repeats, outcome.wait)
-            if repeats >= self._limit(outcome) or wait >= remaining() or self.breaker.blocked():
+            if repeats >= self._limit(outcome) or wait >= remaining() or self.breaker.get_blocked_seconds():
                 return fault
             if not self.budget.take():
                 return fault
@@ -468,7 +468,7 @@ class _Bounded:
             if self._raw > self._most:
                 raise Unfit(f"more than {self._most:,} bytes")
             if unpack is None:
-                yield self._counted(piece)
+                yield self._check_size(piece)
                 continue
             waiting = piece
             while waiting:
@@ -477,11 +477,11 @@ class _Bounded:
                 except zlib.error as error:
                     raise Unfit("packed, and cannot be unpacked") from error
                 waiting = unpack.unconsumed_tail
-                yield self._counted(unpacked)
+                yield self._check_size(unpacked)
                 if unpack.eof:
                     break
 
-    def _counted(self, piece: bytes) -> bytes:
+    def _check_size(self, piece: bytes) -> bytes:
         self._size += len(piece)
         last = piece.rfind(b"\n")
         self._line = self._line + len(piece) if last < 0 else len(piece) - last - 1

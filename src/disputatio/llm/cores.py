@@ -40,7 +40,7 @@ class Machine:
 
 def threads_now(cache: Path, root: Path = _ROOT) -> int:
     """Return how many threads the engine starts with, by what is free now and by what was measured."""
-    allowed = allowed_cores()
+    allowed = list_allowed_cores()
     most = max(1, math.floor(min(physical_cores(allowed, root), quota(root))))
     free = max(1, most - round(busy_cores(allowed, root)))
     machine = kept(cache)
@@ -59,7 +59,7 @@ def _best(speeds: Mapping[int, float]) -> int:
     return best
 
 
-def allowed_cores() -> list[int]:
+def list_allowed_cores() -> list[int]:
     affinity: Any = getattr(os, "sched_getaffinity", None)  # some systems have none
     return sorted(affinity(0)) if affinity else list(range(os.cpu_count() or 1))
 
@@ -155,7 +155,7 @@ def keep(machine: Machine, cache: Path) -> Path:
 def measure(seconds: float = 5.0) -> Machine:
     """Time products of matrices with 1, 2, 4, ... threads and in each precision, in about so many seconds."""
     block_usage_reports()
-    allowed = allowed_cores()
+    allowed = list_allowed_cores()
     most = physical_cores(allowed)
     counts = sorted({*(2**power for power in range(most.bit_length()) if 2**power <= most), most})
     share = seconds / (len(counts) + 2)

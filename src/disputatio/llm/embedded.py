@@ -53,7 +53,7 @@ _MAKING = ".making-"
 _FILES = ("openvino_model.xml", "openvino_model.bin", "openvino_tokenizer.xml", "openvino_detokenizer.xml")
 
 
-def converted_folder(path: Path, cache: Path, say: Callable[[str], None]) -> Path:
+def ensure_converted(path: Path, cache: Path, say: Callable[[str], None]) -> Path:
     """Return the folder to load for a path, converted if need be; raises `InputError`, `LLMError`."""
     if path.is_dir():
         if all((path / name).exists() for name in _FILES):
@@ -272,7 +272,7 @@ class Engine:
         capacity = cache_gb * 2**30 // _KV_BYTES_A_TOKEN
         self._limit = min(context, capacity)
         self._name = path.stem
-        folder = converted_folder(path, cache, say)
+        folder = ensure_converted(path, cache, say)
         self._pipeline, self._tokenizer = open_pipeline(folder, cache_gb, say, threads_now(cache))
         self._seen = SeenBlocks(capacity // _BLOCK)
         self._numbers = count()
@@ -328,7 +328,7 @@ class Engine:
             return
         # Prompts that are added together do not find each other's prefix in the cache: where they share one
         # that is long enough the first goes ahead until it is read; the options of a prompt follow its first.
-        shared = len(prompts) > 1 and _shared([ids.data[0] for ids in prompts]) >= _BLOCK
+        shared = len(prompts) > 1 and _count_shared([ids.data[0] for ids in prompts]) >= _BLOCK
         for ids in prompts:
             ahead = request.rows[0][0] if shared and request.rows else None
             first = _Job(ids, configs[0], ahead)
@@ -431,10 +431,10 @@ class Engine:
             raise ConfigError(f"options must be words that differ in their first token: {tuple(options)}")
 
 
-def _shared(prompts: Sequence[Any]) -> int:
+def _count_shared(prompts: Sequence[Any]) -> int:
     """Count the leading tokens that all prompts share.
 
-    >>> _shared([[1, 2, 3], [1, 2, 4, 5], [1, 2]])
+    >>> _count_shared([[1, 2, 3], [1, 2, 4, 5], [1, 2]])
     2
     """
     same = 0

@@ -170,11 +170,11 @@ class Endpoint:
     ) -> list[_Result]:
         batch = Batch(on_done)
 
-        def ended(index: int, outcome: Received | LLMError) -> None:
+        def on_end(index: int, outcome: Received | LLMError) -> None:
             batch.add(index, read(outcome) if isinstance(outcome, Received) else outcome)
 
         attempts = [partial(self._attempt, request) for request in requests]
-        self._connection.run(attempts, ended, cancel)
+        self._connection.run(attempts, on_end, cancel)
         return batch.results(len(requests))
 
     def try_out(self) -> Trial:
@@ -182,13 +182,13 @@ class Endpoint:
         began = time.perf_counter()
         capabilities = self.capabilities()
         listed, context = read_lists(self._connection)
-        first, again = (self._tried(REPEATED, self._extra) for _ in range(2))
+        first, again = (self._try_request(REPEATED, self._extra) for _ in range(2))
         quick = ENGINES[self._kind].quick if self._kind in ENGINES else {}
         free = {name: value for name, value in self._extra.items() if name not in quick}
-        replies = [first, again, self._tried(PUZZLE, free)]
+        replies = [first, again, self._try_request(PUZZLE, free)]
         thinking: Thinking = "none"
         if any(reply.thought for reply in replies):
-            replies.append(self._tried(PUZZLE, {**free, **quick}))
+            replies.append(self._try_request(PUZZLE, {**free, **quick}))
             thinking = "always" if replies[-1].thought else "switchable"
         spent = total_usage([self.probe_usage, *(reply.usage for reply in replies)])
         return Trial(
@@ -201,7 +201,7 @@ class Endpoint:
             usage=replace(spent, seconds=time.perf_counter() - began),
         )
 
-    def _tried(self, request: Request, extra: Mapping[str, Any]) -> Received:
+    def _try_request(self, request: Request, extra: Mapping[str, Any]) -> Received:
         outcome = self._connection.run([partial(self._attempt, request, extra=extra)])[0]
         if isinstance(outcome, LLMError):
             raise outcome

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from disputatio.errors import ConfigError, LLMError, Malformed, Timeout
 from disputatio.llm.connection import Connection
-from disputatio.llm.faults import Failed, Unfit, line_fault, refused, translate
+from disputatio.llm.faults import Failed, Unfit, classify_refusal, line_fault, translate
 from disputatio.llm.request import sendable
 from disputatio.text import content_id
 from disputatio.types import Passage, Usage
@@ -139,7 +139,7 @@ class EndpointEmbedder:
                         alarm.reschedule(min(now() + deadlines.between_tokens, ends))
             data = json.loads(content)
             if isinstance(data, Mapping) and data.get("error"):
-                return refused(200, data["error"], at)
+                return classify_refusal(200, data["error"], at)
             return _read(data, len(texts))
         except TimeoutError:
             late = "total" if now() >= ends else ("between_tokens" if content else "first_byte")

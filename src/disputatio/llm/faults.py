@@ -142,7 +142,7 @@ def retry_after(value: str | None, now: datetime | None = None) -> float | None:
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-def refused(status: int, body: object, at: Address, *, wait: float | None = None) -> Failed:
+def classify_refusal(status: int, body: object, at: Address, *, wait: float | None = None) -> Failed:
     """Return the fault for an error that a server reports; with status 200 its body has the actual one."""
     message, code = _message_of(body)
     status = _status(body) if status == 200 else status
@@ -171,14 +171,14 @@ def translate(error: openai.OpenAIError, at: Address, connect: float, first_byte
 
     if isinstance(error, openai.APIStatusError):
         wait = retry_after(error.response.headers.get("retry-after"))
-        return refused(error.status_code, error.body, at, wait=wait)
+        return classify_refusal(error.status_code, error.body, at, wait=wait)
     if isinstance(error, openai.APITimeoutError):
         late = ("connect", connect) if _cause(error) == "ConnectTimeout" else ("first_byte", first_byte)
         return Failed(fault=Timeout(*late, at.shown))
     if isinstance(error, openai.APIConnectionError):
         return Failed(fault=line_fault(_cause(error), at.words(str(error.__cause__ or error)), at))
     if isinstance(error, openai.APIError):  # an error object inside a stream that began well
-        return refused(200, error.body, at)
+        return classify_refusal(200, error.body, at)
     return Failed(fault=Malformed(f"{at.shown}: {at.words(str(error))}"))
 
 

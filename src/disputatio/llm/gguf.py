@@ -75,11 +75,11 @@ def rewrite(path: Path, target: Path, added: Mapping[str, Added] = MappingProxyT
         out.write(file.read(layout.head))
         start = 0
         for tensor in layout.tensors:
-            new = _renewed(path, tensor, merged=tensor.name.decode() in added)
+            new = _plan_tensor(path, tensor, merged=tensor.name.decode() in added)
             out.write(struct.pack("<Q", len(new.name)) + new.name)
             out.write(struct.pack(f"<I{len(new.shape)}QIQ", len(new.shape), *new.shape, new.kind, start))
-            start += _padded(new.size, layout.alignment)
-        out.write(b"\0" * (_padded(out.tell(), layout.alignment) - out.tell()))
+            start += _round_up(new.size, layout.alignment)
+        out.write(b"\0" * (_round_up(out.tell(), layout.alignment) - out.tell()))
         for tensor in layout.tensors:
             file.seek(layout.data + tensor.start)
             begun, addition = out.tell(), added.get(tensor.name.decode())
@@ -92,7 +92,7 @@ def rewrite(path: Path, target: Path, added: Mapping[str, Added] = MappingProxyT
                     piece = _read(file, path, min(step, tensor.size - at))
                     out.write(q8_0(piece) if tensor.kind == _Q5_0 else piece)
             written = out.tell() - begun
-            out.write(b"\0" * (_padded(written, layout.alignment) - written))
+            out.write(b"\0" * (_round_up(written, layout.alignment) - written))
     return {tensor.name.decode() for tensor in layout.tensors} & set(added)
 
 
@@ -174,7 +174,7 @@ def q8_0(blocks: bytes) -> bytes:
     return whole.tobytes()
 
 
-def _renewed(path: Path, tensor: _Tensor, *, merged: bool) -> _Tensor:
+def _plan_tensor(path: Path, tensor: _Tensor, *, merged: bool) -> _Tensor:
     if merged and (tensor.kind not in _BLOCKS or tensor.count % _BLOCKS[tensor.kind][0]):
         raise InputError(f"{path}: {tensor.name.decode()} is of a kind that no adapter can be added to")
     if not merged and tensor.kind != _Q5_0:
@@ -187,7 +187,7 @@ def _bytes_of(tensor: _Tensor) -> int:
     return tensor.count // weights * size
 
 
-def _padded(size: int, alignment: int) -> int:
+def _round_up(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
 
 
@@ -214,7 +214,7 @@ def _layout(file: IO[bytes], path: Path) -> _Layout:
             (dimensions,) = _unpack(file, "I")
             numbers = _unpack(file, f"{min(dimensions, 8)}QIQ")
             headers.append((name, numbers[:-2], numbers[-2], numbers[-1]))
-        data = _padded(file.tell(), alignment)
+        data = _round_up(file.tell(), alignment)
     except (struct.error, RecursionError, OverflowError, ValueError) as error:
         raise InputError(f"{path}: a GGUF file that breaks off in its header") from error
     ends = sorted({start for _, _, _, start in headers} | {end - data})

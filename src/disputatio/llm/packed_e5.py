@@ -116,19 +116,21 @@ class Graph:
         """Add an operation."""
         name = result or f"n{len(self._nodes)}"
         ends = b"".join(field(1, each) for each in inputs) + field(2, name) + field(4, kind)
-        self._nodes.append(ends + b"".join(field(5, _setting(*each)) for each in settings.items()))
+        self._nodes.append(ends + b"".join(field(5, _encode_setting(*each)) for each in settings.items()))
         return name
 
     def whole(self, inputs: dict[str, int], output: str, width: int) -> bytes:
         """Return the file of the model."""
         graph = b"".join(field(1, node) for node in self._nodes) + field(2, "multilingual-e5-small")
         graph += b"".join(field(5, constant) for constant in self._constants)
-        graph += b"".join(field(11, _named(name, kind, "batch", "tokens")) for name, kind in inputs.items())
-        graph += field(12, _named(output, _FLOAT, "batch", "tokens", width))
+        graph += b"".join(
+            field(11, _encode_tensor(name, kind, "batch", "tokens")) for name, kind in inputs.items()
+        )
+        graph += field(12, _encode_tensor(output, _FLOAT, "batch", "tokens", width))
         return field(1, 8) + field(7, graph) + field(8, field(2, 17))
 
 
-def _setting(name: str, value: Setting) -> bytes:
+def _encode_setting(name: str, value: Setting) -> bytes:
     if isinstance(value, float):
         return field(1, name) + varint(2 << 3 | 5) + struct.pack("<f", value) + field(20, 1)
     if isinstance(value, int):
@@ -136,7 +138,7 @@ def _setting(name: str, value: Setting) -> bytes:
     return field(1, name) + b"".join(field(8, each) for each in value) + field(20, 7)
 
 
-def _named(name: str, kind: int, *sizes: str | int) -> bytes:
+def _encode_tensor(name: str, kind: int, *sizes: str | int) -> bytes:
     dims = b"".join(field(1, field(1 if isinstance(size, int) else 2, size)) for size in sizes)
     return field(1, name) + field(2, field(1, field(1, kind) + field(2, dims)))
 
@@ -168,7 +170,7 @@ def model_of(packed: Packed) -> bytes:
         constants = [graph.put(packed.floats(f"{name}.{part}")) for part in "wb"]
         return graph.run("LayerNormalization", states, *constants, axis=-1, epsilon=packed.epsilon)
 
-    def parted(states: str, order: list[int]) -> str:
+    def split_heads(states: str, order: list[int]) -> str:
         shaped = graph.run("Reshape", states, graph.numbers(0, 0, packed.heads, size))
         return graph.run("Transpose", shaped, perm=order)
 
@@ -187,11 +189,11 @@ def model_of(packed: Packed) -> bytes:
     mask = graph.run("Mul", unseen, graph.float(1e9))
     for at in range(packed.layers):
         query, key, value = (dense(states, f"l{at}.{part}", packed.width) for part in "qkv")
-        likeness = graph.run("MatMul", parted(query, [0, 2, 1, 3]), parted(key, [0, 2, 3, 1]))
+        likeness = graph.run("MatMul", split_heads(query, [0, 2, 1, 3]), split_heads(key, [0, 2, 3, 1]))
         scaled = graph.run("Mul", likeness, graph.float(1 / math.sqrt(size)))
         looks = graph.run("Softmax", graph.run("Add", scaled, mask), axis=-1)
         seen_in = graph.run(
-            "Transpose", graph.run("MatMul", looks, parted(value, [0, 2, 1, 3])), perm=[0, 2, 1, 3]
+            "Transpose", graph.run("MatMul", looks, split_heads(value, [0, 2, 1, 3])), perm=[0, 2, 1, 3]
         )
         joined = graph.run("Reshape", seen_in, graph.numbers(0, 0, packed.width))
         states = norm(graph.run("Add", states, dense(joined, f"l{at}.ao", packed.width)), f"l{at}.aln")

@@ -182,7 +182,7 @@ def _usage(call: Call, completion_tokens: int) -> Usage:
 def script_of(path: str) -> Mapping[str, str] | Callable[[str], str]:
     """Read the script of `scripted:PATH`, a JSON file of {words of a prompt: reply}; raises `InputError`."""
     if not path:
-        return nothing_known
+        return decline
     try:
         script = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -194,10 +194,10 @@ def script_of(path: str) -> Mapping[str, str] | Callable[[str], str]:
     return script
 
 
-def nothing_known(prompt: str) -> str:
+def decline(prompt: str) -> str:
     """Return a reply that declines, in the form that the prompt asks for by the names of its fields.
 
-    >>> nothing_known('Reply with one JSON object: "answers": a list; "explanation": a sentence.')
+    >>> decline('Reply with one JSON object: "answers": a list; "explanation": a sentence.')
     '{"answers": [], "explanation": "A script was asked, not a model."}'
     """
     if '"answers"' in prompt:

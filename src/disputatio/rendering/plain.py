@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from disputatio.rendering.reasons import reason
 from disputatio.rendering.wording import (
     SOURCE_COLUMNS,
-    certified,
-    claimed_line,
     conflict_line,
     cost,
+    describe_certificate,
+    describe_search,
+    describe_unused_claims,
+    find_origin,
     headline,
-    looked_for,
-    quoted_from,
     read_from,
     source_rows,
     sources_counted,
@@ -37,10 +37,10 @@ def text(noun: object) -> str:
     return repr(noun)
 
 
-def aligned(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def align_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return rows in columns of equal width.
 
-    >>> print(aligned(["source", "right"], [["a.example", "0.9"]]))
+    >>> print(align_rows(["source", "right"], [["a.example", "0.9"]]))
     source     right
     a.example  0.9
     """
@@ -56,7 +56,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     yield one_line(headline(answer))
     if answer.text:
         yield ""
-        yield _wrapped("", answer.text)
+        yield _wrap_beside("", answer.text)
     yield from _quote_lines(answer)
     if answer.conflict.positions:
         yield ""
@@ -66,36 +66,36 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     if answer.each_source:
         yield ""
         yield f"Each source: {sources_counted(answer)}"
-        yield aligned(SOURCE_COLUMNS, source_rows(answer))
+        yield align_rows(SOURCE_COLUMNS, source_rows(answer))
     yield ""
     if answer.certificate:
-        yield _wrapped("Robustness: ", certified(answer.certificate))
+        yield _wrap_beside("Robustness: ", describe_certificate(answer.certificate))
     if answer.passages:
-        yield _wrapped("Read: ", read_from(answer))
-    if claims := claimed_line(answer):
-        yield _wrapped("Not used: ", claims)
-    if further := looked_for(answer):
-        yield _wrapped("Looked further: ", further)
-    yield _wrapped("Cost: ", cost(answer))
+        yield _wrap_beside("Read: ", read_from(answer))
+    if claims := describe_unused_claims(answer):
+        yield _wrap_beside("Not used: ", claims)
+    if further := describe_search(answer):
+        yield _wrap_beside("Looked further: ", further)
+    yield _wrap_beside("Cost: ", cost(answer))
 
 
 def _quote_lines(answer: Answer) -> Iterator[str]:
     citations = {citation.n: citation for claim in answer.claims for citation in claim.citations}
     for n, citation in sorted(citations.items()):
         verdict = "" if citation.verdict in ("supported", "unchecked") else f"  ({citation.verdict})"
-        origin, address = quoted_from(citation, answer.passages)
+        origin, address = find_origin(citation, answer.passages)
         quote = without_headings(citation.quote)[1]
-        yield _wrapped(f"  [{n}] ", f"{origin}: “{quote}”{verdict}")
+        yield _wrap_beside(f"  [{n}] ", f"{origin}: “{quote}”{verdict}")
         if address:
             yield " " * len(f"  [{n}] ") + one_line(address)
 
 
 def _position_lines(position: Position) -> Iterator[str]:
     about = f" — {position.subject}" if position.subject else ""
-    yield _wrapped(f"  {_MARKS[position.verdict]} {position.verdict}  ", f"{position.answer}{about}")
+    yield _wrap_beside(f"  {_MARKS[position.verdict]} {position.verdict}  ", f"{position.answer}{about}")
     if sources := sources_line(position):
-        yield _wrapped("      by:  ", sources)
-    yield _wrapped("      why: ", reason(position))
+        yield _wrap_beside("      by:  ", sources)
+    yield _wrap_beside("      why: ", reason(position))
 
 
 def _hit_lines(hit: Hit) -> Iterator[str]:
@@ -104,11 +104,11 @@ def _hit_lines(hit: Hit) -> Iterator[str]:
     more = f"  ({scores})" if scores else ""
     yield f"{hit.score:.3f}  {one_line(passage.source or passage.id)}{more}"
     if passage.title:
-        yield _wrapped("  ", passage.title)
-    yield _wrapped("  ", textwrap.shorten(one_line(passage.text), _EXCERPT, placeholder=" …"))
+        yield _wrap_beside("  ", passage.title)
+    yield _wrap_beside("  ", textwrap.shorten(one_line(passage.text), _EXCERPT, placeholder=" …"))
 
 
-def _wrapped(label: str, text: str) -> str:
+def _wrap_beside(label: str, text: str) -> str:
     """Return a label, and text beside it that never runs under it."""
     lines = textwrap.wrap(one_line(text), max(_WIDTH - len(label), 40)) or [""]
     return label + ("\n" + " " * len(label)).join(lines)

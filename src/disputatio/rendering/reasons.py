@@ -19,7 +19,7 @@ from disputatio.types import Position
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A kind of cause in English: its meaning, and the sentence for a position (fields: `_decided`)."""
+    """A kind of cause in English: its meaning, and the sentence for a position (fields: `_word_cause`)."""
 
     meaning: str
     sentence: str
@@ -198,7 +198,7 @@ def reason(position: Position) -> str:
     facts = [f"{cause.confidence} confidence"] if cause.confidence else []
     facts += ["remembered by the model"] if cause.remembered else []
     remark = f" ({cause.remark})" if cause.remark else ""
-    return escape_marks("; ".join([*facts, _decided(cause)]) + remark)
+    return escape_marks("; ".join([*facts, _word_cause(cause)]) + remark)
 
 
 def support_text(support: Support) -> str:
@@ -224,14 +224,14 @@ def support_text(support: Support) -> str:
     return f"{passages} from {count(support.sources, 'source')}" if support.sources else passages
 
 
-def _decided(cause: Cause) -> str:
+def _word_cause(cause: Cause) -> str:
     """Return the cause itself in English: what supports the position, and what that was compared with."""
     rival = cause.rivals[0] if cause.rivals else Rival(answer="another answer")
     text = CAUSES.get(cause.kind, _OTHER).sentence
     if cause.feature == "talk" and "{weakness}" not in text:
         text += "; {weakness}"
     return text.format(
-        supported=_stated(cause.support),
+        supported=_word_support(cause.support),
         reader="source" if cause.support.passages is None else "passage",
         against=_against(cause.rivals),
         rivals=" and ".join(each.answer for each in cause.rivals) or rival.answer,
@@ -254,7 +254,7 @@ def _decided(cause: Cause) -> str:
     )
 
 
-def _stated(support: Support) -> str:
+def _word_support(support: Support) -> str:
     if support.passages is None:
         return f"given by {support_text(support)}"
     return f"stated in {support_text(support)}" if support.passages else _NOWHERE

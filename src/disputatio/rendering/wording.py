@@ -146,29 +146,29 @@ def abstention_line(answer: Answer) -> str:
     return ABSTENTIONS[answer.abstained] if answer.abstained else "none was given"
 
 
-def quoted_from(citation: Citation, passages: Iterable[Passage]) -> tuple[str, str]:
+def find_origin(citation: Citation, passages: Iterable[Passage]) -> tuple[str, str]:
     """Return the origin of a quote (source, page, age, headings), and the address of its passage.
 
     >>> passage = Passage(id="p1", text="It rained.", url="http://a.example/x", metadata={"page": "3"})
     >>> citation = Citation(n=1, passage="p1", source="a.example", quote="rained", start=3, end=9)
-    >>> quoted_from(citation, [passage])
+    >>> find_origin(citation, [passage])
     ('a.example, page 3', 'http://a.example/x')
     """
     passage = next((passage for passage in passages if passage.id == citation.passage), Passage(text=""))
     page = passage.metadata.get("page", "")
     place = (citation.source or citation.passage) + (f", page {page}" if page else "")
-    place += f", {dated}" if (dated := dated_line(passage)) else ""
+    place += f", {dated}" if (dated := describe_date(passage)) else ""
     place += f", under “{heading}”" if (heading := without_headings(citation.quote)[0]) else ""
     return escape_marks(place + (f" ({ORDERS})" if passage.gives_orders else "")), passage.url
 
 
-def dated_line(passage: Passage) -> str:
+def describe_date(passage: Passage) -> str:
     """Return the date of a passage, how old that is today, and whether it is a draft or withdrawn; or empty.
 
-    >>> dated_line(Passage(text="x", date="2013-12-23", date_origin="file"))[:24]
+    >>> describe_date(Passage(text="x", date="2013-12-23", date_origin="file"))[:24]
     'its file is of 2013-12-2'
     >>> from disputatio.types import Relation
-    >>> dated_line(Passage(text="x", relations=(Relation(kind="withdrawn"),)))
+    >>> describe_date(Passage(text="x", relations=(Relation(kind="withdrawn"),)))
     'withdrawn'
     """
     kinds = {relation.kind for relation in passage.relations}
@@ -180,12 +180,12 @@ def dated_line(passage: Passage) -> str:
     return ", ".join(parts)
 
 
-def claimed_line(answer: Answer) -> str:
+def describe_unused_claims(answer: Answer) -> str:
     """Return one line: what documents of other publishers claim to replace, which is not used; or empty.
 
     >>> claims = [{"newer": "p2", "older": "p1", "quote": "This replaces version 1."}]
     >>> passages = (Passage(text="x", id="p1", source="port"), Passage(text="y", id="p2", source="blog"))
-    >>> claimed_line(Answer(question="?", passages=passages, details={"claimed": claims}))
+    >>> describe_unused_claims(Answer(question="?", passages=passages, details={"claimed": claims}))
     'blog says of port: “This replaces version 1.” (not one publisher)'
     """
     claims = answer.details.get("claimed")
@@ -201,10 +201,10 @@ def claimed_line(answer: Answer) -> str:
     return escape_marks("; ".join(dict.fromkeys(lines)))
 
 
-def warning(claim: Claim) -> str:
+def find_warning(claim: Claim) -> str:
     """Return the warning behind a claim that its quotes do not support, else "".
 
-    >>> warning(Claim(text="It rained.", verdict="unsupported"))
+    >>> find_warning(Claim(text="It rained.", verdict="unsupported"))
     'unsupported: nothing is cited'
     """
     if not claim.citations and claim.verdict != "unchecked":
@@ -260,18 +260,18 @@ def _short_quote(quote: str) -> str:
     return escape_marks(textwrap.shorten(f"“{body}”", _QUOTE, placeholder=" …”")) if quote else ""
 
 
-def certified(certificate: Certificate) -> str:
+def describe_certificate(certificate: Certificate) -> str:
     """Return one line: how many sources would have to lie to change the answer (those of one owner are one).
 
-    >>> certified(Certificate(owners=2, voters=5, names=("a.example", "b.example")))
+    >>> describe_certificate(Certificate(owners=2, voters=5, names=("a.example", "b.example")))
     '2 of 5 sources would have to lie to change this answer, such as a.example and b.example'
-    >>> certified(Certificate(owners=1, voters=2, names=("a.example",)))
+    >>> describe_certificate(Certificate(owners=1, voters=2, names=("a.example",)))
     'one lying source of 2 could change this answer, such as a.example'
-    >>> certified(Certificate(owners=1, voters=1, names=("a.example",)))
+    >>> describe_certificate(Certificate(owners=1, voters=1, names=("a.example",)))
     'this answer rests on a single source: a.example'
-    >>> certified(Certificate(owners=2, voters=3, names=("a", "b"), corrupted=1))
+    >>> describe_certificate(Certificate(owners=2, voters=3, names=("a", "b"), corrupted=1))
     'no single corrupted passage can change this answer; 2 of 3 sources would have to lie'
-    >>> certified(Certificate(owners=1, voters=2, unread=1))
+    >>> describe_certificate(Certificate(owners=1, voters=2, unread=1))
     'one lying source of 2 could change this answer (1 more could not be read, and counts as opposed)'
     """
     fewest, corrupted, unread = certificate.owners, certificate.corrupted, certificate.unread
@@ -280,7 +280,7 @@ def certified(certificate: Certificate) -> str:
     if unread:
         counts = "counts" if unread == 1 else "count"
         note = f"({unread:,} more could not be read, and {counts} as opposed)"
-        return f"{certified(replace(certificate, unread=0))} {note}"
+        return f"{describe_certificate(replace(certificate, unread=0))} {note}"
     such = f", such as {' and '.join(certificate.names)}" if certificate.names else ""
     liars = f"{fewest} of {count(certificate.voters, 'source')} would have to lie"
     if corrupted == 0:
@@ -296,13 +296,13 @@ def certified(certificate: Certificate) -> str:
     return f"{liars} to change this answer{such}"
 
 
-def looked_for(answer: Answer) -> str:
+def describe_search(answer: Answer) -> str:
     """Describe the search beyond the first passages, in one line; empty if the strategy made none.
 
     >>> looked = {"searches": 3, "read": 8, "answered": 2, "changed": True}
-    >>> looked_for(Answer(question="?", details={"looked": looked}))
+    >>> describe_search(Answer(question="?", details={"looked": looked}))
     '3 more searches, 8 more passages read, 2 of them answer; this changed the answer'
-    >>> looked_for(Answer(question="?", details={"looked": {"searches": 1, "read": 0}}))
+    >>> describe_search(Answer(question="?", details={"looked": {"searches": 1, "read": 0}}))
     '1 more search, which found nothing new'
     """
     looked = answer.details.get("looked")

@@ -118,7 +118,7 @@ class AnswerStore(SharedDatabase):
         except (*UNREADABLE, InputError) as error:
             raise self._damage(name) from error
 
-    def citing(self, document: str) -> list[dict[str, Any]]:
+    def find_citing(self, document: str) -> list[dict[str, Any]]:
         """Return the newest answers that cite a document: id, question and moment."""
         self._note_cited()
         with self._open() as db:
@@ -226,7 +226,7 @@ class AnswerStore(SharedDatabase):
         return count
 
     # --- questions that an index could answer ---------------------------------------------------
-    def suggested(self, place: str, commit: int) -> list[str] | None:
+    def get_suggested(self, place: str, commit: int) -> list[str] | None:
         """Return the questions kept for a commit of the index at `place`; None if there are none yet."""
         with self._open() as db:
             row = db.execute(

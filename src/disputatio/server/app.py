@@ -138,7 +138,7 @@ def _description(app: FastAPI, service: Service) -> APIRouter:
 
     @routes.get("/api/openapi.json", include_in_schema=False)
     @in_turn(service)
-    def described() -> Response:
+    def describe_api() -> Response:
         return text_of_json(text())
 
     return routes

@@ -120,7 +120,7 @@ class ChangeLog(SharedDatabase):
                 (_MOST,),
             )
 
-    def refused(self) -> list[dict[str, Any]]:
+    def list_refused(self) -> list[dict[str, Any]]:
         """Return what was refused and not read since, the newest first, with what to do about it."""
         with self._open() as db:
             rows = db.execute(

@@ -134,7 +134,7 @@ def server_of(app: FastAPI, limits: Limits) -> Server:
     return Server(config)
 
 
-def listening(host: str, port: int) -> socket.socket:
+def open_listener(host: str, port: int) -> socket.socket:
     """Open a socket at an address; raises `ConfigError` if it is in use or not of this machine."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

@@ -80,7 +80,7 @@ class Guard:
             return
         headers = Headers(scope=scope)
         origin = headers.get("origin", "")
-        answer = self._secured(send, scope, origin)
+        answer = self._secure(send, scope, origin)
         try:
             self._check_name(headers, scope)
             self._check_origin(headers, origin)
@@ -88,7 +88,7 @@ class Guard:
                 await self._preflight(scope, receive, answer)
                 return
             self._check_token(headers, scope)
-            passed = await self._bounded(headers, scope, receive)
+            passed = await self._bound_body(headers, scope, receive)
         except _Refusal as refusal:
             self._metrics.refused.labels(refusal.reason).inc()
             fault = Fault(
@@ -105,13 +105,13 @@ class Guard:
         """Pass a request on; an unexpected error is logged, and the client gets status 500."""
         begun = False
 
-        async def watched(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal begun
             begun = True
             await send(message)
 
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, send_and_note)
         except Exception as error:
             LOG.exception("a request failed: unexpected error")
             if begun:
@@ -176,7 +176,7 @@ class Guard:
             )
 
     # --- size and speed ---------------------------------------------------------------------------
-    async def _bounded(self, headers: Headers, scope: Scope, receive: Receive) -> Receive:
+    async def _bound_body(self, headers: Headers, scope: Scope, receive: Receive) -> Receive:
         """Return a `receive` that enforces the size and speed of the body.
 
         Uploads are read piece by piece by their route; other bodies are read here, whole.
@@ -207,7 +207,7 @@ class Guard:
         return replay
 
     # --- headers ----------------------------------------------------------------------------------
-    def _secured(self, send: Send, scope: Scope, origin: str) -> Send:
+    def _secure(self, send: Send, scope: Scope, origin: str) -> Send:
         """Wrap `send`: add the security headers, and count the status in the metrics."""
 
         async def answer(message: Message) -> None:

@@ -44,7 +44,7 @@ class Metrics:
         waiting = Gauge("disputatio_questions_waiting", "Questions that wait", registry=registry)
         waiting.set_function(lambda: turns.waiting)
 
-    def ended(self, running: Running, seconds: float) -> None:
+    def count_ended(self, running: Running, seconds: float) -> None:
         self._asked.labels(running.strategy, running.state).inc()
         self._seconds.observe(seconds)
         self._queued.observe(running.waited)

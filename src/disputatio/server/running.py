@@ -97,7 +97,7 @@ class Running:
 
         When the last follower leaves, the question is stopped, unless another one comes soon.
         """
-        with self._following():
+        with self._count_follower():
             while True:
                 news = self._news
                 while after < len(self.frames):
@@ -119,7 +119,7 @@ class Running:
         news.set()
 
     @contextmanager
-    def _following(self) -> Iterator[None]:
+    def _count_follower(self) -> Iterator[None]:
         self._followers += 1
         if self._leaving is not None:
             self._leaving.cancel()

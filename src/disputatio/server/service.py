@@ -164,7 +164,7 @@ class Service:
         over = not message or (total is not None and done is not None and done >= total)
         self.notice = None if over else {"message": shown(message), "done": done, "total": total}
 
-    def opened_index(self) -> Index:
+    def require_index(self) -> Index:
         """Return the index; raises `StoreError` if the server has none."""
         if self.index is None:
             raise StoreError("this server has no index")
@@ -227,7 +227,7 @@ class Service:
         self.suggestions.stop()
         self._write_audit("asked", running)  # a question that cannot be logged is not asked
         self._running[running.id] = running
-        running.add("asked", {"id": running.id, "waiting": self.turns.waiting, **_stated(request)})
+        running.add("asked", {"id": running.id, "waiting": self.turns.waiting, **_show_rewriting(request)})
         task = asyncio.create_task(
             self._answer(
                 running,
@@ -240,20 +240,20 @@ class Service:
         task.add_done_callback(self._tasks.discard)
         return running
 
-    def running(self, name: str) -> Running:
+    def find_running(self, name: str) -> Running:
         if name not in self._running:
             raise NotFound(f"no question {name!r} is running")
         return self._running[name]
 
     def stop(self, name: str) -> Running:
         """Stop a question, and end its model calls; raises `NotFound`."""
-        running = self.running(name)
+        running = self.find_running(name)
         running.cancel.cancel()
         return running
 
     def finish(self, name: str) -> Running:
         """Have a question answered from what was read by now; raises `NotFound` and `InputError`."""
-        running = self.running(name)
+        running = self.find_running(name)
         if running.deadline is None:
             raise InputError("this question has no deadline that could be moved: ask it with within")
         running.deadline.end()
@@ -323,7 +323,7 @@ class Service:
             LOG.exception("a question failed: unexpected error")
             running.finish("failed", error)
         finally:
-            self.metrics.ended(running, time.perf_counter() - running.began)
+            self.metrics.count_ended(running, time.perf_counter() - running.began)
             try:
                 self._write_audit("ended", running)
             except StoreError as error:
@@ -390,7 +390,7 @@ class Service:
             self.audit.close()
 
 
-def _stated(request: AskRequest) -> dict[str, str]:
+def _show_rewriting(request: AskRequest) -> dict[str, str]:
     """Return the question as it is asked, where that is another than the user wrote, and the note."""
     stated = {"question": request.question} if request.asked not in ("", request.question) else {}
     return {**stated, **({"note": request.note} if request.note else {})}

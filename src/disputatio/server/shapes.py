@@ -27,7 +27,7 @@ _MOST = 200  # names in one request
 def shape(noun: type) -> type[BaseModel]:
     """Return the model of the dictionary that `to_dict` makes of a noun."""
     hints = typing.get_type_hints(noun)
-    parts: dict[str, Any] = {field.name: (_shaped(hints[field.name]), ...) for field in fields(noun)}
+    parts: dict[str, Any] = {field.name: (_shape_hint(hints[field.name]), ...) for field in fields(noun)}
     if noun is Passage:
         parts["page"] = (str, Field(default="", description="where the metadata names one"))
         parts["gives_orders"] = (bool, Field(default=False, description="it tells its reader what to answer"))
@@ -43,17 +43,17 @@ def shape(noun: type) -> type[BaseModel]:
     return model
 
 
-def _shaped(hint: Any) -> Any:
+def _shape_hint(hint: Any) -> Any:
     """Return a field's annotation with models in place of dataclasses."""
     if isinstance(hint, type) and is_dataclass(hint):
         return shape(hint)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
-        return typing.Union[tuple(_shaped(each) for each in arguments)]  # noqa: UP007 (made of a tuple)
+        return typing.Union[tuple(_shape_hint(each) for each in arguments)]  # noqa: UP007 (made of a tuple)
     if origin is tuple:
-        return list[_shaped(arguments[0])]  # type: ignore[misc]  # a type made at run time
+        return list[_shape_hint(arguments[0])]  # type: ignore[misc]  # a type made at run time
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return dict[arguments[0], _shaped(arguments[1])]  # type: ignore[misc,valid-type]  # as above
+        return dict[arguments[0], _shape_hint(arguments[1])]  # type: ignore[misc,valid-type]  # as above
     return hint
 
 

@@ -46,7 +46,7 @@ class Suggestions:
             return []
         info = await asyncio.to_thread(index.info)
         key = info.path, info.commit
-        kept = await asyncio.to_thread(self._answers.suggested, *key)
+        kept = await asyncio.to_thread(self._answers.get_suggested, *key)
         if kept is None:
             kept = await asyncio.to_thread(_of_calibration, index, self._most)
             if not kept and self._may_write(key):

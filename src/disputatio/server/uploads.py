@@ -95,10 +95,10 @@ class Uploads:
         """
         names = [file_name(name) for name, _ in files]
         try:
-            batch = self._opened() / secrets.token_hex(8)
+            batch = self._open_own_folder() / secrets.token_hex(8)
             batch.mkdir(mode=0o700)
             try:
-                room = self._most - self._used()
+                room = self._most - self._count_bytes()
                 staged = []
                 for number, ((name, exact), (_, content)) in enumerate(zip(names, files, strict=True)):
                     path = batch / str(number)
@@ -114,20 +114,20 @@ class Uploads:
             raise
         return batch, staged
 
-    def _opened(self) -> Path:
+    def _open_own_folder(self) -> Path:
         """Return this process's folder for staged files, locked as long as the process lives."""
         if self._own is None:
             own = self._folder / _INCOMING / secrets.token_hex(8)
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             own.parent.mkdir(exist_ok=True, mode=0o700)
-            with _locked(own.parent, wait=True):  # no other process sweeps it before it is locked
+            with _lock_folder(own.parent, wait=True):  # no other process sweeps it before it is locked
                 own.mkdir(mode=0o700)
                 self._lock = platforms.open_lock(own)
                 platforms.lock(self._lock, wait=True)
             self._own = own
         return self._own
 
-    def _used(self) -> int:
+    def _count_bytes(self) -> int:
         total = 0
         for root, _, names in os.walk(self._folder):
             for name in names:
@@ -165,7 +165,7 @@ class Uploads:
         kept apart (`store.ingesting.source.mark_unverified`), and no file replaces another. Raises
         `StoreError`, `Cancelled`, `InputError`.
         """
-        with self._writing(batch):
+        with self._lock_for_writing(batch):
             for left in sorted(self._unfinished):
                 self._undo(index, left)
             try:
@@ -234,9 +234,9 @@ class Uploads:
         return path
 
     @contextmanager
-    def _writing(self, batch: Path | None = None) -> Iterator[None]:
+    def _lock_for_writing(self, batch: Path | None = None) -> Iterator[None]:
         """Lock the folder against jobs of other processes; else remove the batch, and raise `IndexBusy`."""
-        with _locked(self._folder) as locked:
+        with _lock_folder(self._folder) as locked:
             if not locked:
                 if batch is not None:
                     shutil.rmtree(batch)
@@ -291,14 +291,14 @@ class Uploads:
         incoming = self._folder / _INCOMING
         if not incoming.is_dir():
             return
-        with _locked(incoming, wait=True):
+        with _lock_folder(incoming, wait=True):
             for stage in incoming.iterdir():
-                with _locked(stage) as dead:
+                with _lock_folder(stage) as dead:
                     if not dead:
                         continue
                     for batch in stage.iterdir():
                         if (batch / "placed").is_dir():
-                            with self._writing():
+                            with self._lock_for_writing():
                                 self._undo(index, batch)
                         else:
                             shutil.rmtree(batch)
@@ -307,7 +307,7 @@ class Uploads:
 
 
 @contextmanager
-def _locked(folder: Path, *, wait: bool = False) -> Iterator[bool]:
+def _lock_folder(folder: Path, *, wait: bool = False) -> Iterator[bool]:
     """Lock a folder; yields false if another process has the lock and this one does not wait."""
     handle = platforms.open_lock(folder)
     try:

@@ -144,9 +144,9 @@ class Asked:
 def find_asked(question: str) -> Asked:
     """Return the day or version that a question asks about.
 
-    >>> find_asked("What was the fee in 2021?"), find_asked("How high was the fee before the change?").previous
+    >>> find_asked("What was the fee in 2021?"), find_asked("What was it before the change?").previous
     (Asked(day='2021', version='', previous=False), True)
-    >>> find_asked("What was the fee before 2021?").day, find_asked("What did version 1 say of the fee?").version
+    >>> find_asked("What was the fee before 2021?").day, find_asked("What did version 1 say?").version
     ('2020', '1')
     >>> find_asked("What was the fee before version 2?")
     Asked(day='', version='2', previous=True)

@@ -78,14 +78,14 @@ class Chat(ABC):
             yield f"Understood as: {inert(understood)}\n"
         async with aclosing(running.follow()) as frames:
             async for frame in frames:
-                if line := waiting_line(frame) or (progress(frame.event) if frame.event else ""):
+                if line := describe_waiting(frame) or (progress(frame.event) if frame.event else ""):
                     yield f"{line}\n"
 
     def end(self) -> None:
         if self.running is not None and not self.running.over:
             self.running.cancel.cancel()
 
-    def wording(self, answer: Answer) -> Wording:
+    def to_wording(self, answer: Answer) -> Wording:
         """Return the answer as the chat shows it."""
         return word_answer(
             answer,
@@ -120,7 +120,7 @@ class Chat(ABC):
         return f"{self.base}passages/{quote(passage, safe='')}?answer={answer}"
 
 
-def waiting_line(frame: Frame) -> str:
+def describe_waiting(frame: Frame) -> str:
     """Return a line on the place in the queue; empty for other frames."""
     if frame.name != "queued":
         return ""

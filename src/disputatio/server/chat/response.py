@@ -25,7 +25,7 @@ class Completion(Chat):
     name: str = field(default_factory=lambda: f"chatcmpl-{secrets.token_hex(12)}")
 
     def whole(self, answer: Answer) -> dict[str, Any]:
-        wording = self.wording(answer)
+        wording = self.to_wording(answer)
         message = {
             "role": "assistant",
             "content": wording.text,
@@ -62,7 +62,7 @@ class Completion(Chat):
         if answer is None:
             yield error_of(running.error or Cancelled())[1]
             return
-        wording = self.wording(answer)
+        wording = self.to_wording(answer)
         for piece in pieces(wording.text):
             yield self._chunk({"content": piece})
         if wording.annotations:
@@ -97,10 +97,10 @@ class Response(Chat):
     sent: int = 0  # events
 
     def whole(self, answer: Answer) -> dict[str, Any]:
-        output = [self._reasoning("completed")] if self.reasoning else []
+        output = [self._make_reasoning("completed")] if self.reasoning else []
         usage = self.spent(answer)
         return self._body("completed") | {
-            "output": [*output, self._message("completed", self._part(self.wording(answer)))],
+            "output": [*output, self._message("completed", self._part(self.to_wording(answer)))],
             "usage": {
                 "input_tokens": usage.prompt_tokens,
                 "input_tokens_details": {"cached_tokens": usage.cached_tokens, "cache_write_tokens": 0},
@@ -131,7 +131,7 @@ class Response(Chat):
         if self.reasoning:
             for event in self._end_of_thought():
                 yield event
-        for event in self._text(self.wording(answer)):
+        for event in self._text(self.to_wording(answer)):
             yield event
         yield self._event("response.completed", response=self.whole(answer))
 
@@ -145,7 +145,7 @@ class Response(Chat):
         """Yield a line of what is done; the first one opens its item."""
         place = {"item_id": f"rs_{self.name}", "output_index": 0, "summary_index": 0}
         if not self.reasoning:
-            item = self._reasoning("in_progress")
+            item = self._make_reasoning("in_progress")
             yield self._event("response.output_item.added", output_index=0, item=item)
             part = {"type": "summary_text", "text": ""}
             yield self._event("response.reasoning_summary_part.added", **place, part=part)
@@ -154,7 +154,7 @@ class Response(Chat):
 
     def _end_of_thought(self) -> Iterator[str]:
         place = {"item_id": f"rs_{self.name}", "output_index": 0, "summary_index": 0}
-        item = self._reasoning("completed")
+        item = self._make_reasoning("completed")
         yield self._event("response.reasoning_summary_text.done", **place, text=self.reasoning)
         yield self._event("response.reasoning_summary_part.done", **place, part=item["summary"][0])
         yield self._event("response.output_item.done", output_index=0, item=item)
@@ -207,7 +207,7 @@ class Response(Chat):
             "usage": None,
         }
 
-    def _reasoning(self, status: str) -> dict[str, Any]:
+    def _make_reasoning(self, status: str) -> dict[str, Any]:
         summary = [{"type": "summary_text", "text": self.reasoning}] if self.reasoning else []
         return {"id": f"rs_{self.name}", "type": "reasoning", "status": status, "summary": summary}
 

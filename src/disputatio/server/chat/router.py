@@ -55,7 +55,7 @@ def router(service: Service) -> APIRouter:
         check_supported(body)
         options = body.stream_options
         chat = Completion(
-            **asked_in(body, conversation_of(body.messages), request),
+            **collect_arguments(body, conversation_of(body.messages), request),
             include_usage=options is not None and options.include_usage,
         )
         return await reply(chat, request, stream=bool(body.stream))
@@ -68,10 +68,10 @@ def router(service: Service) -> APIRouter:
     )
     async def respond(body: ResponseBody, request: Request) -> Response:
         check_response_supported(body)
-        chat = ModelResponse(**asked_in(body, conversation_of(body.messages(), "input"), request))
+        chat = ModelResponse(**collect_arguments(body, conversation_of(body.messages(), "input"), request))
         return await reply(chat, request, stream=bool(body.stream))
 
-    def asked_in(
+    def collect_arguments(
         body: ChatBody | ResponseBody, conversation: Conversation, request: Request
     ) -> dict[str, Any]:
         return {

@@ -16,10 +16,10 @@ from disputatio.attribution.citations import escape_marks
 from disputatio.rendering.wording import (
     abstention_line,
     conflict_line,
+    find_origin,
+    find_warning,
     late_line,
-    quoted_from,
     sources_line,
-    warning,
 )
 from disputatio.text import one_line, without_headings
 from disputatio.types import Answer, Citation, Passage, Position
@@ -91,7 +91,7 @@ def _answer(answer: Answer) -> str:
     if answer.abstained:
         return f"No answer: {inert_quote(abstention_line(answer))}."
     text = inert(answer.text) or "; ".join(map(inert_quote, answer.answers))
-    doubts = sorted({line for claim in answer.claims if (line := warning(claim))})
+    doubts = sorted({line for claim in answer.claims if (line := find_warning(claim))})
     return f"{text} ({'; '.join(doubts)})" if doubts else text
 
 
@@ -117,7 +117,7 @@ def _position(position: Position) -> str:
 
 def _quotes(answer: Answer) -> Iterator[str]:
     for n, citation in sorted(_citations(answer).items()):
-        origin, _ = quoted_from(citation, answer.passages)
+        origin, _ = find_origin(citation, answer.passages)
         yield f"- [{n}] {inert_quote(origin, 120)}: “{inert_quote(without_headings(citation.quote)[1])}”"
 
 

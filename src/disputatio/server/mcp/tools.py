@@ -31,7 +31,7 @@ from disputatio import __version__
 from disputatio.errors import DisputatioError
 from disputatio.events import Event, Read
 from disputatio.protocols import Search
-from disputatio.server.chat.asking import progress, waiting_line
+from disputatio.server.chat.asking import describe_waiting, progress
 from disputatio.server.chat.wording import word_answer
 from disputatio.server.faults import fault_of
 from disputatio.server.guard import LOOPBACK
@@ -407,7 +407,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
         """Find passages by keyword and by meaning, the best first; no model is called."""
         wanted = Search(k=k, sources=sources, after=after, before=before)
         with _tool_errors():
-            opened = service.opened_index()
+            opened = service.require_index()
             hits = await service.read(lambda: found(opened, query, wanted), client=_client(context))
         left_out = [PurePath(index.index).name for index in opened.unsearched()]
         return SearchResult(results=[result_of(hit) for hit in hits], unsearched=left_out)
@@ -419,13 +419,13 @@ def agents_door(service: Service) -> MCPServer[Any]:
     ) -> Document:
         """Read one passage whole, with what stands before and after it."""
         with _tool_errors():
-            return await service.read(lambda: _fetched(service, id_of(id)), client=_client(context))
+            return await service.read(lambda: _fetch_document(service, id_of(id)), client=_client(context))
 
     @door.tool(annotations=_READS, title="List the sources")
     async def sources(context: Context[Any, Any]) -> SourcesResult:
         """List every source of the index with its estimated reliability."""
         with _tool_errors():
-            index = service.opened_index()
+            index = service.require_index()
             rows = await service.read(lambda: rows_of(index), client=_client(context))
         names = SourceRow.model_fields
         return SourcesResult(sources=[SourceRow(**{name: row[name] for name in names}) for row in rows])
@@ -440,7 +440,7 @@ def agents_door(service: Service) -> MCPServer[Any]:
     ) -> CheckResult:
         """Find where the documents contradict each other: no question, no model; both sides quoted."""
         with _tool_errors():
-            opened = service.opened_index()
+            opened = service.require_index()
             checked = await service.read(lambda: checks.of(opened, severity), client=_client(context))
         return check_result(checked, most)
 
@@ -499,7 +499,7 @@ async def _report_progress(running: Running, context: Context[Any, Any]) -> None
     done = 0
     async with aclosing(running.follow()) as frames:
         async for frame in frames:
-            if line := waiting_line(frame) or (_line(frame.event) if frame.event else ""):
+            if line := describe_waiting(frame) or (_line(frame.event) if frame.event else ""):
                 done += 1
                 await context.report_progress(done, message=line)
 
@@ -529,9 +529,9 @@ def _call_result(answer: Answer, name: str) -> CallToolResult:
     return CallToolResult(content=[text, *links], structured_content=structure.model_dump(mode="json"))
 
 
-def _fetched(service: Service, name: str) -> Document:
+def _fetch_document(service: Service, name: str) -> Document:
     passage = passage_of(service, name)
-    return document_of(passage, *service.opened_index().around(passage, _AROUND))
+    return document_of(passage, *service.require_index().around(passage, _AROUND))
 
 
 # --- the doors -----------------------------------------------------------------------------------

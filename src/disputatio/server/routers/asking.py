@@ -45,7 +45,7 @@ def router(service: Service) -> APIRouter:
         if body.follows is not None:
             asked = replace(asked, asked=body.question, follows=body.follows)
         if body.follows:
-            asked = await _standing_alone(service, asked, body.follows, client_of(request))
+            asked = await _complete_follow_up(service, asked, body.follows, client_of(request))
         running = await service.ask(asked, client=client_of(request))
         if STREAM in request.headers.get("accept", ""):
             return event_stream(running)
@@ -63,7 +63,7 @@ def router(service: Service) -> APIRouter:
         responses={200: {"content": EVENT, "description": "Its events, one a `data` line."}},
     )
     async def follow(name: str, last_event_id: Annotated[str, Header(max_length=20)] = "0") -> Response:
-        running = service.running(name)
+        running = service.find_running(name)
         if not last_event_id.isascii() or not last_event_id.isdigit():
             raise NotFound(f"no event {last_event_id!r}: Last-Event-ID is the number of the last one seen")
         return event_stream(running, int(last_event_id))
@@ -91,7 +91,7 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-async def _standing_alone(service: Service, request: AskRequest, follows: str, client: str) -> AskRequest:
+async def _complete_follow_up(service: Service, request: AskRequest, follows: str, client: str) -> AskRequest:
     """Return a follow-up with what it leaves out, so that it can be asked alone."""
 
     def said() -> tuple[Turn, ...]:

@@ -68,7 +68,7 @@ def router(service: Service) -> APIRouter:
     @in_turn(service)
     def undo(key: Annotated[int, Path(ge=1, le=2**53)]) -> object:
         service.check_writing()
-        service.opened_index().put_back(service.changes.undo_of(key))
+        service.require_index().put_back(service.changes.undo_of(key))
         service.changes.mark_undone(key)
         return change_of(service, key)
 
@@ -82,7 +82,7 @@ def router(service: Service) -> APIRouter:
     def forget(path: Annotated[str, Query(max_length=500)] = "") -> object:
         service.check_writing()
         service.changes.forget_refused(path)
-        return service.changes.refused()
+        return service.changes.list_refused()
 
     return routes
 

@@ -145,7 +145,7 @@ def router(service: Service) -> APIRouter:
         offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
         document: Annotated[str | None, Query(max_length=500, description="only those of a document")] = None,
     ) -> object:
-        found, decided = _decided(checks.of(service.opened_index(), severity), decisions)
+        found, decided = _mark_decided(checks.of(service.require_index(), severity), decisions)
         chosen = found.contradictions
         if document is not None:
             chosen = tuple(each for each in chosen if _concerns(each, document))
@@ -168,7 +168,7 @@ def router(service: Service) -> APIRouter:
     def export(
         form: Annotated[Format, Query(alias="format")] = "json", severity: Severity = "medium"
     ) -> Response:
-        found, _ = _decided(checks.of(service.opened_index(), severity), decisions)
+        found, _ = _mark_decided(checks.of(service.require_index(), severity), decisions)
         if form == "html":
             text = check_page(found)
         elif form == "baseline":
@@ -187,7 +187,7 @@ def router(service: Service) -> APIRouter:
     @in_turn(service)
     def decide(request: Request, name: ConflictName, body: DecisionBody) -> object:
         service.check_writing()
-        found = checks.of(service.opened_index(), "low").contradictions
+        found = checks.of(service.require_index(), "low").contradictions
         known = next((each for each in found if each.id == name), None)
         if known is None:
             raise NotFound(f"there is no contradiction {one_line(name)[:80]!r}")
@@ -216,7 +216,7 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-def _decided(found: Check, decisions: Decisions) -> tuple[Check, dict[str, dict[str, str]]]:
+def _mark_decided(found: Check, decisions: Decisions) -> tuple[Check, dict[str, dict[str, str]]]:
     """Return a check in which what was decided is not new, and the decisions by id."""
     entries = decisions.all()
     marked = tuple(replace(each, new=each.id not in entries) for each in found.contradictions)

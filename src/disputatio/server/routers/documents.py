@@ -163,10 +163,10 @@ def router(service: Service) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=_MOST)] = 100,
         source: Annotated[str | None, Query(max_length=500)] = None,
     ) -> object:
-        index = service.opened_index()
+        index = service.require_index()
         page = index.list_documents(offset=offset, limit=limit, source=source)
         rows = rows_of(index, page.documents, newer.of(index))
-        return {"total": page.total, "documents": rows, "refused": service.changes.refused()}
+        return {"total": page.total, "documents": rows, "refused": service.changes.list_refused()}
 
     @routes.get(
         "/documents/{name}",
@@ -179,8 +179,8 @@ def router(service: Service) -> APIRouter:
         name: DocumentName,
         at: Annotated[int, Query(ge=0, description="a character that the part has to hold")] = 0,
     ) -> object:
-        index = service.opened_index()
-        return _opened(service, index, name, at, newer.of(index))
+        index = service.require_index()
+        return _open_part(service, index, name, at, newer.of(index))
 
     @routes.get(
         "/documents/{name}/original",
@@ -191,7 +191,7 @@ def router(service: Service) -> APIRouter:
     )
     @in_turn(service)
     def original(name: DocumentName) -> Response:
-        index = service.opened_index()
+        index = service.require_index()
         return original_of(_found(index, name), index.facts([name]).get(name, DocumentFacts()))
 
     @routes.delete(
@@ -203,7 +203,7 @@ def router(service: Service) -> APIRouter:
     @in_turn(service)
     def delete(request: Request, name: DocumentName) -> object:
         service.check_writing()
-        index = service.opened_index()
+        index = service.require_index()
         document = _found(index, name)
         title = document.title or PurePath(document.path).name
         taken, client = index.take_out(name), client_of(request)
@@ -218,18 +218,18 @@ def router(service: Service) -> APIRouter:
     )
     async def describe(request: Request, name: DocumentName, body: DescribeBody) -> Response:
         service.check_writing()
-        history = await asyncio.to_thread(_describe, service.opened_index(), name, body)
+        history = await asyncio.to_thread(_describe, service.require_index(), name, body)
         fields = body.model_dump(exclude={"undo"}, exclude_none=True)
         detail = "; ".join(f"{field}: {value}" for field, value in fields.items()) or f"statement {body.undo}"
         what: What = "taken back" if body.undo is not None else "stated"
         service.note_change(what, client=client_of(request), document=name, detail=one_line(detail)[:500])
         return json_response(history)
 
-    routes.include_router(_uploading(service))
+    routes.include_router(_make_upload_routes(service))
     return routes
 
 
-def _uploading(service: Service) -> APIRouter:
+def _make_upload_routes(service: Service) -> APIRouter:
     uploading = APIRouter(route_class=_upload_route(service))
 
     @uploading.post(
@@ -246,7 +246,7 @@ def _uploading(service: Service) -> APIRouter:
     ) -> Response:
         uploads = _uploads(service)
         check_source_by(source_by)
-        index, client = service.opened_index(), client_of(request)
+        index, client = service.require_index(), client_of(request)
 
         def put_in(job: Job, batch: FilePath, staged: list[Staged], shared: bool) -> dict[str, Any]:
             result = uploads.ingest(
@@ -291,7 +291,7 @@ def _upload_route(service: Service) -> type[APIRoute]:
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             handle = super().get_route_handler()
 
-            async def bounded(request: Request) -> Response:
+            async def handle_bounded(request: Request) -> Response:
                 nonlocal under_way
                 _uploads(service)
                 if under_way >= service.limits.uploads:
@@ -306,7 +306,7 @@ def _upload_route(service: Service) -> type[APIRoute]:
                 finally:
                     under_way -= 1
 
-            return bounded
+            return handle_bounded
 
     return UploadRoute
 
@@ -383,7 +383,9 @@ def _found(index: Index, name: str) -> Document:
     return document
 
 
-def _opened(service: Service, index: Index, name: str, at: int, newer: Mapping[str, str]) -> dict[str, Any]:
+def _open_part(
+    service: Service, index: Index, name: str, at: int, newer: Mapping[str, str]
+) -> dict[str, Any]:
     """Return a document with the part of its text that holds a character."""
     document = _found(index, name)
     facts = index.facts([name]).get(name, DocumentFacts())
@@ -405,7 +407,7 @@ def _opened(service: Service, index: Index, name: str, at: int, newer: Mapping[s
         "passages": spans,
         "rows": [{"id": each.id, "row": each.row, "text": each.text[:_LONGEST_ROW]} for each in rows],
         "stated": _history(index, name),
-        "answers": service.answers.citing(name),
+        "answers": service.answers.find_citing(name),
         "original": state_of(document, facts),
     }
 

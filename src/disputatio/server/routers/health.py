@@ -67,7 +67,7 @@ def _ready(service: Service) -> dict[str, Any]:
     why, index = "", dict.fromkeys(("documents", "passages", "sources", "commit"), 0)
     figures: dict[str, Any] = {**index, "embedder": "", "language": ""}
     try:
-        info = service.opened_index().info()
+        info = service.require_index().info()
         figures = {name: getattr(info, name) for name in figures}
         in_process = info.embedder and not info.embedder.startswith("openai:")
         if in_process and not importlib.util.find_spec("openvino"):

@@ -105,7 +105,7 @@ def _calibrate(service: Service, job: Job, body: CalibrateBody) -> dict[str, Any
 
     try:
         report = calibrate_index(
-            service.opened_index(),
+            service.require_index(),
             replace(service.kit, cancel=job.cancel),
             day=today().isoformat(),
             count=body.questions,

@@ -80,7 +80,7 @@ def router(service: Service) -> APIRouter:
             fusion=fusion,
             min_reliability=min_reliability,
         )
-        opened = service.opened_index()
+        opened = service.require_index()
         hits = found(opened, q, wanted)[: _MOST * 10]
         reply = json_response([{**hit.to_dict(), "duplicate_of": hit.duplicate_of or None} for hit in hits])
         for left_out in opened.unsearched():  # in a header: the body is a list of hits
@@ -99,7 +99,7 @@ def router(service: Service) -> APIRouter:
         around: Annotated[int, Query(ge=0, le=20, description="passages before and after")] = _AROUND,
     ) -> object:
         chosen = passage_of(service, name)
-        before, after = service.opened_index().around(chosen, around)
+        before, after = service.require_index().around(chosen, around)
         return {
             "passage": chosen.to_dict(),
             "before": [each.to_dict() for each in before],
@@ -140,7 +140,7 @@ def passage_of(service: Service, name: str, answer: str = "") -> Passage:
             if passage.id == name:
                 return passage
     try:
-        return service.opened_index().passage(name)
+        return service.require_index().passage(name)
     except InputError as error:
         raise NotFound(f"there is no passage {one_line(name)[:80]!r}") from error
 

@@ -101,7 +101,7 @@ def router(service: Service) -> APIRouter:
     )
     @in_turn(service)
     def agreement() -> object:
-        return _agreement(service.opened_index(), service.answers.newest(_ANSWERS), sides_of)
+        return _agreement(service.require_index(), service.answers.newest(_ANSWERS), sides_of)
 
     @routes.get(
         "/sources",
@@ -111,7 +111,7 @@ def router(service: Service) -> APIRouter:
     )
     @in_turn(service)
     def sources() -> object:
-        return rows_of(service.opened_index())
+        return rows_of(service.require_index())
 
     @routes.get(
         "/sources/{name:path}",
@@ -121,7 +121,7 @@ def router(service: Service) -> APIRouter:
     )
     @in_turn(service)
     def source(name: SourceName) -> object:
-        index = service.opened_index()
+        index = service.require_index()
         row = row_of(index, name)
         return {"source": row, "said": [each for record in index.records() for each in _said(record, name)]}
 
@@ -134,7 +134,7 @@ def router(service: Service) -> APIRouter:
     @in_turn(service)
     def owner(name: SourceName, body: OwnerBody) -> object:
         service.check_writing()
-        index = service.opened_index()
+        index = service.require_index()
         row_of(index, name)
         set_owner(index, name, body.owner, day=today().isoformat())
         return row_of(index, name)

@@ -105,7 +105,7 @@ def suggestions_router(service: Service) -> APIRouter:
         response_model=Suggested,
     )
     async def suggestions() -> Response:
-        questions = await service.suggestions.of(service.opened_index())
+        questions = await service.suggestions.of(service.require_index())
         return json_response({"questions": questions, "writing": service.suggestions.is_writing})
 
     return routes
