@@ -527,3 +527,95 @@ def test_titles_that_share_a_word_with_several_name_their_own_subjects() -> None
     texts = [f"{name} dataset\n\nNumber of rows: {number}\n" for name, number in sets.items()]
     assert not found(*texts, titles=tuple(f"{name} dataset" for name in sets))
     assert found(*texts[:3], titles=tuple(f"{name} dataset" for name in sets)[:3])
+
+
+# --- what documents that people keep in versions have, and what is no statement ---------------------------
+def found_in_versions(tmp_path: Path, first: str, second: str) -> tuple[Contradiction, ...]:
+    """Return the contradictions between two versions of one document."""
+    for number, text in enumerate((first, second), start=1):
+        (tmp_path / f"guide-v{number}.md").write_text(f"# Guide\n\nRead it.\n\n{text}\n")
+    return d.check(tmp_path).contradictions
+
+
+def test_a_version_is_compared_between_publishers_where_they_name_whose_it_is() -> None:
+    assert not found("Python 3.9 or newer is required.", "Python 3.11 or newer is required.")
+    assert found("The Millsoft server requires Python 3.9.", "The Millsoft server requires Python 3.11.")
+    assert found("The mill has a slope of 3.9 %.", "The mill has a slope of 3.1 %.")
+
+
+def test_a_version_of_two_numbers_differs_from_one_of_three(tmp_path: Path) -> None:
+    needs = "The mill needs Python {} or newer."
+    assert found_in_versions(tmp_path, needs.format("3.5.2"), needs.format("3.9.1"))
+    assert found_in_versions(tmp_path, needs.format("3.5.2"), needs.format("3.9"))
+    assert not found_in_versions(tmp_path, needs.format("3.5.2"), needs.format("3.5"))
+    since = "Since version {} the mill supports Python {} or newer."
+    [one] = found_in_versions(tmp_path, since.format("0.14.0", "3.10"), since.format("0.14.0", "3.3"))
+    assert (one.first.value, one.second.value) == ("3.10", "3.3")
+
+
+def test_what_stands_below_a_heading_of_both_versions_is_not_compared_with_what_stands_below_another(
+    tmp_path: Path,
+) -> None:
+    old, new = "## Triage\n\nDelay: 4 days", "## Repair\n\nDelay: 90 days"
+    assert found_in_versions(tmp_path, old, new)
+    assert not found_in_versions(tmp_path, old, f"## Triage\n\nIt is quick.\n\n{new}")
+    table = "| Grain | Sacks |\n|---|---|\n| Rye | {} |"
+    assert found_in_versions(
+        tmp_path,
+        f"## Triage\n\n{table.format(4)}",
+        f"## Triage\n\nIt is quick.\n\n## Repair\n\n{table.format(5)}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Homepage: http://www.mill.org", "Homepage: https://mill.org/en/"),
+        ("Homepage: http://mill.org", "Homepage: https://mill.org/"),
+    ],
+)
+def test_addresses_of_one_site_are_one(first: str, second: str) -> None:
+    assert found("Homepage: https://mill.org/a", "Homepage: https://mill.org/b")
+    assert not found(first, second)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("- Merging requests", "Nobody should merge requests."),
+        ("This mill grinds grain so you don't have to.", "The mill grinds grain."),
+        ("The sacks are sold in the yard (not in the mill).", "The sacks of the mill are sold in the yard."),
+    ],
+)
+def test_what_is_denied_by_the_way_denies_no_statement(first: str, second: str) -> None:
+    assert not found(first, second, severity="low")
+
+
+def test_an_example_goes_on_to_the_end_of_its_paragraph() -> None:
+    example = "For example, rye is ground in {}. The mill is closed to visitors in {}."
+    assert not found(example.format("May 2021", "June 2021"), example.format("May 2022", "July 2022"))
+    assert not found("Where the mill takes 5 sacks of rye.", "Where the mill takes 7 sacks of rye.")
+    assert not found("The mill takes grain (e.g. 5 sacks).", "The mill takes grain (e.g. 7 sacks).")
+
+
+def test_lines_for_the_program_that_sets_a_page_state_nothing() -> None:
+    directive = ".. contents::\n   :depth: {}\n   :local:\n\nThe mill is old."
+    assert not found(directive.format(2), directive.format(3))
+    licence = "% SPDX-FileCopyrightText: {} Nora Vahl\n\nThe mill is old."
+    assert not found(licence.format(2022), licence.format(2025))
+
+
+def test_a_list_is_no_name() -> None:
+    assert not found("Mill guides: Nora, Jens, Vera", "Mill guides: Otto, Paul, Emil")
+
+
+def test_short_statements_that_both_documents_have_contradict_nothing(tmp_path: Path) -> None:
+    both = "Mill weighs 4 t.\n\nMill weight: 5 t."
+    assert not found_in_versions(tmp_path, both, both + "\n\nIt is old.")
+
+
+def test_a_log_of_days_without_a_mark_below_them_is_a_log() -> None:
+    change = "The mill takes 40 sacks of grain."
+    notes = {9: "Note.", 8: "Note.", 7: "Note.", 6: change}
+    text = "\n\n".join(f"2024-01-0{number}\nRelease {number}\n- {note}" for number, note in notes.items())
+    assert not found(text, change.replace("40", "55"))

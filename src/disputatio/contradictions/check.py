@@ -262,31 +262,47 @@ class _Kept:
         self._units: OrderedDict[int, list[Unit]] = OrderedDict()
         self._facts: OrderedDict[tuple[int, int], list[Fact]] = OrderedDict()
         self._words: OrderedDict[int, frozenset[str]] = OrderedDict()
-        self._quotes: OrderedDict[int, frozenset[str]] = OrderedDict()
+        self._said_in: OrderedDict[int, tuple[frozenset[str], frozenset[str]]] = OrderedDict()
 
     def facts(self, document: int, place: int) -> list[Fact]:
         facts = self._facts.get((document, place))
         if facts is None:
             text, style = self._corpus.texts[document], self._corpus.styles[document]
-            units = self._units.get(document)
-            if units is None:
-                units = list(units_of(text.passage.text, text.passage.title))
-                _keep(self._units, document, units)
-            facts = facts_of(text.passage.text, units[place], titles_of(text), *style)
+            facts = facts_of(text.passage.text, self.units(document)[place], titles_of(text), *style)
             _keep(self._facts, (document, place), facts)
         return facts
 
-    def says(self, document: int, other: int, fact: Fact) -> bool:
-        """Return whether a document has a statement of another one in the same words, too."""
-        quotes = self._quotes.get(document)
-        if quotes is None:
-            text = self._corpus.texts[document].passage
-            quotes = frozenset(
-                _plain(text.text[unit.start : unit.end]) for unit in units_of(text.text, text.title)
-            )
-            _keep(self._quotes, document, quotes)
-        quote = _plain(self._corpus.texts[other].passage.text[fact.start : fact.end])
-        return len(quote.split()) >= _SENTENCE and quote in quotes
+    def units(self, document: int) -> list[Unit]:
+        units = self._units.get(document)
+        if units is None:
+            passage = self._corpus.texts[document].passage
+            units = list(units_of(passage.text, passage.title))
+            _keep(self._units, document, units)
+        return units
+
+    def says(self, ours: tuple[int, Fact], theirs: tuple[int, Fact]) -> bool:
+        """Return whether one document has the statement of the other, too; if it is short, each has both."""
+        texts = self._corpus.texts
+        quotes = [_plain(texts[at].passage.text[fact.start : fact.end]) for at, fact in (ours, theirs)]
+        too = [quote in self._said(at)[0] for quote, (at, _) in zip(quotes, (theirs, ours), strict=True)]
+        long = (len(quote.split()) >= _SENTENCE for quote in quotes)
+        return all(too) or any(map(all, zip(too, long, strict=True)))
+
+    def stand_apart(self, *places: tuple[int, int]) -> bool:
+        """Return whether two versions have statements below two headings, of which one is in both."""
+        ours, theirs = (self.units(document)[place].heading for document, place in places)
+        ours_has, theirs_has = (self._said(document)[1] for document, _ in places)
+        return "" not in (ours, theirs) and ours != theirs and (ours in theirs_has or theirs in ours_has)
+
+    def _said(self, document: int) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the statements of a document, and the headings above them."""
+        said = self._said_in.get(document)
+        if said is None:
+            text, units = self._corpus.texts[document].passage.text, self.units(document)
+            quotes = frozenset(_plain(text[unit.start : unit.end]) for unit in units)
+            said = quotes, frozenset(unit.heading for unit in units)
+            _keep(self._said_in, document, said)
+        return said
 
     def words(self, document: int) -> frozenset[str]:
         """Return the words and codes of a document's text, without its title."""
@@ -364,6 +380,10 @@ def _compare(
         and not reports
         and not any(is_meeting(corpus.texts[number]) for number in (first, second))
     )
+    if family and kept.stand_apart((first, ours), (second, theirs)):
+        return []
+    passages = corpus.texts[first].passage, corpus.texts[second].passage
+    apart = all(each.owner or each.source for each in passages) and not belong_together(*passages)
     bodies = partial(kept.words, first), partial(kept.words, second)
     found = [
         _Pair(place, (fact, other), finding, family, many)
@@ -371,8 +391,7 @@ def _compare(
         for other in kept.facts(second, theirs)
         if fact.group == other.group
         and _words_of(corpus, first, fact) != _words_of(corpus, second, other)
-        and not kept.says(second, first, fact)
-        and not kept.says(first, second, other)
+        and not kept.says((first, fact), (second, other))
         and _may_be_of_one(corpus, (first, fact), (second, other))
         and (
             finding := compare(
@@ -381,6 +400,7 @@ def _compare(
                 family=family,
                 reports=reports,
                 many=many,
+                apart=apart,
                 common=common.words,
                 titles=common.titles,
                 bodies=bodies,

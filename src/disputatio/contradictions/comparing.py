@@ -51,6 +51,7 @@ def compare(
     family: bool = False,
     reports: bool = False,
     many: bool = False,
+    apart: bool = False,
     common: Collection[str] = frozenset(),
     titles: Collection[str] = frozenset(),
     bodies: Bodies = (frozenset, frozenset),
@@ -58,11 +59,11 @@ def compare(
     """Return how two facts of one group contradict each other, None where they do not or are of two things.
 
     `family` says that their documents are versions of one; `reports` that a document's period is that of its
-    figures; `many` that many documents have such a fact, each its own; `common` are words that most documents
-    have, such as the company's name, and `titles` those that several titles have; `bodies` the words of all
-    statements of each document.
+    figures; `many` that many documents have such a fact, each its own; `apart` that they are of two
+    publishers; `common` are words that most documents have, such as the company's name, and `titles` those
+    that several titles have; `bodies` the words of all statements of each document.
     """
-    if not _exclude(first, second):
+    if not _exclude(first, second) or (apart and not _names_whose(first, second)):
         return None
     if many:
         first, second = replace(first, weak=True), replace(second, weak=True)
@@ -124,7 +125,9 @@ def _polarities(text: str) -> list[Fact]:
     style = style_of(text)
     facts = (fact for unit in units_of(text, "") for fact in facts_of(text, unit, "", *style))
     return [
-        fact for fact in facts if fact.kind == "polarity" and not _EXCEPTED.search(text, fact.start, fact.end)
+        replace(fact, stopped=True)  # a claim is a sentence, with a full stop or without
+        for fact in facts
+        if fact.kind == "polarity" and not _EXCEPTED.search(text, fact.start, fact.end)
     ]
 
 
@@ -138,6 +141,7 @@ def _exclude(first: Fact, second: Fact) -> bool:
             or first.conditional
             or second.conditional
             or first.late != second.late
+            or first.stopped != second.stopped
         ):
             return False
         return not (first.others and second.others and set(first.others) != set(second.others))
@@ -157,13 +161,34 @@ def _exclude(first: Fact, second: Fact) -> bool:
     return True
 
 
+def _names_whose(first: Fact, second: Fact) -> bool:
+    """Return whether facts of two publishers, if they may be of versions, have two names in common.
+
+    "Python 3.9 is required" is said by each of what it makes itself.
+    """
+    if not any(fact.value and fact.value.release for fact in (first, second)):
+        return True
+    names = [word for word in first.written if word[0].isupper()]
+    return len({word.casefold() for word in names} & {word.casefold() for word in second.written}) > 1
+
+
 def _other_name(first: str, second: str) -> bool:
     """
     >>> _other_name("Anna Weber", "Weber"), _other_name("Anna Weber", "Tomas Riedl")
     (False, True)
+    >>> _other_name("http://www.quay.org/", "https://quay.org/en"), _other_name("quay.org/a", "quay.org/b")
+    (False, True)
     """
+    short, long = sorted((_address(first), _address(second)), key=len)
+    if f"{long}/".startswith(f"{short}/"):
+        return False
     ours, theirs = _parts(first), _parts(second)
     return bool(ours and theirs) and not (ours & theirs) and not same_answer(first, second)
+
+
+def _address(name: str) -> str:
+    """Return an address without what differs in addresses of one page."""
+    return re.sub(r"^https?://(?:www\.)?", "", name.casefold()).rstrip("/.")
 
 
 def _parts(name: str) -> set[str]:

@@ -100,9 +100,17 @@ class Measure:
     text: str = ""
 
     @property
+    def release(self) -> str:
+        """Return the version that a value may be, as "3.5.2" and a bare "3.5" are; else nothing."""
+        bare = self.of == "count" and not self.noun and "." in self.text
+        return self.text.lstrip("vV") if bare or self.of == "version" else ""
+
+    @property
     def key(self) -> str:
         """Return what is equal in values that are written alike, for skipping pairs that cannot differ."""
-        return f"{self.of}|{self.date or ''}|{self.low}|{self.high}"
+        return (
+            f"{self.of}|{self.date or (self.release if self.of == 'version' else '')}|{self.low}|{self.high}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,8 +478,9 @@ def differ(first: Measure, second: Measure) -> bool:
         if not ours or not theirs or first.bound != second.bound:
             return False
         return not (ours.covers(theirs) or theirs.covers(ours))
-    if first.of == "version":
-        return first.noun != second.noun
+    if "version" in (first.of, second.of):
+        short, long = sorted((first.release, second.release), key=len)
+        return bool(short) and not f"{long}.".startswith(f"{short}.")
     if first.of != second.of or (first.per and second.per and first.per != second.per):
         return False
     return _figures_differ(first, second)

@@ -124,6 +124,7 @@ class Fact:
     weak: bool = False
     conditional: bool = False
     late: bool = False
+    stopped: bool = False
 
     @property
     def group(self) -> str:
@@ -131,7 +132,8 @@ class Fact:
         if self.value is None:
             return self.kind
         of = self.value.of
-        return "date" if of in ("date", "year") else "money" if of.startswith("money") else of
+        same = {"year": "date", "version": "count"}
+        return "money" if of.startswith("money") else same.get(of, of)
 
     @property
     def said(self) -> str:
@@ -282,7 +284,11 @@ def _values(body: str, tokens: list[Token], around: _Around, language: str) -> l
             clause = _before_place(segment, token) if dated else segment
             own = clause if number == 0 or _content(clause) >= 2 else [*lead, *clause]
             fact = _fact(body, own, tokens, around, language, kind="value", at=token)
-            same = [other for other in values if other.value and other.value.of == value.of]
+            same = [
+                other
+                for other in values
+                if other.value and (other.value.of == value.of or (other.value.release and value.release))
+            ]
             others = tuple(
                 other.value.key
                 for other in tokens
@@ -397,6 +403,7 @@ def _fact(
         or (tokens[0].text.casefold() in PRONOUNS),
         conditional=CONDITION.search(body) is not None,
         late=_LATE.search(body) is not None,
+        stopped=body.endswith((".", "!")),
     )
 
 
@@ -431,6 +438,8 @@ def _negated(tokens: Sequence[Token]) -> bool:
     count, bound = 0, False
     for number, token in enumerate(tokens):
         folded = token.text.casefold().replace("’", "'")
+        if folded in ("(", "so"):
+            break  # what an aside or a purpose denies
         if folded in NEGATIONS:
             following = _word_at(tokens, number + 1)
             bound = following in (
@@ -671,7 +680,7 @@ def _cell(
                     )
                 )
         return found
-    if len(cell.split()) <= 6 and not _codes(tokens) and cell[0].isalpha():
+    if len(cell.split()) <= 6 and cell.count(",") < 2 and not _codes(tokens) and cell[0].isalpha():
         return [replace(base, name=cell)]
     return []
 

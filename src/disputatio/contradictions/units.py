@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from disputatio.contradictions.measures import tokens_of
@@ -22,8 +22,13 @@ _UNDERLINE = re.compile(r"[ \t]*([=\-~^\"'`*+#.:_])\1{2,}[ \t]*(?:\r?\n|$)")
 # The version or day at the head of a heading, and how many of them, each lower than the one above it,
 # are a log: sections are numbered upwards.
 _ENTRY = re.compile(r"(?:\S{1,30}\s){0,3}?[\[(]?[vV]?(\d{1,4}(?:[.-]\d{1,4}){1,3})")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _ENTRIES = 4
 _LONGEST_HEADING = 100
+_MARKUP = re.compile(r"\.\. |:[\w-]{1,40}:(?:\s|$)")  # a line for the program that sets the page
+# begins an example, to which the rest of a paragraph belongs; says what a name in one means
+_EXAMPLE = re.compile(r"for (?:example|instance)\b|zum beispiel\b|par exemple\b|por ejemplo\b", re.IGNORECASE)
+_WHERE = re.compile(r"(?:where|wobei|où)\b", re.IGNORECASE)
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|cf|vs|No|Nr|Art|Abs|approx|ca|max|min|incl|excl|Dr|Mr|Mrs|Ms|St|Prof|z\.B|bzw|Ltd|Inc|Co|Fig)|(?:^|\s)[A-Z])\.$"
 )
@@ -32,13 +37,17 @@ _ORDINAL_DAY = re.compile(r"(?:^|\s)\d{1,2}\.$")  # "am 3. März", which ends no
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A statement of a document, at `start:end`: its text is read again when it is compared."""
+    """A statement of a document, at `start:end`: its text is read again when it is compared.
+
+    A row of a table says of what it is by its first cell, not by a `heading`.
+    """
 
     start: int
     end: int
     form: Literal["sentence", "label", "row", "record"]
     around: str
     header: tuple[str, ...] = ()
+    heading: str = ""
 
 
 def units_of(text: str, title: str) -> Iterator[Unit]:
@@ -68,7 +77,9 @@ def units_of(text: str, title: str) -> Iterator[Unit]:
             )
             after_heading = True
         else:
-            yield from _paragraph(text, lines, " / ".join(headings))
+            above = " / ".join(headings)
+            for unit in _paragraph(text, lines, above):
+                yield unit if unit.form == "record" else replace(unit, heading=above)
             after_heading = False
 
 
@@ -105,9 +116,10 @@ def _log_of(text: str, blocks: Sequence[tuple[int, int]]) -> range:
     It ends with the first heading below its last entry that stands below none of the others.
     """
     heads = [
-        (number, text[start:end].strip("# "))
+        (number, head.strip("# "))
         for number, (start, end) in enumerate(blocks)
-        if "\n" not in text[start:end] and (_is_heading(text[start:end]) or _is_ruled(text, end))
+        for head, below, _ in [text[start:end].partition("\n")]
+        if (_DAY.fullmatch(head) if below else _is_heading(head) or _is_ruled(text, end))
     ]
     entries: list[int] = []
     above: list[int] = []
@@ -188,6 +200,8 @@ def _paragraph(text: str, lines: Sequence[tuple[int, int]], around: str) -> Iter
     labels = sum(1 for start, end in stretches if label_of(text[start:end]))
     for start, end in stretches:
         line = text[start:end]
+        if _MARKUP.match(line):
+            continue
         names = [name for name, _, _ in cells_of(line)]
         if len(names) > 1 and end - start <= 2 * LONGEST:
             columns = columns or names
@@ -263,7 +277,9 @@ def _of_text(text: str, start: int, end: int, around: str) -> Iterator[Unit]:
         if sentence.endswith("?"):
             question = sentence
             continue
-        if last - first <= LONGEST:
+        if _EXAMPLE.match(sentence):
+            break
+        if last - first <= LONGEST and not _WHERE.match(sentence):
             pronoun = sentence.split(maxsplit=1)[0].casefold().strip(",") in PRONOUNS
             parts = (around, question, LEAD + before if pronoun and before and not question else "")
             form: Literal["sentence", "label"] = "label" if label_of(sentence) else "sentence"
