@@ -39,6 +39,14 @@ OURS = {
     r"\border of merit": "say what is compared",
 }
 NOUNS = (ast.Module, ast.ClassDef)
+# Rooms whose functions are all named by verbs; "" are the modules beside the rooms.
+BY_VERBS = (
+    "", "adapters", "agents", "api", "calibration", "cli", "encoder", "inspect_ai", "llm", "rendering",
+    "server", "values", "versions", "workers",
+)  # fmt: skip
+VERBS = ("embed", "reembed")
+# Of public classes: the first two of `Index`, then of `Cancel` and of `Trace`.
+KEPT = ("unsearched", "estimated_states", "calling", "listening")
 
 
 def docstrings(path: Path) -> Iterator[tuple[ast.AST, str]]:
@@ -82,3 +90,36 @@ def test_a_clause_in_front_is_found(tmp_path: Path) -> None:
     [(node, line)] = docstrings(tmp_path / "a.py")
     assert CLAUSE.match(line)
     assert not is_attribute(node)
+
+
+def named_by_participles(text: str) -> list[str]:
+    """Return the functions in the text of a module whose first word ends in "ed" or "ing" and is no verb."""
+    return [
+        node.name
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and not is_attribute(node)
+        and re.fullmatch(r"\w{2,}(ed|ing)", word := node.name.strip("_").partition("_")[0])
+        and word not in VERBS
+        and node.name not in KEPT
+        and not node.name.endswith("__")
+    ]
+
+
+def test_functions_are_named_by_verbs() -> None:
+    root = ROOT / "src" / "disputatio"
+    wrong = []
+    for path in sorted(root.rglob("*.py")):
+        room = "" if path.parent == root else path.relative_to(root).parts[0]
+        if room in BY_VERBS:
+            names = named_by_participles(path.read_text(encoding="utf-8"))
+            wrong += [f"{path.relative_to(root)}: {name}" for name in names]
+    assert wrong == [], "functions are verbs: `join`, not `joined`; `find_index`, not `named_index`"
+
+
+def test_a_participle_is_found() -> None:
+    text = "def joined(): ...\nclass A:\n    async def _reading_of(self): ...\n    def embed(self): ...\n"
+    assert named_by_participles(text) == ["joined", "_reading_of"]
+    assert (
+        named_by_participles("@property\ndef opened(self): ...\ndef red(): ...\ndef __missing__(): ...") == []
+    )
