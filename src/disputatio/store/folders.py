@@ -282,7 +282,7 @@ class View:
             return [], []
         passages: list[Passage] = []
         for segment, dead in zip(self.segments, self.dead, strict=True):
-            rows = segment.having("document", [passage.document])
+            rows = segment.find_by_field("document", [passage.document])
             rows = rows if dead is None else rows[~dead[rows]]
             if len(rows) > _MOST_NEARBY:  # a document's passages were put in its order
                 own = int(segment.find([passage.id])[0])

@@ -18,7 +18,7 @@ from disputatio.store.opening import open_index
 from disputatio.store.remote import milvus, qdrant
 from disputatio.store.remote.engine import DENSE, DOCUMENTS, PASSAGES, Condition, row_id
 from disputatio.store.remote.vector_index import VectorIndex
-from disputatio.store.segments.terms import searched_text
+from disputatio.store.segments.terms import make_search_text
 from disputatio.types import Passage, Source
 from tests.shell import run
 from tests.store.hashing import HashEmbedder
@@ -321,7 +321,7 @@ def test_milvus_compares_named_passages_by_their_vectors_not_by_its_approximate_
     monkeypatch.setattr(engine, "_searched", missed)
     [vector] = embedder.embed(["town 3"], query=True)
     found = engine.best(DENSE, vector.tolist(), Condition(), 30, [row_id(one.id) for one in passages])
-    wanted = embedder.embed([*map(searched_text, passages)]) @ vector
+    wanted = embedder.embed([*map(make_search_text, passages)]) @ vector
     assert len(found) == 30
     assert [each.score for each in found] == pytest.approx(sorted(wanted.tolist(), reverse=True), abs=1e-5)
     assert len(engine.best(DENSE, vector.tolist(), Condition(), 4, [row_id(one.id) for one in passages])) == 4

@@ -291,7 +291,7 @@ class Transaction:
 
         segment = self.segment(entry.name)
         # Rows are found by hashes, and metadata may hold a field that is called document.
-        found = segment.having("document", documents).tolist()
+        found = segment.find_by_field("document", documents).tolist()
         rows = [row for row in found if segment.passage(row).document in documents]
         if not rows:
             return entry

@@ -20,7 +20,7 @@ from disputatio.store.ingesting.statements import read_metadata, write_metadata
 from disputatio.store.record.database import RecordFile
 from disputatio.store.record.manifest import SegmentEntry, check_command, reported, writing
 from disputatio.store.record.transaction import FAN, Transaction, due, stemming
-from disputatio.store.segments.terms import searched_text
+from disputatio.store.segments.terms import make_search_text
 from disputatio.types import Passage
 
 if TYPE_CHECKING:
@@ -319,7 +319,7 @@ class Writer:
 
         start = time.perf_counter()
         without = [number for number, vector in enumerate(self._vectors) if vector is None]
-        embedded = self._embedder.embed([searched_text(self._passages[number]) for number in without])
+        embedded = self._embedder.embed([make_search_text(self._passages[number]) for number in without])
         if len(without) == len(self._passages):
             vectors = embedded
         else:
@@ -436,7 +436,7 @@ def _embed(
     parts = []
     for at in range(0, len(passages), _EMBEDDED):
         part = passages[at : at + _EMBEDDED]
-        parts.append(embedder.embed([*map(searched_text, part)]))
+        parts.append(embedder.embed([*map(make_search_text, part)]))
         progress(at + len(part))
     return np.concatenate(parts).astype(np.float32, copy=False)
 

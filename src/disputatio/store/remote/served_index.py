@@ -274,7 +274,7 @@ class ServedIndex(Index, ABC):
         **options: Unpack[SearchOptions],
     ) -> list[Hit]:
         from disputatio.store.segments.search import CANDIDATES
-        from disputatio.store.segments.searcher import rerank_best, widened
+        from disputatio.store.segments.searcher import rerank_best, widen
 
         search = search_of(search, options)
         check_search(query, search)
@@ -289,7 +289,7 @@ class ServedIndex(Index, ABC):
             search = replace(search, exclude=[*search.exclude, *self._muted()])
         pool = replace(search, k=DEFAULT_K if search.k is None else search.k)
         if reranker is not None:
-            pool = widened(pool)
+            pool = widen(pool)
         language = stemming(settings)
         vector = None
         if self._embedder is not None and settings["dimension"]:
@@ -650,9 +650,9 @@ def count_changes(file: str, old: Collection[str], new: Collection[str], counts:
 def count_and_embed(
     passages: list[Passage], language: str, embedder: Embedder | None
 ) -> tuple[Counted, NDArray[np.float32] | None]:
-    from disputatio.store.segments.terms import count, name_of, searched_text
+    from disputatio.store.segments.terms import count, make_search_text, name_of
 
     counted = count([*map(name_of, passages)], [passage.text for passage in passages], language)
     if embedder is None or not passages:
         return counted, None
-    return counted, embedder.embed([*map(searched_text, passages)])
+    return counted, embedder.embed([*map(make_search_text, passages)])
