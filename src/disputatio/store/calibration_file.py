@@ -21,7 +21,7 @@ from disputatio.errors import StoreError
 from disputatio.store.addresses import require_one
 from disputatio.store.calibration_log import CalibrationLog, Outcomes, outcomes_of
 from disputatio.store.record.layout import LARGEST_LOG, read_bytes, refuse_links
-from disputatio.store.record.manifest import reported
+from disputatio.store.record.manifest import report_faults
 
 NAME = "calibration.jsonl"
 LOCK = "calibration.lock"
@@ -47,16 +47,16 @@ def damaged_lines(path: Path) -> list[int]:
 def open_log(path: Path) -> Iterator[CalibrationLog]:
     """Open the log of the index at `path`, made where it is not there; raises `StoreError` beside another."""
     require_one(path)
-    with reported(path, "opening the calibration"):
+    with report_faults(path, "opening the calibration"):
         refuse_links(path, passed=lambda name: name not in (NAME, LOCK))
         lock = (path / LOCK).open("ab")
     with lock:
-        with reported(path, "locking the calibration"):
+        with report_faults(path, "locking the calibration"):
             locked = platforms.lock(lock)
         if not locked:
             raise StoreError(f"{path}: another process is estimating reliabilities here; try again later")
         file = path / NAME
-        with reported(path, "opening the calibration"):
+        with report_faults(path, "opening the calibration"):
             fresh = not file.exists()
             if not fresh:
                 raw = read_bytes(file, LARGEST_LOG)
@@ -70,7 +70,7 @@ def open_log(path: Path) -> Iterator[CalibrationLog]:
 
 
 def _append(path: Path, out: RawIOBase, entry: Mapping[str, Any]) -> None:
-    with reported(path, "writing to the calibration"):
+    with report_faults(path, "writing to the calibration"):
         end = os.fstat(out.fileno()).st_size
         try:
             out.write(_line(entry))
@@ -82,7 +82,7 @@ def _append(path: Path, out: RawIOBase, entry: Mapping[str, Any]) -> None:
 
 
 def _raw(path: Path) -> Iterator[tuple[int, bytes]]:
-    with reported(path, "reading the calibration"):
+    with report_faults(path, "reading the calibration"):
         try:
             raw = read_bytes(path / NAME, LARGEST_LOG)
         except (FileNotFoundError, NotADirectoryError):

@@ -41,8 +41,8 @@ from disputatio.store.record.writer import (
     Writer,
     document_of,
     facts_of,
+    find_muted_documents,
     history_of,
-    muted_documents,
     siblings_of,
     taken_of,
 )
@@ -183,7 +183,7 @@ class FolderIndex(Index):
         if self._muted_at is None or self._muted_at[0] != number:
             muted: list[str] = []
             with contextlib.suppress(StoreError):  # a copy may lack the record, which no search needs
-                muted = [name for record in self._folders.records() for name in muted_documents(record)]
+                muted = [name for record in self._folders.records() for name in find_muted_documents(record)]
             self._muted_at = number, muted
         return self._muted_at[1]
 
@@ -201,7 +201,7 @@ class FolderIndex(Index):
     def compact(self, *, keep: float = 300.0, planned: Planned = lambda _: None) -> None:  # noqa: ARG002
         """Merge all segments, and write the record without what was deleted; `planned` gets the plan."""
         if manifests.read_note(require_one(self.path)) is not None:
-            with manifests.writing(self.path), contextlib.closing(self._ensure(False)) as transaction:
+            with manifests.lock_index(self.path), contextlib.closing(self._ensure(False)) as transaction:
                 transaction.compact(planned)
 
     def open_writer(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from disputatio.errors import InputError, StoreError
 from disputatio.store.contract import Sketches, nearest
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.database import RecordFile, reading
+from disputatio.store.record.database import RecordFile, open_record
 from disputatio.store.record.manifest import SEGMENTS, Manifest, read_note
 from disputatio.store.reliabilities import (
     changed_at,
@@ -103,7 +103,7 @@ class Folders:
         """
         view = self.view()
         for part in () if view is None else view.parts or (view,):
-            with reading(part.path) as record:
+            with open_record(part.path) as record:
                 self._advance(part, record.manifest())
                 yield record
 
@@ -168,7 +168,7 @@ class Folders:
 
 def _join(path: Path, parts: list[View], unsearched: tuple[Unsearched, ...]) -> View:
     """Join several states into one; raises `InputError` for different embedders or languages."""
-    from disputatio.store.record.transaction import stemming
+    from disputatio.store.record.transaction import choose_stemmer
     from disputatio.store.segments.array_files import Verification
     from disputatio.store.segments.searcher import Searcher
 
@@ -189,7 +189,7 @@ def _join(path: Path, parts: list[View], unsearched: tuple[Unsearched, ...]) -> 
         manifest=_summed([part.manifest for part in parts]),
         segments=segments,
         dead=dead,
-        searcher=Searcher(segments, dead, language=stemming(first.manifest.language)),
+        searcher=Searcher(segments, dead, language=choose_stemmer(first.manifest.language)),
         verification=Verification(()),
         parts=tuple(parts),
         unsearched=unsearched,
@@ -377,7 +377,7 @@ def open_view(path: Path, last: View | None = None) -> View | None:
 
 def _newer(path: Path, manifest: Manifest) -> Manifest:
     """Return the manifest of the record where it is newer; a damaged record does not stop a search."""
-    with contextlib.suppress(StoreError), reading(path) as record:
+    with contextlib.suppress(StoreError), open_record(path) as record:
         return max(manifest, record.manifest(), key=lambda known: known.number)
     return manifest
 
@@ -388,7 +388,7 @@ def advance(view: View, committed: Manifest) -> View:
 
 
 def _opened(path: Path, stamp: tuple[int, int, int], manifest: Manifest, last: View | None) -> View:
-    from disputatio.store.record.transaction import read_dead, stemming
+    from disputatio.store.record.transaction import choose_stemmer, read_dead
     from disputatio.store.segments.array_files import Verification
     from disputatio.store.segments.searcher import Searcher
     from disputatio.store.segments.segment import Segment
@@ -417,7 +417,7 @@ def _opened(path: Path, stamp: tuple[int, int, int], manifest: Manifest, last: V
         manifest=manifest,
         segments=tuple(segments),
         dead=tuple(dead_rows),
-        searcher=Searcher(segments, dead_rows, language=stemming(manifest.language)),
+        searcher=Searcher(segments, dead_rows, language=choose_stemmer(manifest.language)),
         verification=Verification(
             [file for segment in segments for file in segment.unverified if file not in verified]
         ),
