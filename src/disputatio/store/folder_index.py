@@ -177,7 +177,7 @@ class FolderIndex(Index):
         if manifests.read_note(require_one(self.path)) is None:
             raise StoreError(f"{self.path}: there is no index here; make one with: disputatio ingest PATH")
 
-    def _muted(self, view: View) -> list[str]:
+    def _find_muted(self, view: View) -> list[str]:
         """Return the ids of the documents that people muted, as of a state of the index."""
         number = (view.manifest.number, tuple(part.path for part in view.parts))
         if self._muted_at is None or self._muted_at[0] != number:
@@ -255,7 +255,7 @@ class FolderIndex(Index):
         if self.embedder is not None:
             manifests.check_embedder(self.path, view.manifest, self.embedder.name)
             vector = self.embedder.embed([query], query=True)[0]
-        search = replace(search, sources=allowed, exclude=[*search.exclude, *self._muted(view)])
+        search = replace(search, sources=allowed, exclude=[*search.exclude, *self._find_muted(view)])
         return view.searcher.search(query, vector, search, reranker=reranker)
 
     def unsearched(self) -> tuple[Unsearched, ...]:

@@ -182,7 +182,7 @@ def test_a_collection_of_another_program_or_version_is_refused() -> None:
 
 def test_a_milvus_collection_of_another_program_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(milvus, "_TRIES", 2)
-    client = milvus.Milvus(milvus.MilvusIndex.form.parse(served_milvus.address()))._connected()
+    client = milvus.Milvus(milvus.MilvusIndex.form.parse(served_milvus.address()))._get_client()
     client.create_collection("theirs", dimension=4)
     client.create_collection("theirs_documents", dimension=4)
     with pytest.raises(StoreError, match="theirs is a collection of another program"):
@@ -318,7 +318,7 @@ def test_milvus_compares_named_passages_by_their_vectors_not_by_its_approximate_
         asked.append(how)
         return []
 
-    monkeypatch.setattr(engine, "_searched", missed)
+    monkeypatch.setattr(engine, "_search_by", missed)
     [vector] = embedder.embed(["town 3"], query=True)
     found = engine.best(DENSE, vector.tolist(), Condition(), 30, [row_id(one.id) for one in passages])
     wanted = embedder.embed([*map(make_search_text, passages)]) @ vector
