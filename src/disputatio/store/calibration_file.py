@@ -29,15 +29,15 @@ LOCK = "calibration.lock"
 
 def read_outcomes(path: Path) -> Outcomes:
     """Return everything on record for the index at `path`; raises `StoreError` that names a damaged line."""
-    return outcomes_of(_lines(path), lambda number: _damaged(path, number))
+    return outcomes_of(_lines(path), lambda number: _make_damage_error(path, number))
 
 
-def damaged_lines(path: Path) -> list[int]:
+def find_damaged_lines(path: Path) -> list[int]:
     """Return the numbers, from 1, of lines whose bytes have changed; a last line cut short is not damage."""
     wrong = []
     for number, line in _raw(path):
         try:
-            _checked(line)
+            _parse_line(line)
         except (ValueError, TypeError, KeyError, RecursionError):
             wrong.append(number)
     return wrong
@@ -94,7 +94,7 @@ def _raw(path: Path) -> Iterator[tuple[int, bytes]]:
 def _has_lost_its_end(raw: bytes) -> bool:
     """Return whether the last line is whole but for its line end, which a kill cannot do to it."""
     try:
-        _checked(raw[raw.rfind(b"\n") + 1 : -1])
+        _parse_line(raw[raw.rfind(b"\n") + 1 : -1])
     except (ValueError, TypeError, KeyError, RecursionError):
         return False
     return True
@@ -103,12 +103,12 @@ def _has_lost_its_end(raw: bytes) -> bool:
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in _raw(path):
         try:
-            yield number, _checked(line)
+            yield number, _parse_line(line)
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise _damaged(path, number) from error
+            raise _make_damage_error(path, number) from error
 
 
-def _damaged(path: Path, number: int) -> StoreError:
+def _make_damage_error(path: Path, number: int) -> StoreError:
     return StoreError(
         f"{path / NAME}, row {number}: is damaged; move the file away and estimate anew with: "
         "disputatio calibrate"
@@ -120,7 +120,7 @@ def _line(entry: Mapping[str, Any]) -> bytes:
     return f'["{_sum(words)}",{words}]\n'.encode()
 
 
-def _checked(line: bytes) -> dict[str, Any]:
+def _parse_line(line: bytes) -> dict[str, Any]:
     text = line.decode("ascii")
     checksum, entry = json.loads(text)
     if checksum != _sum(text[len(checksum) + 4 : -1]):

@@ -321,7 +321,7 @@ class FolderIndex(Index):
 
     def sources(self) -> list[SourceCount]:
         if len(self.paths) == 1:
-            return self._counted_sources()
+            return self._count_sources()
         owners: dict[str, str] = {}
         documents: dict[str, set[str]] = {}
         passages: dict[str, int] = {}
@@ -335,7 +335,7 @@ class FolderIndex(Index):
             for name, ids in sorted(documents.items())
         ]
 
-    def _counted_sources(self) -> list[SourceCount]:
+    def _count_sources(self) -> list[SourceCount]:
         """Return the sources of the one folder, counted once for each commit."""
         for record in self._folders.records():
             state = record.manifest()
@@ -396,7 +396,7 @@ class FolderIndex(Index):
 
     def view(self) -> View | None:
         """Return the newest state, compared with its hashes (`View.check`); None where there is no index."""
-        return self._folders.checked()
+        return self._folders.check_view()
 
 
 def _by_place(document: Document) -> tuple[str, int, str]:

@@ -24,7 +24,7 @@ def read_reliabilities(path: Path) -> dict[str, float]:
     return {name: reliability for name, reliability in known.items() if reliability is not None}
 
 
-def changed_at(path: Path) -> int:
+def get_change_time(path: Path) -> int:
     """Return when the estimates of an index were last written, in nanoseconds; 0 where there are none."""
     try:
         return (path / NAME).stat().st_mtime_ns
@@ -59,10 +59,10 @@ def pool_estimates(parts: Sequence[Mapping[str, Source]]) -> dict[str, Source]:
     for part in parts:
         for name, source in part.items():
             known.setdefault(name, []).append(source)
-    return {name: _pooled(several) for name, several in sorted(known.items())}
+    return {name: _pool(several) for name, several in sorted(known.items())}
 
 
-def _pooled(several: Sequence[Source]) -> Source:
+def _pool(several: Sequence[Source]) -> Source:
     estimated = [source for source in several if source.reliability is not None]
     if len(estimated) < 2:
         return (estimated or list(several))[0]

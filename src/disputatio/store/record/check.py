@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from disputatio.errors import IndexBusy, IndexVersion, StoreError
 from disputatio.store.calibration_file import NAME as CALIBRATION
-from disputatio.store.calibration_file import damaged_lines, open_log
+from disputatio.store.calibration_file import find_damaged_lines, open_log
 from disputatio.store.ingesting.statements import write_metadata
 from disputatio.store.record import manifest as manifests
 from disputatio.store.record.database import COLUMNS, RecordFile, open_record, replace_record
@@ -170,7 +170,7 @@ def audit(path: Path, findings: Findings) -> None:
         read_reliabilities(path)
     except StoreError:
         findings.note(RELIABILITY, CHANGED)
-    if lines := damaged_lines(path):
+    if lines := find_damaged_lines(path):
         findings.note(CALIBRATION, f"{len(lines)} of its lines have changed")
     if not findings.recorded or findings.has(RECORD):
         return

@@ -133,7 +133,7 @@ class Writer:
         self._unknown.pop(print_of.path, None)
 
     def remove(self, condition: str, values: Sequence[object]) -> int:
-        """Take out the documents that meet a condition (see `RecordFile.find_matching`); how many there were."""
+        """Take out the documents that meet a condition (see `RecordFile.find_matching`); how many."""
         entries = [
             entry
             for entry in self.transaction.record.find_matching(condition, values)
