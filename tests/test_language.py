@@ -42,9 +42,9 @@ NOUNS = (ast.Module, ast.ClassDef)
 # Rooms whose functions are all named by verbs; "" are the modules beside the rooms.
 BY_VERBS = (
     "", "adapters", "agents", "api", "calibration", "cli", "encoder", "inspect_ai", "llm", "rendering",
-    "server", "values", "versions", "workers",
+    "server", "store", "values", "versions", "workers",
 )  # fmt: skip
-VERBS = ("embed", "reembed")
+VERBS = ("embed", "reembed", "feed")
 # Of public classes: the first two of `Index`, then of `Cancel` and of `Trace`.
 KEPT = ("unsearched", "estimated_states", "calling", "listening")
 

@@ -33,7 +33,7 @@ from bench.search.corpus import BLOCK, WARM, Corpus, nearest, open_corpus
 from disputatio.store.contract import Index
 from disputatio.store.opening import open_index
 from disputatio.store.remote.postgres import PostgresIndex
-from disputatio.store.segments.terms import searched_text
+from disputatio.store.segments.terms import make_search_text
 from disputatio.types import Passage
 
 ENGINES = {"folder": "folder", "postgres": "PostgreSQL", "milvus": "Milvus Lite"}
@@ -70,7 +70,7 @@ def filled(index: Index, corpus: Corpus, known: Known) -> dict[str, float]:
         for start, texts, names, vectors in corpus.blocks():
             for at, (text, name) in enumerate(zip(texts, names, strict=True)):
                 passage = Passage(id=f"p{start + at}", text=text, source=name)
-                known.vectors[searched_text(passage)] = vectors[at]
+                known.vectors[make_search_text(passage)] = vectors[at]
                 yield passage
 
     index.add(passages())

@@ -161,10 +161,10 @@ def _make_served_embedder(name: str, settings: Settings, dimension: int | None) 
     """Return an embedder behind a server, with the prefixes of the settings, else those its model wants."""
     from disputatio.llm.connection import LARGEST_EMBEDDINGS, Connection
     from disputatio.llm.endpoint_embedder import EndpointEmbedder, split_name
-    from disputatio.store.embed import trained_prefixes
+    from disputatio.store.embed import find_prefixes
 
     model, dimensions = split_name(name.removeprefix("openai:"))
-    usual = trained_prefixes(model)
+    usual = find_prefixes(model)
     return EndpointEmbedder(
         Connection(
             model,

@@ -139,7 +139,7 @@ def test_a_damaged_entry_is_named(index: Index, monkeypatch: pytest.MonkeyPatch)
     assert isinstance(index, ServedIndex)
     fine = json.dumps({"kind": "forgetting", "half_life": 3.5})
     for wrong in ("{", "[]", '{"kind": "nothing known"}', '{"kind": "owners"}'):
-        monkeypatch.setattr(index, "_logged", lambda wrong=wrong: [fine, wrong])
+        monkeypatch.setattr(index, "_read_log", lambda wrong=wrong: [fine, wrong])
         with pytest.raises(StoreError, match="row 2 of its calibrations is damaged"):
             index.records()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from disputatio.store.calibration_file import damaged_lines, read_outcomes
+from disputatio.store.calibration_file import find_damaged_lines, read_outcomes
 from disputatio.store.folder_index import FolderIndex
 from disputatio.types import Source
 from tests.calibration.towns import TOWNS, YEARS, index_of, question
@@ -253,7 +253,7 @@ def test_a_calibration_that_is_killed_goes_on_and_ends_the_same(workspace: Path,
             time.sleep(0.002)
         process.communicate(timeout=60)
         kills += process.returncode == -signal.SIGKILL
-        assert damaged_lines(workspace / "x.index") == []
+        assert find_damaged_lines(workspace / "x.index") == []
     assert kills >= 2
     cut = finish(start("calibrate", "--index", "x.index", *words, before=MODEL.format(pause=0)))
     assert cut.json["sources"] == whole.json["sources"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from disputatio.errors import StoreError
-from disputatio.store.calibration_file import NAME, damaged_lines, open_log, read_outcomes
+from disputatio.store.calibration_file import NAME, find_damaged_lines, open_log, read_outcomes
 from disputatio.store.calibration_log import (
     NOBODY,
     UNKNOWN,
@@ -109,7 +109,7 @@ def test_a_line_that_a_kill_cut_short_is_not_there_and_the_next_one_is_whole(tmp
     for cut in range(first, len(whole)):
         (tmp_path / NAME).write_bytes(whole[:cut])
         assert read_outcomes(tmp_path).checks == {"f1": ONE}
-        assert damaged_lines(tmp_path) == []
+        assert find_damaged_lines(tmp_path) == []
         with open_log(tmp_path) as journal:
             journal.check(TWO)
         assert read_outcomes(tmp_path).checks == {"f1": ONE, "f2": TWO}
@@ -128,7 +128,7 @@ def test_every_flipped_bit_is_found_and_its_row_named(tmp_path: Path) -> None:
         raw = bytearray(whole)
         raw[at] ^= 0x04
         (tmp_path / NAME).write_bytes(raw)
-        assert damaged_lines(tmp_path) == [2]
+        assert find_damaged_lines(tmp_path) == [2]
         with pytest.raises(StoreError, match="row 2: is damaged"):
             read_outcomes(tmp_path)
 
@@ -140,7 +140,7 @@ def test_a_flipped_line_end_of_the_last_row_is_damage_and_no_line_cut_short(tmp_
     raw = bytearray((tmp_path / NAME).read_bytes())
     raw[-1] ^= 0x04
     (tmp_path / NAME).write_bytes(raw)
-    assert damaged_lines(tmp_path) == [2]
+    assert find_damaged_lines(tmp_path) == [2]
     with open_log(tmp_path):
         assert (tmp_path / NAME).read_bytes() == raw
 
@@ -159,7 +159,7 @@ def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
 
 def test_no_calibration_is_an_empty_record(tmp_path: Path) -> None:
     assert read_outcomes(tmp_path) == Outcomes()
-    assert damaged_lines(tmp_path / "nowhere") == []
+    assert find_damaged_lines(tmp_path / "nowhere") == []
 
 
 def test_a_question_is_one_however_it_is_written() -> None:
@@ -187,4 +187,4 @@ def test_a_kill_at_any_moment_leaves_whole_lines(tmp_path: Path) -> None:
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         assert len(read_outcomes(tmp_path).checks) > said
-        assert damaged_lines(tmp_path) == []
+        assert find_damaged_lines(tmp_path) == []

@@ -91,7 +91,7 @@ def test_a_row_of_a_document_that_is_not_here_is_named(index: FolderIndex, tmp_p
         ("a.json", "[1]", "a.json:1: is no JSON object"),
         ("a.csv", "file,owner\ntides.md,x,y\n", "a.csv:2: has more values than columns"),
         ("a.csv", "", "a.csv: has no rows"),
-        ("a.csv", "file,replaces\ntides.md,fens.md\n", "a.csv:2: replaces fens.md: no document here"),
+        ("a.csv", "file,replaces\ntides.md,fens.md\n", "a.csv:2: replaces 'fens.md': no document here"),
     ],
 )
 def test_a_row_that_is_wrong_is_named_and_nothing_is_stated(

@@ -108,7 +108,7 @@ def test_compiled_and_plain_search_agree_over_several(
     folder, passages, embedder = corpus
     several = opened(",".join(str(folder / f"part{part}") for part in (2, 0)), embedder)
     fast = several.search(passages[7].text, per_source=2)
-    monkeypatch.setattr("disputatio.store.segments.candidates.compiled", lambda: False)
+    monkeypatch.setattr("disputatio.store.segments.candidates.has_numba", lambda: False)
     slow = several.search(passages[7].text, per_source=2)
     assert [hit.passage.id for hit in fast] == [hit.passage.id for hit in slow]
 

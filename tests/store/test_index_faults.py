@@ -23,7 +23,7 @@ from disputatio.store.ingesting.split import split
 from disputatio.store.record import database, manifest, writer
 from disputatio.store.record.check import check
 from disputatio.store.record.export import export
-from disputatio.store.record.manifest import NAME, RECORD, reported, writing
+from disputatio.store.record.manifest import NAME, RECORD, lock_index, report_faults
 from disputatio.store.record.transaction import Transaction
 from disputatio.types import Passage
 from tests.store.hashing import HashEmbedder
@@ -233,7 +233,7 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(
     monkeypatch.setattr(manifest, "PATIENCE", 0.05)
     index = FolderIndex.open(tmp_path / "ix")
     index.add([Passage(text="A zebra.")])
-    with writing(tmp_path / "ix"):
+    with lock_index(tmp_path / "ix"):
         with pytest.raises(IndexBusy, match="another process is writing"):
             index.add([Passage(text="More.")])
         assert len(FolderIndex.open(tmp_path / "ix").search("zebra")) == 1
@@ -395,7 +395,7 @@ def test_importing_the_room_loads_no_engine() -> None:
 
 
 def test_a_limit_of_the_size_of_files_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="may be written"), reported(tmp_path, "writing"):
+    with pytest.raises(StoreError, match="may be written"), report_faults(tmp_path, "writing"):
         raise OSError(errno.EFBIG, "File too large")
 
 

@@ -27,7 +27,7 @@ from disputatio.pipeline import (
     strategy_options,
 )
 from disputatio.protocols import Cancel, Deadline, Retriever
-from disputatio.store.filtered import EachSource, Filtered, check_sources, muted_ids
+from disputatio.store.filtered import EachSource, Filtered, check_sources, find_muted_ids
 from disputatio.store.in_memory import InMemory
 from disputatio.store.own_passages import PassageLike, RetrieverLike, as_passages, as_retriever
 from disputatio.store.segments.days import bounds
@@ -161,7 +161,7 @@ def prepare(
     # A strategy that knows nothing of days reads what is dated up to that day.
     before = request.before if request.as_of is None or "as_of" in options else _earlier(request)
     if retriever is not None and ((request.sources, request.after, before) != (None,) * 3 or request.mute):
-        muted = muted_ids(retriever, request.mute)
+        muted = find_muted_ids(retriever, request.mute)
         retriever = Filtered(
             retriever, sources=request.sources, after=request.after, before=before, mute=muted
         )

@@ -28,12 +28,12 @@ def allow_sidecar(path: Path) -> None:
 
 
 def is_allowed_sidecar(path: Path) -> bool:
-    return (str(path.resolve()), _SIDECAR) in recorded()
+    return (str(path.resolve()), _SIDECAR) in read_allowed()
 
 
 def record(places: Sequence[str], word: str) -> None:
     """Add a line for each place that has none with this word; raises `OSError` if it cannot be written."""
-    file, known = file_of_user(), recorded()
+    file, known = file_of_user(), read_allowed()
     lines = [json.dumps([place, word]) + "\n" for place in places if (place, word) not in known]
     if not lines:
         return
@@ -45,7 +45,7 @@ def record(places: Sequence[str], word: str) -> None:
         os.close(handle)
 
 
-def recorded() -> set[tuple[str, str]]:
+def read_allowed() -> set[tuple[str, str]]:
     pairs = set()
     try:
         with file_of_user().open("rb") as file:

@@ -21,7 +21,7 @@ from disputatio.errors import StoreError
 from disputatio.store.addresses import require_one
 from disputatio.store.calibration_log import CalibrationLog, Outcomes, outcomes_of
 from disputatio.store.record.layout import LARGEST_LOG, read_bytes, refuse_links
-from disputatio.store.record.manifest import reported
+from disputatio.store.record.manifest import report_faults
 
 NAME = "calibration.jsonl"
 LOCK = "calibration.lock"
@@ -29,15 +29,15 @@ LOCK = "calibration.lock"
 
 def read_outcomes(path: Path) -> Outcomes:
     """Return everything on record for the index at `path`; raises `StoreError` that names a damaged line."""
-    return outcomes_of(_lines(path), lambda number: _damaged(path, number))
+    return outcomes_of(_lines(path), lambda number: _make_damage_error(path, number))
 
 
-def damaged_lines(path: Path) -> list[int]:
+def find_damaged_lines(path: Path) -> list[int]:
     """Return the numbers, from 1, of lines whose bytes have changed; a last line cut short is not damage."""
     wrong = []
     for number, line in _raw(path):
         try:
-            _checked(line)
+            _parse_line(line)
         except (ValueError, TypeError, KeyError, RecursionError):
             wrong.append(number)
     return wrong
@@ -47,16 +47,16 @@ def damaged_lines(path: Path) -> list[int]:
 def open_log(path: Path) -> Iterator[CalibrationLog]:
     """Open the log of the index at `path`, made where it is not there; raises `StoreError` beside another."""
     require_one(path)
-    with reported(path, "opening the calibration"):
+    with report_faults(path, "opening the calibration"):
         refuse_links(path, passed=lambda name: name not in (NAME, LOCK))
         lock = (path / LOCK).open("ab")
     with lock:
-        with reported(path, "locking the calibration"):
+        with report_faults(path, "locking the calibration"):
             locked = platforms.lock(lock)
         if not locked:
             raise StoreError(f"{path}: another process is estimating reliabilities here; try again later")
         file = path / NAME
-        with reported(path, "opening the calibration"):
+        with report_faults(path, "opening the calibration"):
             fresh = not file.exists()
             if not fresh:
                 raw = read_bytes(file, LARGEST_LOG)
@@ -70,7 +70,7 @@ def open_log(path: Path) -> Iterator[CalibrationLog]:
 
 
 def _append(path: Path, out: RawIOBase, entry: Mapping[str, Any]) -> None:
-    with reported(path, "writing to the calibration"):
+    with report_faults(path, "writing to the calibration"):
         end = os.fstat(out.fileno()).st_size
         try:
             out.write(_line(entry))
@@ -82,7 +82,7 @@ def _append(path: Path, out: RawIOBase, entry: Mapping[str, Any]) -> None:
 
 
 def _raw(path: Path) -> Iterator[tuple[int, bytes]]:
-    with reported(path, "reading the calibration"):
+    with report_faults(path, "reading the calibration"):
         try:
             raw = read_bytes(path / NAME, LARGEST_LOG)
         except (FileNotFoundError, NotADirectoryError):
@@ -94,7 +94,7 @@ def _raw(path: Path) -> Iterator[tuple[int, bytes]]:
 def _has_lost_its_end(raw: bytes) -> bool:
     """Return whether the last line is whole but for its line end, which a kill cannot do to it."""
     try:
-        _checked(raw[raw.rfind(b"\n") + 1 : -1])
+        _parse_line(raw[raw.rfind(b"\n") + 1 : -1])
     except (ValueError, TypeError, KeyError, RecursionError):
         return False
     return True
@@ -103,12 +103,12 @@ def _has_lost_its_end(raw: bytes) -> bool:
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in _raw(path):
         try:
-            yield number, _checked(line)
+            yield number, _parse_line(line)
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise _damaged(path, number) from error
+            raise _make_damage_error(path, number) from error
 
 
-def _damaged(path: Path, number: int) -> StoreError:
+def _make_damage_error(path: Path, number: int) -> StoreError:
     return StoreError(
         f"{path / NAME}, row {number}: is damaged; move the file away and estimate anew with: "
         "disputatio calibrate"
@@ -120,7 +120,7 @@ def _line(entry: Mapping[str, Any]) -> bytes:
     return f'["{_sum(words)}",{words}]\n'.encode()
 
 
-def _checked(line: bytes) -> dict[str, Any]:
+def _parse_line(line: bytes) -> dict[str, Any]:
     text = line.decode("ascii")
     checksum, entry = json.loads(text)
     if checksum != _sum(text[len(checksum) + 4 : -1]):

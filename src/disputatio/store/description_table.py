@@ -140,7 +140,7 @@ def read_table(path: Path) -> tuple[list[TableRow], list[str]]:
     for number, record in _records(text, path.suffix.lower(), where):
         if not isinstance(record, dict):
             raise InputError(f"{where}:{number}: is no JSON object")
-        columns = {column: _named(column) for column in record}
+        columns = {column: _to_field(column) for column in record}
         names |= set(columns.values())
         unused |= {str(column): None for column, name in columns.items() if name not in (*_NAMES, *FIELDS)}
         named = {name: record[column] for column, name in columns.items() if record[column] not in (None, "")}
@@ -159,7 +159,7 @@ def read_table(path: Path) -> tuple[list[TableRow], list[str]]:
     return rows, list(unused)
 
 
-def _named(column: object) -> str:
+def _to_field(column: object) -> str:
     name = re.sub(r"[\s_-]", "", str(column)).lower()
     return _ALIASES.get(name, name)
 

@@ -116,10 +116,10 @@ class OnnxEmbedder:
     def _load(self) -> _Loaded:
         with self._loading:
             if self._loaded is None:
-                self._loaded = self._opened()
+                self._loaded = self._open_model()
             return self._loaded
 
-    def _opened(self) -> _Loaded:
+    def _open_model(self) -> _Loaded:
         block_usage_reports()
         with require_package("openvino", "local"):
             import openvino
@@ -183,17 +183,17 @@ class LazyEmbedder:
 
     @property
     def name(self) -> str:
-        return self._opened().name
+        return self._get_embedder().name
 
     @property
     def dimension(self) -> int:
-        return self._opened().dimension
+        return self._get_embedder().dimension
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         """Return an array (len(texts), dimension) of unit rows; raises what opening the model raises."""
-        return self._opened().embed(texts, query=query)
+        return self._get_embedder().embed(texts, query=query)
 
-    def _opened(self) -> Embedder:
+    def _get_embedder(self) -> Embedder:
         with self._lock:
             if self._embedder is None:
                 self._embedder = self._open()
@@ -324,10 +324,10 @@ class ModelFolder:
         return f"{self.settings.name}@{digest.hexdigest()[:8]}{mark}"
 
 
-def trained_prefixes(name: str) -> tuple[str, str]:
+def find_prefixes(name: str) -> tuple[str, str]:
     """Return the prefixes (query, passage) that a model of this name was trained with, if known.
 
-    >>> trained_prefixes("intfloat/multilingual-e5-small"), trained_prefixes("all-MiniLM-L6-v2")
+    >>> find_prefixes("intfloat/multilingual-e5-small"), find_prefixes("all-MiniLM-L6-v2")
     (('query: ', 'passage: '), ('', ''))
     """
     return next((both for known, both in _TRAINED_WITH if known.search(name.lower())), ("", ""))
@@ -335,10 +335,10 @@ def trained_prefixes(name: str) -> tuple[str, str]:
 
 def read_folder(folder: Path) -> ModelFolder:
     """Find the model in a folder and how it is to be used; raises `ConfigError` for none, or several."""
-    stated, left_out = _stated(folder)
+    stated, left_out = _read_stated(folder)
     overrides = _object(folder / OWN)
     known = {field.name for field in fields(EmbedderSettings)}
-    settings = _validated({**stated, **{name: overrides[name] for name in known & overrides.keys()}}, folder)
+    settings = _validate({**stated, **{name: overrides[name] for name in known & overrides.keys()}}, folder)
     if not settings.normalize and stated.get("similarity") == "dot":
         raise ConfigError(
             f"{folder}: the model is made for dot products of vectors of any length, an index keeps unit "
@@ -367,17 +367,17 @@ def _model_file(folder: Path, named: str) -> Path:
     return chosen[0]
 
 
-def _stated(folder: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _read_stated(folder: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the settings that follow from the files of sentence-transformers, and the modules left out."""
     name = _name(folder)
-    query, passage = trained_prefixes(name)
+    query, passage = find_prefixes(name)
     stated: dict[str, Any] = {"name": name, "query_prefix": query, "passage_prefix": passage}
     modules = _modules(folder)
     kinds = [kind for kind, _ in modules]
     pooling = next((path for kind, path in modules if kind == "Pooling"), folder / "1_Pooling")
     config = _object(pooling / "config.json")
     if config:
-        stated["pooling"] = _pooling(config, pooling / "config.json")
+        stated["pooling"] = _find_pooling(config, pooling / "config.json")
     transformer = next((path for kind, path in modules if kind == "Transformer"), folder)
     bert = _object(transformer / "sentence_bert_config.json")
     if bert.get("do_lower_case"):
@@ -416,12 +416,13 @@ def _modules(folder: Path) -> list[tuple[str, Path]]:
     return modules
 
 
-def _pooling(config: Mapping[str, Any], path: Path) -> str:
+def _find_pooling(config: Mapping[str, Any], path: Path) -> str:
     """Return the one pooling that the module's configuration names, in either of its forms.
 
-    >>> _pooling({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, Path("config.json"))
+    >>> modes = {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
+    >>> _find_pooling(modes, Path("config.json"))
     'cls'
-    >>> _pooling({"pooling_mode": "lasttoken"}, Path("config.json"))
+    >>> _find_pooling({"pooling_mode": "lasttoken"}, Path("config.json"))
     'last'
     """
     mode = config.get("pooling_mode")
@@ -458,7 +459,7 @@ def _name(folder: Path) -> str:
     return folder.name or resolved.name
 
 
-def _validated(values: Mapping[str, Any], folder: Path) -> EmbedderSettings:
+def _validate(values: Mapping[str, Any], folder: Path) -> EmbedderSettings:
     from pydantic import TypeAdapter, ValidationError
 
     known = {field.name for field in fields(EmbedderSettings)}

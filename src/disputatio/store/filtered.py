@@ -91,7 +91,7 @@ def check_sources(retriever: object, sources: Collection[str] | None) -> None:
             raise UnknownName("source", name, known, command=_LISTED if len(known) > _NAMED else "")
 
 
-def muted_ids(retriever: object, names: Collection[str]) -> list[str]:
+def find_muted_ids(retriever: object, names: Collection[str]) -> list[str]:
     """Return the ids of documents by id, file or title, or of passages by id (`p3` or `passage:p3`).
 
     Raises `UnknownName` with the nearest name. Another retriever than an index or passages in hand is given

@@ -41,8 +41,8 @@ from disputatio.store.record.writer import (
     Writer,
     document_of,
     facts_of,
+    find_muted_documents,
     history_of,
-    muted_documents,
     siblings_of,
     taken_of,
 )
@@ -177,13 +177,13 @@ class FolderIndex(Index):
         if manifests.read_note(require_one(self.path)) is None:
             raise StoreError(f"{self.path}: there is no index here; make one with: disputatio ingest PATH")
 
-    def _muted(self, view: View) -> list[str]:
+    def _find_muted(self, view: View) -> list[str]:
         """Return the ids of the documents that people muted, as of a state of the index."""
         number = (view.manifest.number, tuple(part.path for part in view.parts))
         if self._muted_at is None or self._muted_at[0] != number:
             muted: list[str] = []
             with contextlib.suppress(StoreError):  # a copy may lack the record, which no search needs
-                muted = [name for record in self._folders.records() for name in muted_documents(record)]
+                muted = [name for record in self._folders.records() for name in find_muted_documents(record)]
             self._muted_at = number, muted
         return self._muted_at[1]
 
@@ -201,7 +201,7 @@ class FolderIndex(Index):
     def compact(self, *, keep: float = 300.0, planned: Planned = lambda _: None) -> None:  # noqa: ARG002
         """Merge all segments, and write the record without what was deleted; `planned` gets the plan."""
         if manifests.read_note(require_one(self.path)) is not None:
-            with manifests.writing(self.path), contextlib.closing(self._ensure(False)) as transaction:
+            with manifests.lock_index(self.path), contextlib.closing(self._ensure(False)) as transaction:
                 transaction.compact(planned)
 
     def open_writer(
@@ -255,7 +255,7 @@ class FolderIndex(Index):
         if self.embedder is not None:
             manifests.check_embedder(self.path, view.manifest, self.embedder.name)
             vector = self.embedder.embed([query], query=True)[0]
-        search = replace(search, sources=allowed, exclude=[*search.exclude, *self._muted(view)])
+        search = replace(search, sources=allowed, exclude=[*search.exclude, *self._find_muted(view)])
         return view.searcher.search(query, vector, search, reranker=reranker)
 
     def unsearched(self) -> tuple[Unsearched, ...]:
@@ -321,7 +321,7 @@ class FolderIndex(Index):
 
     def sources(self) -> list[SourceCount]:
         if len(self.paths) == 1:
-            return self._counted_sources()
+            return self._count_sources()
         owners: dict[str, str] = {}
         documents: dict[str, set[str]] = {}
         passages: dict[str, int] = {}
@@ -335,7 +335,7 @@ class FolderIndex(Index):
             for name, ids in sorted(documents.items())
         ]
 
-    def _counted_sources(self) -> list[SourceCount]:
+    def _count_sources(self) -> list[SourceCount]:
         """Return the sources of the one folder, counted once for each commit."""
         for record in self._folders.records():
             state = record.manifest()
@@ -396,7 +396,7 @@ class FolderIndex(Index):
 
     def view(self) -> View | None:
         """Return the newest state, compared with its hashes (`View.check`); None where there is no index."""
-        return self._folders.checked()
+        return self._folders.check_view()
 
 
 def _by_place(document: Document) -> tuple[str, int, str]:

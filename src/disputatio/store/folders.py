@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from disputatio.errors import InputError, StoreError
 from disputatio.store.contract import Sketches, nearest
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.database import RecordFile, reading
+from disputatio.store.record.database import RecordFile, open_record
 from disputatio.store.record.manifest import SEGMENTS, Manifest, read_note
 from disputatio.store.reliabilities import (
-    changed_at,
     estimates_with_staleness,
+    get_change_time,
     pool_estimates,
     read_reliabilities,
 )
@@ -76,10 +76,10 @@ class Folders:
             if len(self.paths) == 1:
                 self._view = open_view(self.paths[0], self._view)
             else:
-                self._view = self._joined()
+                self._view = self._open_all()
             return self._view
 
-    def checked(self) -> View | None:
+    def check_view(self) -> View | None:
         """Return the newest state, compared with the hashes of its files (`View.check`); raises as `view`."""
         while True:
             view = self.view()
@@ -91,7 +91,7 @@ class Folders:
                 try:
                     part.check()
                 except StoreError as error:
-                    self._damaged[part.path] = part, changed_at(part.path), error
+                    self._damaged[part.path] = part, get_change_time(part.path), error
                     break
             else:
                 return view
@@ -103,7 +103,7 @@ class Folders:
         """
         view = self.view()
         for part in () if view is None else view.parts or (view,):
-            with reading(part.path) as record:
+            with open_record(part.path) as record:
                 self._advance(part, record.manifest())
                 yield record
 
@@ -127,7 +127,7 @@ class Folders:
             try:
                 known.append(estimates_with_staleness(part.path, part.states))
             except StoreError as error:
-                self._damaged[part.path] = part, changed_at(part.path), error
+                self._damaged[part.path] = part, get_change_time(part.path), error
         return pool_estimates(known)
 
     def reliabilities(self) -> dict[str, float]:
@@ -136,7 +136,7 @@ class Folders:
         known = self.estimates().items()
         return {name: source.reliability for name, source in known if source.reliability is not None}
 
-    def _joined(self) -> View:
+    def _open_all(self) -> View:
         parts, unsearched = [], []
         for path in self.paths:
             try:
@@ -145,7 +145,7 @@ class Folders:
                     raise StoreError(f"{path}: {_NOTHING}")
                 damaged = self._damaged.get(path)
                 self._parts[path] = part
-                if damaged is not None and damaged[0] is part and damaged[1] == changed_at(path):
+                if damaged is not None and damaged[0] is part and damaged[1] == get_change_time(path):
                     raise damaged[2]
                 self._damaged.pop(path, None)
             except StoreError as error:
@@ -168,7 +168,7 @@ class Folders:
 
 def _join(path: Path, parts: list[View], unsearched: tuple[Unsearched, ...]) -> View:
     """Join several states into one; raises `InputError` for different embedders or languages."""
-    from disputatio.store.record.transaction import stemming
+    from disputatio.store.record.transaction import choose_stemmer
     from disputatio.store.segments.array_files import Verification
     from disputatio.store.segments.searcher import Searcher
 
@@ -182,21 +182,21 @@ def _join(path: Path, parts: list[View], unsearched: tuple[Unsearched, ...]) -> 
                     f"{ours or 'none'}, of the other {its or 'none'}"
                 )
     segments = tuple(segment for part in parts for segment in part.segments)
-    dead = tuple(_repeated(parts))
+    dead = tuple(_mark_repeated(parts))
     return View(
         path=path,
         stamp=first.stamp,
-        manifest=_summed([part.manifest for part in parts]),
+        manifest=_sum_manifests([part.manifest for part in parts]),
         segments=segments,
         dead=dead,
-        searcher=Searcher(segments, dead, language=stemming(first.manifest.language)),
+        searcher=Searcher(segments, dead, language=choose_stemmer(first.manifest.language)),
         verification=Verification(()),
         parts=tuple(parts),
         unsearched=unsearched,
     )
 
 
-def _summed(manifests: list[Manifest]) -> Manifest:
+def _sum_manifests(manifests: list[Manifest]) -> Manifest:
     return replace(
         manifests[0],
         number=sum(each.number for each in manifests),
@@ -207,7 +207,7 @@ def _summed(manifests: list[Manifest]) -> Manifest:
     )
 
 
-def _repeated(parts: list[View]) -> Iterator[NDArray[np.bool_] | None]:
+def _mark_repeated(parts: list[View]) -> Iterator[NDArray[np.bool_] | None]:
     """Yield the dead rows of each segment, with passages that an earlier part holds as well."""
     import numpy as np
 
@@ -282,7 +282,7 @@ class View:
             return [], []
         passages: list[Passage] = []
         for segment, dead in zip(self.segments, self.dead, strict=True):
-            rows = segment.having("document", [passage.document])
+            rows = segment.find_by_field("document", [passage.document])
             rows = rows if dead is None else rows[~dead[rows]]
             if len(rows) > _MOST_NEARBY:  # a document's passages were put in its order
                 own = int(segment.find([passage.id])[0])
@@ -367,7 +367,7 @@ def open_view(path: Path, last: View | None = None) -> View | None:
         if last is None:
             manifest = _newer(path, manifest)
         try:
-            return _opened(path, stamp, manifest, last)
+            return _open_state(path, stamp, manifest, last)
         except StoreError:
             if manifests.stamp(path) == stamp:
                 raise
@@ -377,18 +377,18 @@ def open_view(path: Path, last: View | None = None) -> View | None:
 
 def _newer(path: Path, manifest: Manifest) -> Manifest:
     """Return the manifest of the record where it is newer; a damaged record does not stop a search."""
-    with contextlib.suppress(StoreError), reading(path) as record:
+    with contextlib.suppress(StoreError), open_record(path) as record:
         return max(manifest, record.manifest(), key=lambda known: known.number)
     return manifest
 
 
 def advance(view: View, committed: Manifest) -> View:
     """Return a newer commit of the same index; raises `StoreError` where it is gone already."""
-    return _opened(view.path, view.stamp, committed, view)
+    return _open_state(view.path, view.stamp, committed, view)
 
 
-def _opened(path: Path, stamp: tuple[int, int, int], manifest: Manifest, last: View | None) -> View:
-    from disputatio.store.record.transaction import read_dead, stemming
+def _open_state(path: Path, stamp: tuple[int, int, int], manifest: Manifest, last: View | None) -> View:
+    from disputatio.store.record.transaction import choose_stemmer, read_dead
     from disputatio.store.segments.array_files import Verification
     from disputatio.store.segments.searcher import Searcher
     from disputatio.store.segments.segment import Segment
@@ -417,7 +417,7 @@ def _opened(path: Path, stamp: tuple[int, int, int], manifest: Manifest, last: V
         manifest=manifest,
         segments=tuple(segments),
         dead=tuple(dead_rows),
-        searcher=Searcher(segments, dead_rows, language=stemming(manifest.language)),
+        searcher=Searcher(segments, dead_rows, language=choose_stemmer(manifest.language)),
         verification=Verification(
             [file for segment in segments for file in segment.unverified if file not in verified]
         ),

@@ -84,7 +84,7 @@ class InMemory:
         rows = list(range(len(self._passages)))
         filters = (search.sources, search.after, search.before)
         if search.exclude or search.where or any(option is not None for option in filters):
-            rows = self._searcher().allowed(search).tolist()
+            rows = self._searcher().find_allowed(search).tolist()
         in_order = search.k is None and search.per_source is None
         if in_order and not (self._divided and len(rows) > MOST):
             return [Hit(passage=self._passages[row], score=1.0) for row in rows]

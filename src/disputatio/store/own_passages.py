@@ -90,10 +90,10 @@ class OwnRetriever:
         for rank, hit in enumerate(hits, start=1):
             score = scores.get(hit.passage.id, scores.get(hit.passage.document))
             ranked.append(replace(hit, score=1 / rank if score is None else score))
-        return _limited(ranked, wanted)
+        return _limit(ranked, wanted)
 
 
-def _limited(hits: Sequence[Hit], wanted: Search) -> list[Hit]:
+def _limit(hits: Sequence[Hit], wanted: Search) -> list[Hit]:
     if wanted.per_source is None:
         return list(hits[: wanted.k])
     taken: dict[str, int] = {}

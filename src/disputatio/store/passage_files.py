@@ -63,7 +63,7 @@ def read_passages(
     none, that which the first character shows. Raises `InputError` when no row is a passage.
     """
     name = display_path(path)
-    with _opened(path, stdin) as file:
+    with _open_input(path, stdin) as file:
         line, whole = first_line(file)
         if not line.removeprefix(codecs.BOM_UTF8).strip():
             raise InputError(f"{name}: has no passages")
@@ -87,7 +87,7 @@ def read_passages(
 
 
 @contextmanager
-def _opened(path: str | Path, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
+def _open_input(path: str | Path, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
     if str(path) == STDIN:
         yield stdin or sys.stdin.buffer
         return

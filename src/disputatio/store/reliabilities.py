@@ -11,7 +11,7 @@ from typing import Any
 
 from disputatio.errors import InputError, StoreError
 from disputatio.store.record.layout import read_bytes
-from disputatio.store.record.manifest import replace_file, reported
+from disputatio.store.record.manifest import replace_file, report_faults
 from disputatio.types import Source
 
 NAME = "reliability.json"
@@ -24,7 +24,7 @@ def read_reliabilities(path: Path) -> dict[str, float]:
     return {name: reliability for name, reliability in known.items() if reliability is not None}
 
 
-def changed_at(path: Path) -> int:
+def get_change_time(path: Path) -> int:
     """Return when the estimates of an index were last written, in nanoseconds; 0 where there are none."""
     try:
         return (path / NAME).stat().st_mtime_ns
@@ -59,10 +59,10 @@ def pool_estimates(parts: Sequence[Mapping[str, Source]]) -> dict[str, Source]:
     for part in parts:
         for name, source in part.items():
             known.setdefault(name, []).append(source)
-    return {name: _pooled(several) for name, several in sorted(known.items())}
+    return {name: _pool(several) for name, several in sorted(known.items())}
 
 
-def _pooled(several: Sequence[Source]) -> Source:
+def _pool(several: Sequence[Source]) -> Source:
     estimated = [source for source in several if source.reliability is not None]
     if len(estimated) < 2:
         return (estimated or list(several))[0]
@@ -96,7 +96,7 @@ def write_estimates(path: Path, estimates: Mapping[str, Source], states: Mapping
         fields = {key: value for key, value in asdict(source).items() if key not in _NOT_KEPT and value != ""}
         sources[name] = {**fields, "state": states[name]} if name in states else fields
         _source(name, fields)
-    with reported(path, "writing to the index"):
+    with report_faults(path, "writing to the index"):
         body = {"sources": sources, "checksum": _checksum(sources)}
         raw = json.dumps(body, indent=1).encode()  # half a character stays JSON
         replace_file(path / NAME, raw)
@@ -116,7 +116,7 @@ def reliable_sources(
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
     file = path / NAME
-    with reported(path, "reading the index"):
+    with report_faults(path, "reading the index"):
         try:
             raw = read_bytes(file)
         except (FileNotFoundError, NotADirectoryError):

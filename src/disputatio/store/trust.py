@@ -10,7 +10,7 @@ from pathlib import Path
 
 from disputatio.errors import ConfigError
 from disputatio.store.addresses import is_served, mask_secrets, split_paths
-from disputatio.store.allowed import record, recorded
+from disputatio.store.allowed import read_allowed, record
 
 
 def trust(index: str | Path, embedder: str) -> None:
@@ -20,7 +20,7 @@ def trust(index: str | Path, embedder: str) -> None:
 
 def check_trusted(index: str | Path, embedder: str) -> None:
     """Raise `ConfigError` unless the user allows the embedder for the index, or for one of several."""
-    known, model = recorded(), embedder.partition("#")[0]
+    known, model = read_allowed(), embedder.partition("#")[0]
     if any((name, model) in known for name in _names(index)):
         return
     shown = mask_secrets(index)

@@ -16,7 +16,7 @@ from disputatio.store.folder_index import FolderIndex
 from disputatio.store.ingesting.files import find_files
 from disputatio.store.ingesting.ingest import IngestSummary, Refusal
 from disputatio.store.ingesting.watch import watch
-from disputatio.store.record.manifest import writing
+from disputatio.store.record.manifest import lock_index
 
 pytestmark = pytest.mark.slow  # each waits for the file system to tell of a change
 
@@ -265,7 +265,7 @@ def test_an_index_follows_its_folder(folder: Path, tmp_path: Path) -> None:
         until(lambda: index.search("zebra"))
         assert index.search("zebra")[0].passage.source == "zoo"
         until(lambda: sum(one.added for one in summaries) == 2)  # its ingest is over, and the lock free
-        with writing(tmp_path / "index"):  # another writer
+        with lock_index(tmp_path / "index"):  # another writer
             (folder / "a.txt").write_text("A giraffe is tall.")
             time.sleep(0.5)
         until(lambda: index.search("giraffe"))

@@ -20,7 +20,7 @@ from disputatio.store.record import manifest as manifests
 from disputatio.store.record import writer
 from disputatio.store.record.check import CheckReport, check, find_manifest
 from disputatio.store.record.export import export
-from disputatio.store.record.manifest import RECORD, writing
+from disputatio.store.record.manifest import RECORD, lock_index
 from disputatio.store.record.replicate import sync
 from disputatio.store.reliabilities import read_reliabilities
 from disputatio.types import Passage, Source
@@ -315,7 +315,7 @@ def test_a_check_keeps_out_other_writers_and_of_readers_none(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(manifests, "PATIENCE", 0.05)
-    with writing(place):
+    with lock_index(place):
         with pytest.raises(IndexBusy, match="another process is writing"):
             check(place)
         assert check(place, repair=False).damaged == ()

@@ -292,7 +292,7 @@ def test_nothing_is_made_where_there_is_no_source(tmp_path: Path) -> None:
 def test_two_syncs_of_one_copy_do_not_meet(source: FolderIndex, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     sync(source.path, copy)
-    with replicate._locked(copy), pytest.raises(StoreError, match="another process is writing"):
+    with replicate._lock_target(copy), pytest.raises(StoreError, match="another process is writing"):
         sync(source.path, copy)
 
 

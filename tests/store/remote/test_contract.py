@@ -21,7 +21,7 @@ from disputatio.errors import InputError, StoreError, UnknownName
 from disputatio.protocols import Embedder, Retriever
 from disputatio.store.addresses import mask_secrets
 from disputatio.store.contract import Index
-from disputatio.store.filtered import muted_ids
+from disputatio.store.filtered import find_muted_ids
 from disputatio.store.opening import open_index
 from disputatio.types import Hit, Passage, Relation, Source
 from tests.shell import run
@@ -376,4 +376,4 @@ def test_an_unknown_document_is_refused_with_what_lists_those_of_this_index(
     with pytest.raises(UnknownName, match=f"all are listed by: {listed}"):
         index.describe("p77", owner="port")
     with pytest.raises(UnknownName, match=f"all are listed by: {listed}"):
-        muted_ids(index, ["p77"])
+        find_muted_ids(index, ["p77"])

@@ -182,13 +182,13 @@ def test_bodies_that_a_vector_engine_makes_up_are_a_fault_of_one_line() -> None:
 def facts_of_row(engine: Any, table: str, row: str) -> Any:
     """Return a row as the engine has it."""
     fields = ["*"]
-    return engine._connected().get(engine._names[table], ids=[row], output_fields=fields)[0]
+    return engine._get_client().get(engine._names[table], ids=[row], output_fields=fields)[0]
 
 
 def replace_body(engine: Any, table: str, row: Row) -> None:
     """Write another body into a row that is there."""
     kept: Any = row.facts
-    engine._connected().upsert(engine._names[table], [{**kept, "body": row.body}])
+    engine._get_client().upsert(engine._names[table], [{**kept, "body": row.body}])
 
 
 # --- names are data ---------------------------------------------------------------------------------

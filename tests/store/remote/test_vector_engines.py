@@ -18,7 +18,7 @@ from disputatio.store.opening import open_index
 from disputatio.store.remote import milvus, qdrant
 from disputatio.store.remote.engine import DENSE, DOCUMENTS, PASSAGES, Condition, row_id
 from disputatio.store.remote.vector_index import VectorIndex
-from disputatio.store.segments.terms import searched_text
+from disputatio.store.segments.terms import make_search_text
 from disputatio.types import Passage, Source
 from tests.shell import run
 from tests.store.hashing import HashEmbedder
@@ -182,7 +182,7 @@ def test_a_collection_of_another_program_or_version_is_refused() -> None:
 
 def test_a_milvus_collection_of_another_program_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(milvus, "_TRIES", 2)
-    client = milvus.Milvus(milvus.MilvusIndex.form.parse(served_milvus.address()))._connected()
+    client = milvus.Milvus(milvus.MilvusIndex.form.parse(served_milvus.address()))._get_client()
     client.create_collection("theirs", dimension=4)
     client.create_collection("theirs_documents", dimension=4)
     with pytest.raises(StoreError, match="theirs is a collection of another program"):
@@ -318,10 +318,10 @@ def test_milvus_compares_named_passages_by_their_vectors_not_by_its_approximate_
         asked.append(how)
         return []
 
-    monkeypatch.setattr(engine, "_searched", missed)
+    monkeypatch.setattr(engine, "_search_by", missed)
     [vector] = embedder.embed(["town 3"], query=True)
     found = engine.best(DENSE, vector.tolist(), Condition(), 30, [row_id(one.id) for one in passages])
-    wanted = embedder.embed([*map(searched_text, passages)]) @ vector
+    wanted = embedder.embed([*map(make_search_text, passages)]) @ vector
     assert len(found) == 30
     assert [each.score for each in found] == pytest.approx(sorted(wanted.tolist(), reverse=True), abs=1e-5)
     assert len(engine.best(DENSE, vector.tolist(), Condition(), 4, [row_id(one.id) for one in passages])) == 4

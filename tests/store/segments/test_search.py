@@ -13,9 +13,9 @@ from disputatio.store.segments.search import (
     best_per_group,
     candidates,
     cut,
-    falling,
     fuse,
     normalise,
+    sort_falling,
 )
 
 Floats = NDArray[np.float32]
@@ -69,7 +69,7 @@ def test_many_scores_fall_as_few_do() -> None:
     draw = np.random.default_rng(0)
     levels = np.array([-2.5, -1, -0.0, 0.0, 0.5, 1, np.inf], dtype=np.float32)
     for scores in (draw.normal(size=3000).astype(np.float32), draw.choice(levels, 3000)):
-        assert falling(scores).tolist() == np.argsort(-scores, kind="stable").tolist()
+        assert sort_falling(scores).tolist() == np.argsort(-scores, kind="stable").tolist()
 
 
 def test_best_breaks_ties_by_row() -> None:

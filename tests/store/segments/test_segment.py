@@ -132,7 +132,7 @@ def test_every_field_comes_back_whatever_it_holds() -> None:
     ]
     segment = Segment.build(made, None)
     assert [segment.passage(0), segment.passage(1)] == made
-    assert segment.having(hard, [hard]).tolist() == [0]
+    assert segment.find_by_field(hard, [hard]).tolist() == [0]
 
 
 def test_a_row_written_before_dates_had_an_origin_is_read_without_one() -> None:
@@ -146,8 +146,8 @@ def test_rows_are_found_by_id_and_by_document() -> None:
     made, vectors = passages(40)
     segment = Segment.build(made, vectors)
     assert segment.find(["p7", "none", "p39"]).tolist() == [7, -1, 39]
-    assert segment.having("document", ["d2", "d9", "none"]).tolist() == [8, 9, 10, 11, 36, 37, 38, 39]
-    assert segment.having("document", []).tolist() == []
+    assert segment.find_by_field("document", ["d2", "d9", "none"]).tolist() == [8, 9, 10, 11, 36, 37, 38, 39]
+    assert segment.find_by_field("document", []).tolist() == []
 
 
 def test_a_language_without_a_stemmer_is_refused() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disputatio.errors import InputError, MissingDependency
-from disputatio.store.segments.terms import count, hash_of, name_of, query_terms, searched_text, tokens
+from disputatio.store.segments.terms import count, hash_of, make_search_text, name_of, query_terms, tokens
 from disputatio.types import Passage
 
 
@@ -68,9 +68,11 @@ def test_without_the_stemmer_the_install_line_is_told(monkeypatch: pytest.Monkey
 
 
 def test_a_passage_is_found_by_its_source_and_by_its_title_once() -> None:
-    assert searched_text(Passage(text="It is old.", title="Rome")) == "Rome\nIt is old."
-    assert searched_text(Passage(text="Rome is old.", title="Rome", source="guide")) == "guide\nRome is old."
-    assert searched_text(Passage(text="Rome")) == "Rome"
+    assert make_search_text(Passage(text="It is old.", title="Rome")) == "Rome\nIt is old."
+    assert (
+        make_search_text(Passage(text="Rome is old.", title="Rome", source="guide")) == "guide\nRome is old."
+    )
+    assert make_search_text(Passage(text="Rome")) == "Rome"
 
 
 def test_repeats_of_a_query_are_counted() -> None:
@@ -85,7 +87,7 @@ def test_the_batch_gives_the_terms_of_each_text(pairs: list[tuple[str, str]]) ->
     begin = 0
     for passage, body, end in zip(passages, counted.bodies.tolist(), counted.ends.tolist(), strict=True):
         assert [counted.hashes[one] for one in counted.tokens[begin:end]] == [
-            hash_of(term) for term in tokens(searched_text(passage))
+            hash_of(term) for term in tokens(make_search_text(passage))
         ]
         assert end - body == len(tokens(passage.text))
         begin = end

@@ -44,7 +44,7 @@ from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.source import STDIN
 from disputatio.store.ingesting.statements import with_relations
 from disputatio.store.ingesting.stating import read_stating
-from disputatio.store.segments.terms import searched_text
+from disputatio.store.segments.terms import make_search_text
 from disputatio.types import Passage
 from disputatio.workers.cluster import cluster, report_faults
 from disputatio.workers.pool import Pool, open_pool
@@ -446,7 +446,9 @@ def texts_of(block: pa.Table) -> list[str]:
             fields = json.loads(row.body)
             spans = zip(row.starts, row.ends, strict=True)
             named = {name: fields[name] for name in ("source", "title")}
-            texts += [searched_text(Passage(text=fields["text"][start:end], **named)) for start, end in spans]
+            texts += [
+                make_search_text(Passage(text=fields["text"][start:end], **named)) for start, end in spans
+            ]
     return texts
 
 

@@ -91,10 +91,10 @@ def find_unnamed(targets: Iterable[str], documents: Iterable[Document]) -> dict[
         passage = passage_at(each, each.id, 0, 0)
         left = [target for target in left if not is_named(target, passage)]
         known |= dict.fromkeys(filter(None, (PurePath(each.path).name, each.title)))
-    return {target: _unnamed(target, known) for target in left}
+    return {target: _describe_unnamed(target, known) for target in left}
 
 
-def _unnamed(target: str, known: Iterable[str]) -> str:
+def _describe_unnamed(target: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(target, known, n=1, cutoff=0.5)
     hint = f"did you mean {one_line(near[0])[:200]!r}?" if near else "give its file, title or id"
     return f"replaces {one_line(target)[:200]!r}: no document here has that name; {hint}"

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from disputatio.errors import IndexBusy, IndexVersion, StoreError
 from disputatio.store.calibration_file import NAME as CALIBRATION
-from disputatio.store.calibration_file import damaged_lines, open_log
+from disputatio.store.calibration_file import find_damaged_lines, open_log
 from disputatio.store.ingesting.statements import write_metadata
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.database import COLUMNS, RecordFile, reading, replace_record
+from disputatio.store.record.database import COLUMNS, RecordFile, open_record, replace_record
 from disputatio.store.record.layout import refuse_links
 from disputatio.store.record.manifest import (
     MARK,
@@ -28,8 +28,8 @@ from disputatio.store.record.manifest import (
     Manifest,
     SegmentEntry,
     hash_file,
-    reported,
-    writing,
+    lock_index,
+    report_faults,
 )
 from disputatio.store.record.transaction import Transaction, read_dead
 from disputatio.store.record.writer import SegmentBuilder
@@ -134,7 +134,7 @@ def find_manifest(path: Path) -> Findings:
     recorded = not replica or (path / RECORD).exists()
     if recorded:
         try:
-            with reading(path) as record:
+            with open_record(path) as record:
                 committed = record.manifest()
         except IndexVersion:
             raise
@@ -157,7 +157,7 @@ def find_manifest(path: Path) -> Findings:
 
 def audit(path: Path, findings: Findings) -> None:
     """Compare the files of the segments, the rows of the record and the small files with their checksums."""
-    with reported(path, "checking the index"):
+    with report_faults(path, "checking the index"):
         for entry in findings.manifest.segments:
             wanted = dict(entry.files) | ({entry.dead: entry.dead_hash} if entry.dead else {})
             for name, digest in wanted.items():
@@ -170,7 +170,7 @@ def audit(path: Path, findings: Findings) -> None:
         read_reliabilities(path)
     except StoreError:
         findings.note(RELIABILITY, CHANGED)
-    if lines := damaged_lines(path):
+    if lines := find_damaged_lines(path):
         findings.note(CALIBRATION, f"{len(lines)} of its lines have changed")
     if not findings.recorded or findings.has(RECORD):
         return
@@ -179,7 +179,7 @@ def audit(path: Path, findings: Findings) -> None:
         findings.note(RECORD, MISSING)
         return
     try:
-        with reading(path) as record:
+        with open_record(path) as record:
             if problems := record.problems():
                 findings.note(RECORD, problems[0])
             elif not findings.segments and not _agree(path, findings, record.passage_ids()):
@@ -254,7 +254,7 @@ def check(path: str | Path, *, repair: bool = True) -> CheckReport:
     refuse_links(path)
     findings = find_manifest(path)  # before anything is made in a folder that holds no index
     if repair and not findings.replica:
-        with writing(path):
+        with lock_index(path):
             findings = find_manifest(path)
             audit(path, findings)
             lost = repair_index(path, findings) if findings.damaged else []
@@ -263,13 +263,13 @@ def check(path: str | Path, *, repair: bool = True) -> CheckReport:
             return _report(path, findings, lost=lost, repaired=bool(findings.damaged))
     for _ in range(_TRIES):
         audit(path, findings)
-        if not findings.damaged or not _moved_on(path, findings):
+        if not findings.damaged or not _has_moved_on(path, findings):
             return _report(path, findings)
         findings = find_manifest(path)
     raise IndexBusy(f"{path}: another process is writing to this index; check it when that is done")
 
 
-def _moved_on(path: Path, findings: Findings) -> bool:
+def _has_moved_on(path: Path, findings: Findings) -> bool:
     """Return whether a writer has committed since, so that what seems missing may only be older."""
     try:
         return find_manifest(path).manifest.number != findings.manifest.number
@@ -309,7 +309,7 @@ def repair_index(path: Path, findings: Findings) -> list[LostDocument]:
     """Repair what the audit found; the documents that are lost."""
     place = _new_place(path)
     lost: list[LostDocument] = []
-    with reported(path, "repairing the index"):
+    with report_faults(path, "repairing the index"):
         _repair_notes(path, findings, place)
         for name in sorted(findings.segments):
             _quarantine(path, place, f"{SEGMENTS}/{name}")
@@ -323,7 +323,7 @@ def repair_index(path: Path, findings: Findings) -> list[LostDocument]:
                 if findings.segments:
                     opened = sound_segments(path, findings)
                     entries = [entry for entry, _, _ in opened]
-                    transaction.put_in_force([*entries, *_missing_segments(transaction, opened)])
+                    transaction.put_in_force([*entries, *_build_missing_segments(transaction, opened)])
                 else:
                     manifests.publish(path, findings.manifest)
                 transaction.clear()
@@ -361,8 +361,8 @@ def _renew_record(path: Path, findings: Findings) -> list[LostDocument]:
         lost += _forget_files(record)
         gone = {document.document for document in lost if document.document}
         entries = [transaction.without(entry, gone) if gone else entry for entry, _, _ in opened]
-        entries += _missing_segments(transaction, opened)
-        following = transaction.following(entries)
+        entries += _build_missing_segments(transaction, opened)
+        following = transaction.make_next_manifest(entries)
         record.commit(following)
     replace_record(path / FRESH, path / RECORD)
     manifests.publish(path, following)
@@ -376,7 +376,7 @@ def _copy_good_rows(path: Path, record: RecordFile) -> None:
     """Copy the good rows of the damaged record; a row that names a document needs a good one."""
     if not (path / RECORD).exists():
         return
-    with contextlib.suppress(StoreError), reading(path, checked=False) as damaged:
+    with contextlib.suppress(StoreError), open_record(path, checked=False) as damaged:
         documents: set[int] = set()
         for table in damaged.tables():
             at = COLUMNS[table].index("document") if table in ("entries", "passages") else None
@@ -438,7 +438,7 @@ def _forget_files(record: RecordFile) -> list[LostDocument]:
     ]
 
 
-def _missing_segments(transaction: Transaction, opened: Sequence[Opened]) -> list[SegmentEntry]:
+def _build_missing_segments(transaction: Transaction, opened: Sequence[Opened]) -> list[SegmentEntry]:
     """Make segments of the passages on record that no sound segment has."""
     segments = SegmentBuilder(transaction)
     for rows in transaction.record.passage_rows(_ROWS):
@@ -452,7 +452,7 @@ def _missing_segments(transaction: Transaction, opened: Sequence[Opened]) -> lis
 # --- the quarantine ---------------------------------------------------------------------------------
 def _new_place(path: Path) -> str:
     """Make a new folder of the quarantine, named by the time; its name relative to the index."""
-    with reported(path, "making the quarantine"):
+    with report_faults(path, "making the quarantine"):
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         place, number = f"{QUARANTINE}/{stamp}", 1
         while (path / place).exists():
@@ -482,7 +482,7 @@ def _link(source: str, target: str) -> None:
 def _write_list(path: Path, folder: str, findings: Findings, lost: Sequence[LostDocument]) -> None:
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     entries = [asdict(entry) for entry in findings.damaged] + [asdict(entry) for entry in lost]
-    with reported(path, "writing to the index"), (path / QUARANTINE / "list.jsonl").open("ab") as out:
+    with report_faults(path, "writing to the index"), (path / QUARANTINE / "list.jsonl").open("ab") as out:
         for entry in entries:
             out.write(json.dumps({"when": when, "place": folder, **entry}).encode() + b"\n")
         out.flush()

@@ -29,8 +29,8 @@ from disputatio.store.record.manifest import (
     SEGMENTS,
     Manifest,
     SegmentEntry,
-    reported,
-    writing,
+    lock_index,
+    report_faults,
 )
 from disputatio.store.record.transaction import Transaction
 from disputatio.store.reliabilities import NAME as RELIABILITIES
@@ -50,14 +50,14 @@ def convert(old: str | Path, new: str | Path | None = None) -> Manifest:
     fields = _read_manifest(old)
     if (old / MARK).exists():
         raise StoreError(f"{old}: is a copy; convert the index that it is of, and sync the copy again")
-    with reported(new, "converting the index"):
+    with report_faults(new, "converting the index"):
         new.mkdir(parents=True, exist_ok=True)
         if new != old and any(new.iterdir()):
             raise StoreError(f"{new}: is not empty; choose a new folder")
     with contextlib.ExitStack() as stack:
         for folder in {old, new}:
-            stack.enter_context(writing(folder))
-        with reported(new, "converting the index"):
+            stack.enter_context(lock_index(folder))
+        with report_faults(new, "converting the index"):
             manifest = _write(old, new, fields)
             if new == old:
                 for name in (*(path.name for path in old.glob("*.lance")), *_OLD):
@@ -116,7 +116,7 @@ def _write(old: Path, new: Path, fields: dict[str, Any]) -> Manifest:
     with contextlib.closing(record):
         _copy_rows(old, record, fields)
         transaction = Transaction(new, manifest, record)
-        manifest = transaction.following(segments)
+        manifest = transaction.make_next_manifest(segments)
         for name in ("documents", "passages", "files"):
             if getattr(manifest, name) != fields[name]["rows"]:
                 raise StoreError(

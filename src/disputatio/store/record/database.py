@@ -27,7 +27,7 @@ from disputatio.store.ingesting.ingest import Fingerprint
 from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.ingesting.statements import read_metadata
 from disputatio.store.record.layout import refuse_link
-from disputatio.store.record.manifest import RECORD, Manifest, check_command, parse, reported, written
+from disputatio.store.record.manifest import RECORD, Manifest, check_command, parse, report_faults, written
 from disputatio.types import Passage
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class RecordFile:
     def make(cls, path: Path, manifest: Manifest, name: str = RECORD) -> Self:
         """Make the file with a first manifest, in place of one that a kill left unfinished."""
         file = path / name
-        with reported(path, "making the index"):
+        with report_faults(path, "making the index"):
             remove_record(file)
             database = _connect(file, "rwc")
             database.execute(f"PRAGMA page_size = {_PAGE}")
@@ -200,7 +200,7 @@ class RecordFile:
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open the file for its one writer, and apply the migrations that it lacks."""
-        with reported(path, "opening the index"):
+        with report_faults(path, "opening the index"):
             database = _connect(path / RECORD)
             record = cls(path, path / RECORD, database)
             try:
@@ -251,7 +251,7 @@ class RecordFile:
         """Add rows; `metadata` has one JSON text a passage, `vectors` one row a passage."""
         keys: dict[str, int] = {}
         about: dict[str, str] = {}
-        with reported(self._path, "writing to the index"):
+        with report_faults(self._path, "writing to the index"):
             self._begin()
             following = self._last("documents")
             fresh, entries = [], []
@@ -281,7 +281,7 @@ class RecordFile:
         rows = [(*row, row_sum(row)) for row in rows]
         names = ", ".join(f'"{name}"' for name in (*COLUMNS[table], "sum"))
         marks = ", ".join("?" * (len(COLUMNS[table]) + 1))
-        with reported(self._path, "writing to the index"):
+        with report_faults(self._path, "writing to the index"):
             self._begin()
             self._database.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)
         if table in self.counts:
@@ -289,7 +289,7 @@ class RecordFile:
 
     def drop(self, entries: Sequence[tuple[str, str]]) -> None:
         """Take entries out, by file and id; a document that has no other entry goes with its passages."""
-        with reported(self._path, "writing to the index"):
+        with report_faults(self._path, "writing to the index"):
             self._begin()
             for file, identity in entries:
                 key = self._key(identity)
@@ -303,7 +303,7 @@ class RecordFile:
 
     def note_files(self, prints: Sequence[Fingerprint], gone: Sequence[str]) -> None:
         """Put fingerprints in the place of what was known of their paths; take those of `gone` out."""
-        with reported(self._path, "writing to the index"):
+        with report_faults(self._path, "writing to the index"):
             self._begin()
             for path in (*gone, *(fingerprint.path for fingerprint in prints)):
                 self.counts["files"] -= self._count("DELETE FROM files WHERE path = ?", path)
@@ -315,13 +315,13 @@ class RecordFile:
         for number, row in enumerate(batch):
             vector = None if raw is None else raw[number].tobytes()
             rows.append((vector, row_sum((*row[:-1], vector)), row[0]))
-        with reported(self._path, "writing to the index"):
+        with report_faults(self._path, "writing to the index"):
             self._begin()
             self._database.executemany("UPDATE passages SET vector = ?, sum = ? WHERE key = ?", rows)
 
     def commit(self, manifest: Manifest) -> None:
         """Commit what was written together with the manifest; it is on the disk when this returns."""
-        with reported(self._path, "writing to the index"):
+        with report_faults(self._path, "writing to the index"):
             self._begin()
             body = written(manifest)
             self._database.execute("INSERT OR REPLACE INTO manifest (key, body) VALUES (1, ?)", (body,))
@@ -329,14 +329,14 @@ class RecordFile:
 
     def vacuum(self) -> None:
         """Write the file anew without what was deleted, where there is any."""
-        with reported(self._path, "compacting the index"):
+        with report_faults(self._path, "compacting the index"):
             if self.free():
                 self._database.execute("VACUUM")
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def free(self) -> int:
         """Return how many bytes of the file hold nothing."""
-        with reported(self._path, "reading the index"):
+        with report_faults(self._path, "reading the index"):
             return self._pragma("freelist_count") * self._pragma("page_size")
 
     @property
@@ -364,7 +364,7 @@ class RecordFile:
     # --- reading --------------------------------------------------------------------------------------
     def manifest(self) -> Manifest:
         """Return the manifest of the last commit; raises `StoreError` when it is damaged."""
-        with reported(self._path, "reading the index"):
+        with report_faults(self._path, "reading the index"):
             row = self._database.execute("SELECT body FROM manifest").fetchone()
         if row is None or not isinstance(row[0], bytes):
             raise StoreError(f"{self._path / RECORD}: has no manifest; run: {check_command(self._path)}")
@@ -383,7 +383,7 @@ class RecordFile:
         for file, document in self.rows("SELECT file, document FROM entries"):
             yield file, ids[document]
 
-    def matching(self, condition: str, values: Sequence[object]) -> list[tuple[str, str]]:
+    def find_matching(self, condition: str, values: Sequence[object]) -> list[tuple[str, str]]:
         """Return file and id of the entries that meet a condition on `d` (document) and `e` (entry)."""
         return list(self.rows(f"SELECT e.file, d.id FROM entries e {_JOINED} WHERE {condition}", values))
 
@@ -406,7 +406,7 @@ class RecordFile:
         names = ("id", *ABOUT[:-1], *(("text",) if text else ()), "path", "row", "metadata")
         columns = ", ".join(f"e.{name}" if name in ("path", "row") else f"d.{name}" for name in names)
         for row in self.rows(f"SELECT {columns} FROM {entries} e {_JOINED} {rest}", values):
-            yield {**dict(zip(names, row, strict=True)), **self._loaded(row[-1])}
+            yield {**dict(zip(names, row, strict=True)), **self._parse_metadata(row[-1])}
 
     def sources(self) -> Iterator[tuple[str, str, str, int]]:
         """Yield the source, owner and id of every document with the number of its passages."""
@@ -453,12 +453,12 @@ class RecordFile:
             passages.append(
                 Passage(
                     **fields, id=name, text=text[start:end], start=start, end=end,
-                    **(metadata if own is None else self._loaded(own)),
+                    **(metadata if own is None else self._parse_metadata(own)),
                 )
             )  # fmt: skip
         vectors = None
         if rows and rows[0][-1] is not None:
-            with reported(self._path, "reading the index"):
+            with report_faults(self._path, "reading the index"):
                 raw = b"".join(row[-1] for row in rows)
                 vectors = np.frombuffer(raw, dtype="<f4").reshape(len(rows), -1).astype(np.float32)
         return PassageBatch(passages, vectors)
@@ -470,15 +470,15 @@ class RecordFile:
             raise StoreError(f"{self._path}: a document is missing; run: {check_command(self._path)}")
         fields = dict(zip(names, row, strict=True))
         fields["document"] = fields.pop("id")
-        text, metadata = fields.pop("text"), self._loaded(fields.pop("metadata"))
+        text, metadata = fields.pop("text"), self._parse_metadata(fields.pop("metadata"))
         return fields, text, metadata
 
-    def _loaded(self, metadata: str) -> dict[str, Any]:
-        with reported(self._path, "reading the index"):
+    def _parse_metadata(self, metadata: str) -> dict[str, Any]:
+        with report_faults(self._path, "reading the index"):
             return read_metadata(metadata)
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[Any]:
-        with reported(self._path, "reading the index"):
+        with report_faults(self._path, "reading the index"):
             yield from self._database.execute(statement, values)
 
     # --- what people state ----------------------------------------------------------------------------
@@ -513,7 +513,7 @@ class RecordFile:
         metadata: Sequence[str],
     ) -> None:
         """Give a document other fields, and those of its passages' `rows` that have metadata theirs."""
-        with reported(self._path, "writing to the index"):
+        with report_faults(self._path, "writing to the index"):
             self._begin()
             key = self._key(document)
             [text] = self._database.execute("SELECT text FROM documents WHERE key = ?", (key,)).fetchone()
@@ -615,7 +615,7 @@ class RecordFile:
         """Write the state of the last commit to another file, consistent while others write."""
         remove_record(file)
         with (
-            reported(self._path, "copying the index"),
+            report_faults(self._path, "copying the index"),
             contextlib.closing(sqlite3.connect(file, isolation_level=None)) as target,
         ):
             self._database.backup(target)
@@ -633,16 +633,16 @@ def replace_record(fresh: Path, file: Path) -> None:
 
 
 @contextmanager
-def reading(path: Path, name: str = RECORD, *, checked: bool = True) -> Iterator[RecordFile]:
+def open_record(path: Path, name: str = RECORD, *, checked: bool = True) -> Iterator[RecordFile]:
     """Open the record for reading, at one commit; raises `StoreError`, if `checked` also for other tables."""
-    with reported(path, "opening the index"):
+    with report_faults(path, "opening the index"):
         if not (path / name).exists():
             raise FileNotFoundError(f"{name} is missing; copy the whole index again, or repair it with: "
                                     f"{check_command(path)}")  # fmt: skip
         database = _connect_reader(path / name)
         record = RecordFile(path, path / name, database)
     with contextlib.closing(database):
-        with reported(path, "opening the index"):
+        with report_faults(path, "opening the index"):
             database.execute("BEGIN")
             if checked:
                 record._check_version()

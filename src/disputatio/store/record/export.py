@@ -13,7 +13,7 @@ from disputatio import platforms
 from disputatio.errors import InputError, StoreError, require_package
 from disputatio.store.ingesting.exported import EXPORTED
 from disputatio.store.record.database import ABOUT, RecordFile
-from disputatio.store.record.manifest import check_command, reported
+from disputatio.store.record.manifest import check_command, report_faults
 
 if TYPE_CHECKING:
     from disputatio.store.folder_index import FolderIndex
@@ -38,7 +38,7 @@ def export(index: FolderIndex, file: str | Path, *, documents: bool = False) -> 
     if index.view() is None:
         raise StoreError(f"{index.path}: there is no index here; make one with: disputatio ingest PATH")
     table = "documents" if documents else "passages"
-    writing = reported(file, "writing the export")
+    writing = report_faults(file, "writing the export")
     with index.open_record() as record, writing, platforms.whole_file(file) as part:
         manifest = record.manifest()
         done = write(part, _documents(record) if documents else _passages(record))

@@ -40,7 +40,7 @@ def check_manifest(fields: Mapping[str, object]) -> None:
     embedder = fields["embedder"]
     if not isinstance(embedder, str) or len(embedder) > _LONGEST_NAME or not embedder.isprintable():
         raise ValueError("no name of an embedder")
-    _matching(fields["language"], _LANGUAGE)
+    _match(fields["language"], _LANGUAGE)
     for table in ("documents", "passages", "files"):
         _number(fields[table], 0, 2**48)
     segments = fields["segments"]
@@ -53,24 +53,24 @@ def check_manifest(fields: Mapping[str, object]) -> None:
 
 def _check_segment(entry: object) -> str:
     """Return the name of a segment; raises `ValueError` unless its entry is one that we write."""
-    fields = _mapping(entry, {"name", "rows", "files", "dead", "dead_rows", "dead_hash"})
+    fields = _check_fields(entry, {"name", "rows", "files", "dead", "dead_rows", "dead_hash"})
     rows = _number(fields["rows"], 0, MOST_ROWS)
     files = fields["files"]
     if not isinstance(files, dict) or len(files) > _MOST_FILES:
         raise ValueError("no list of files")
     for name, digest in files.items():
-        _matching(name, _ARRAY)
-        _matching(digest, _HASH)
+        _match(name, _ARRAY)
+        _match(digest, _HASH)
     _number(fields["dead_rows"], 0, rows)
     if fields["dead"] or fields["dead_rows"]:
-        _matching(fields["dead"], _DEAD)
-        _matching(fields["dead_hash"], _HASH)
+        _match(fields["dead"], _DEAD)
+        _match(fields["dead_hash"], _HASH)
     elif fields["dead"] != "" or fields["dead_hash"] != "":
         raise ValueError("no name of dead rows")
-    return _matching(fields["name"], _SEGMENT)[0]
+    return _match(fields["name"], _SEGMENT)[0]
 
 
-def _mapping(value: object, names: set[str]) -> Mapping[str, object]:
+def _check_fields(value: object, names: set[str]) -> Mapping[str, object]:
     if not isinstance(value, dict) or set(value) != names:
         raise ValueError("other fields than an index has")
     return value
@@ -82,7 +82,7 @@ def _number(value: object, least: int, most: int) -> int:
     return value
 
 
-def _matching(value: object, form: re.Pattern[str]) -> re.Match[str]:
+def _match(value: object, form: re.Pattern[str]) -> re.Match[str]:
     match = form.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise ValueError("a name of a form that no index has")
@@ -96,7 +96,7 @@ def open_plain(file: Path) -> BufferedReader:
         handle = platforms.open_handle(file, os.O_RDONLY)
     except OSError as error:
         if file.is_symlink():
-            raise StoreError(_linked(file)) from error
+            raise StoreError(_describe_link(file)) from error
         raise
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -127,7 +127,7 @@ def refuse_links(folder: Path, *, passed: Callable[[str], bool] = lambda _: Fals
                 if here == folder and passed(entry.name):
                     continue
                 if entry.is_symlink():
-                    raise StoreError(_linked(Path(entry.path)))
+                    raise StoreError(_describe_link(Path(entry.path)))
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(Path(entry.path))
                 elif not entry.is_file(follow_symlinks=False):
@@ -136,12 +136,12 @@ def refuse_links(folder: Path, *, passed: Callable[[str], bool] = lambda _: Fals
 
 def refuse_link(file: Path) -> None:
     if file.is_symlink():
-        raise StoreError(_linked(file))
+        raise StoreError(_describe_link(file))
 
 
 def _strange(file: str) -> str:
     return f"{file}: is no plain file, and an index holds no others; take it away"
 
 
-def _linked(file: Path) -> str:
+def _describe_link(file: Path) -> str:
     return f"{file}: is a link, and an index holds none: put the file itself in its place, or take it away"

@@ -79,7 +79,7 @@ class Manifest:
 
 
 @contextmanager
-def reported(path: Path, doing: str) -> Iterator[None]:
+def report_faults(path: Path, doing: str) -> Iterator[None]:
     """Raise faults of the disk and of the database as a `StoreError` of one line."""
     try:
         yield
@@ -150,7 +150,7 @@ def checksum_of(fields: Mapping[str, Any]) -> str:
 def read(path: Path) -> Manifest | None:
     """Return the manifest at `path`, None without an index; raises `StoreError`, `IndexVersion`."""
     file = path / NAME
-    with reported(path, "opening the index"):
+    with report_faults(path, "opening the index"):
         try:
             raw = read_bytes(file)
         except (FileNotFoundError, NotADirectoryError):
@@ -200,12 +200,12 @@ def stamp(path: Path) -> tuple[int, int, int] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        with reported(path, "opening the index"):
+        with report_faults(path, "opening the index"):
             raise error
     return seen.st_mtime_ns, seen.st_ino, seen.st_size
 
 
-def missing(path: Path, manifest: Manifest) -> list[str]:
+def find_missing(path: Path, manifest: Manifest) -> list[str]:
     """Return what the manifest needs and is not there; raises `StoreError` for a link."""
     named = [f"{SEGMENTS}/{segment.name}" for segment in manifest.segments]
     for name in (SEGMENTS, RECORD, *named):
@@ -218,7 +218,7 @@ def missing(path: Path, manifest: Manifest) -> list[str]:
 
 def check_whole(path: Path, manifest: Manifest) -> None:
     """Raise `StoreError` for an index that was copied only in part."""
-    if lost := missing(path, manifest):
+    if lost := find_missing(path, manifest):
         more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
         raise StoreError(
             f"{path}: opening the index failed: {lost[0]}{more} is missing; copy the whole index again, "
@@ -238,15 +238,15 @@ def check_embedder(path: Path, manifest: Manifest, name: str) -> None:
 
 def publish(path: Path, manifest: Manifest) -> None:
     """Show readers a manifest that the record holds already."""
-    with reported(path, "writing to the index"):
+    with report_faults(path, "writing to the index"):
         replace_file(path / NAME, written(manifest))
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def lock_index(path: Path) -> Iterator[None]:
     """Hold the index's lock, after a moment's wait; raises `IndexBusy`, and `StoreError` for a link."""
     with contextlib.ExitStack() as stack:
-        with reported(path, "locking the index"):
+        with report_faults(path, "locking the index"):
             refuse_links(path)
             lock = stack.enter_context((path / LOCK).open("ab"))
             until = time.monotonic() + PATIENCE

@@ -28,9 +28,9 @@ from disputatio import platforms
 from disputatio.errors import BucketFault, InputError, StoreError, require_package
 from disputatio.store.addresses import is_served, mask_secrets
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.database import reading, replace_record
+from disputatio.store.record.database import open_record, replace_record
 from disputatio.store.record.layout import LARGEST_NOTE, refuse_links
-from disputatio.store.record.manifest import LOCK, MARK, RECORD, SEGMENTS, Manifest, reported, writing
+from disputatio.store.record.manifest import LOCK, MARK, RECORD, SEGMENTS, Manifest, lock_index, report_faults
 from disputatio.store.reliabilities import NAME as RELIABILITIES
 
 # --- places of an index: a folder, a bucket -----------------------------------------------------------
@@ -229,7 +229,7 @@ def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Sync
     here, there = place_of(source), place_of(target)
     with _told(source, target):
         _manifest_of(here, source)  # before anything is made at the target
-    with _told(source, target), _locked(target):
+    with _told(source, target), _lock_target(target):
         before = _manifest(there, target)
         if before is not None and not _is_there(there, MARK):
             raise StoreError(f"{target}: is an index of its own, not a copy; choose an empty place")
@@ -244,7 +244,7 @@ def sync(source: str | Path, target: str | Path, *, tables: bool = True) -> Sync
                         )
                     if before is None:
                         there.replace(MARK, io.BytesIO(json.dumps({"of": str(source)}).encode()))
-                    return _copied(here, there, now, before, record)
+                    return _copy(here, there, now, before, record)
             except FileNotFoundError as error:
                 lost = error  # merged away meanwhile: try the newest state
     raise StoreError(f"{source}: lacks a file that its manifest names: {lost.filename or lost}")
@@ -268,13 +268,13 @@ def _state(here: CopyPlace, source: str | Path, *, tables: bool) -> Iterator[tup
         copy = Path(scratch)
         folder = _folder_of(source)
         if folder is not None:
-            with reading(folder) as record:
+            with open_record(folder) as record:
                 record.copy_to(copy / RECORD)
         else:
             with here.read(RECORD) as raw, (copy / RECORD).open("wb") as out:
                 shutil.copyfileobj(raw, out, 1 << 20)
         try:
-            with reading(copy) as record:
+            with open_record(copy) as record:
                 problems = record.problems()
                 now = record.manifest()  # whose segments were put before the record
         except StoreError as error:
@@ -287,7 +287,7 @@ def _state(here: CopyPlace, source: str | Path, *, tables: bool) -> Iterator[tup
         yield now, copy / RECORD
 
 
-def _copied(
+def _copy(
     here: CopyPlace, there: CopyPlace, now: Manifest, before: Manifest | None, record: Path | None
 ) -> Synced:
     files = size = 0
@@ -307,7 +307,7 @@ def _copied(
     elif record is None:
         there.remove(RECORD)  # of another commit
     with contextlib.suppress(FileNotFoundError), here.read(RELIABILITIES) as estimates:
-        there.replace(RELIABILITIES, io.BytesIO(_bounded(estimates, RELIABILITIES, LARGEST_NOTE)))
+        there.replace(RELIABILITIES, io.BytesIO(_read_bounded(estimates, RELIABILITIES, LARGEST_NOTE)))
     there.replace(manifests.NAME, io.BytesIO(manifests.written(now)))
     used = {segment.name for state in (now, before) if state is not None for segment in state.segments}
     for name in {name.split("/")[0] for name in copied} - used:
@@ -315,7 +315,7 @@ def _copied(
     return Synced(commit=now.number, files=files, bytes=size)
 
 
-def _bounded(raw: IO[bytes], name: str, largest: int) -> bytes:
+def _read_bounded(raw: IO[bytes], name: str, largest: int) -> bytes:
     """Read a small file; raises `StoreError` when there are more bytes than it can need."""
     content = raw.read(largest + 1)
     if len(content) > largest:
@@ -341,7 +341,7 @@ def _is_there(place: CopyPlace, name: str) -> bool:
 def _manifest(place: CopyPlace, where: str | Path) -> Manifest | None:
     try:
         with place.read(manifests.NAME) as raw:
-            content = _bounded(raw, manifests.NAME, LARGEST_NOTE)
+            content = _read_bounded(raw, manifests.NAME, LARGEST_NOTE)
             return manifests.parse(content, Path(str(where)) / manifests.NAME)
     except FileNotFoundError:
         return None
@@ -360,7 +360,7 @@ def _told(source: str | Path, target: str | Path) -> Iterator[None]:
     """Raise faults of either side in one line; where one of them is a bucket, as faults from outside."""
     bucket = next((str(place) for place in (target, source) if "://" in str(place)), "")
     try:
-        with reported(Path(str(target)), "copying the index"):
+        with report_faults(Path(str(target)), "copying the index"):
             yield
     except StoreError as error:
         cause = error.__cause__
@@ -371,7 +371,7 @@ def _told(source: str | Path, target: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def _locked(target: str | Path) -> Iterator[None]:
+def _lock_target(target: str | Path) -> Iterator[None]:
     """Hold the lock of a folder, so that nothing else writes to it; a bucket has none."""
     folder = _folder_of(target)
     if folder is None:
@@ -385,7 +385,7 @@ def _locked(target: str | Path) -> Iterator[None]:
             raise StoreError(
                 f"{target}: holds {strange[0]}, which is no part of an index; choose an empty folder"
             )
-    with writing(folder):
+    with lock_index(folder):
         yield
 
 

@@ -29,7 +29,7 @@ from disputatio.store.record.manifest import (
     after,
     check_command,
     hash_file,
-    reported,
+    report_faults,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Transaction:
     ) -> Transaction:
         """Make an index in an empty folder, or in one where a kill left the beginning of an index."""
         check_installed()
-        with reported(path, "making the index"):
+        with report_faults(path, "making the index"):
             (path / SEGMENTS).mkdir(exist_ok=True)
         manifest = Manifest(number=1, embedder=embedder, dimension=dimension, language=language)
         transaction = cls(path, manifest, RecordFile.make(path, manifest), memory=memory)
@@ -112,7 +112,7 @@ class Transaction:
 
         self.record.add(documents, passages, metadata, vectors)
         if passages:
-            self.stage(Segment.build(passages, vectors, language=stemming(self.manifest.language)))
+            self.stage(Segment.build(passages, vectors, language=choose_stemmer(self.manifest.language)))
 
     def stage(self, segment: Segment) -> None:
         self._new_entries.append(self.save(segment))
@@ -120,10 +120,10 @@ class Transaction:
     def save(self, segment: Segment) -> SegmentEntry:
         """Write a segment to the disk under a new name."""
         folder = self._new_folder()
-        with reported(self.path, "writing to the index"):
+        with report_faults(self.path, "writing to the index"):
             files = segment.save(folder)
             platforms.sync_folder(folder.parent)
-        self._segments[folder.name] = self._opened(folder.name)
+        self._segments[folder.name] = self._open_segment(folder.name)
         return SegmentEntry(name=folder.name, rows=segment.rows, files=files)
 
     def _new_folder(self) -> Path:
@@ -131,7 +131,7 @@ class Transaction:
 
     def segment(self, name: str) -> Segment:
         if name not in self._segments:
-            self._segments[name] = self._opened(name)
+            self._segments[name] = self._open_segment(name)
         return self._segments[name]
 
     def taken(self, ids: Sequence[str], but: Collection[str]) -> list[str]:
@@ -169,7 +169,7 @@ class Transaction:
             entries = [self.without(entry, drop_documents) for entry in entries]
         self.put_in_force(entries)
 
-    def following(self, entries: Sequence[SegmentEntry], **changes: object) -> Manifest:
+    def make_next_manifest(self, entries: Sequence[SegmentEntry], **changes: object) -> Manifest:
         """Return the manifest of the next commit, with these segments and other changes."""
         counts = self.record.counts
         return after(
@@ -183,7 +183,7 @@ class Transaction:
 
     def put_in_force(self, entries: Sequence[SegmentEntry], **changes: object) -> None:
         """Commit with these segments and other changes of the manifest; what it no longer names goes."""
-        following = self.following(entries, **changes)
+        following = self.make_next_manifest(entries, **changes)
         self.record.commit(following)
         manifests.publish(self.path, following)
         before, self.manifest, self._new_entries = self.manifest, following, []
@@ -207,26 +207,26 @@ class Transaction:
 
     def merge(self, group: Sequence[SegmentEntry]) -> None:
         names = {entry.name for entry in group}
-        entry = self.joined(group)
+        entry = self.merge_group(group)
         position = [entry.name for entry in self.manifest.segments].index(group[0].name)
         others = [entry for entry in self.manifest.segments if entry.name not in names]
         others.insert(position, entry)
         self.put_in_force(others)
 
-    def joined(self, group: Sequence[SegmentEntry]) -> SegmentEntry:
+    def merge_group(self, group: Sequence[SegmentEntry]) -> SegmentEntry:
         """Write one segment of the live rows of several, which no manifest names yet."""
         from disputatio.store.segments.merging import merge
 
         segments = [self.segment(entry.name) for entry in group]
         folder = self._new_folder()
-        with reported(self.path, "merging segments"):
+        with report_faults(self.path, "merging segments"):
             try:
                 merged = merge(segments, [self.dead(entry) for entry in group], folder, memory=self.memory)
             except BaseException:
                 self._remove(folder)  # at once, for it may be what has filled the disk
                 raise
             platforms.sync_folder(folder.parent)
-        self._segments[folder.name] = self._opened(folder.name)
+        self._segments[folder.name] = self._open_segment(folder.name)
         return SegmentEntry(name=folder.name, rows=merged.rows, files=merged.files)
 
     def discard(self, names: Collection[str]) -> None:
@@ -252,7 +252,7 @@ class Transaction:
     def clear(self) -> None:
         """Remove what the manifest does not name: a killed writer left it."""
         named = {entry.name: entry for entry in self.manifest.segments}
-        with reported(self.path, "clearing the index"):
+        with report_faults(self.path, "clearing the index"):
             root = self.path / SEGMENTS
             root.mkdir(exist_ok=True)
             for folder in root.iterdir():
@@ -275,10 +275,10 @@ class Transaction:
             os.replace(folder, gone)  # noqa: PTH105 - of a folder
             shutil.rmtree(gone)
 
-    def _opened(self, name: str) -> Segment:
+    def _open_segment(self, name: str) -> Segment:
         from disputatio.store.segments.segment import Segment
 
-        with reported(self.path, "reading the index"):
+        with report_faults(self.path, "reading the index"):
             return Segment.open(self.path / SEGMENTS / name, self._hashes(name))
 
     def _hashes(self, name: str) -> Mapping[str, str]:
@@ -291,7 +291,7 @@ class Transaction:
 
         segment = self.segment(entry.name)
         # Rows are found by hashes, and metadata may hold a field that is called document.
-        found = segment.having("document", documents).tolist()
+        found = segment.find_by_field("document", documents).tolist()
         rows = [row for row in found if segment.passage(row).document in documents]
         if not rows:
             return entry
@@ -302,7 +302,7 @@ class Transaction:
         if count == entry.dead_rows:
             return entry
         folder, name = self.path / SEGMENTS / entry.name, f"dead-{self.manifest.number + 1:08d}.npy"
-        with reported(self.path, "writing to the index"):
+        with report_faults(self.path, "writing to the index"):
             with (folder / name).open("wb") as out:
                 np.save(out, dead, allow_pickle=False)
                 out.flush()
@@ -319,7 +319,7 @@ def check_installed() -> None:
             raise MissingDependency(package, "store")
 
 
-def stemming(language: str) -> str:
+def choose_stemmer(language: str) -> str:
     return "" if language == "none" else language
 
 
@@ -391,7 +391,7 @@ def plan_of(transaction: Transaction) -> CompactionPlan:
     entries = manifest.segments
     merges = len(entries) > 1 or any(entry.dead_rows for entry in entries)
     disk = 0
-    with reported(path, "reading the index"):
+    with report_faults(path, "reading the index"):
         if merges:
             signs = 8 * -(-manifest.dimension // 64)  # of a row, kept until they are put in order
             for entry in entries:

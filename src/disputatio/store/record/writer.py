@@ -18,9 +18,9 @@ from disputatio.store.ingesting.ingest import Statements
 from disputatio.store.ingesting.prepare import PreparedDocument, metadata_of
 from disputatio.store.ingesting.statements import read_metadata, write_metadata
 from disputatio.store.record.database import RecordFile
-from disputatio.store.record.manifest import SegmentEntry, check_command, reported, writing
-from disputatio.store.record.transaction import FAN, Transaction, due, stemming
-from disputatio.store.segments.terms import searched_text
+from disputatio.store.record.manifest import SegmentEntry, check_command, lock_index, report_faults
+from disputatio.store.record.transaction import FAN, Transaction, choose_stemmer, due
+from disputatio.store.segments.terms import make_search_text
 from disputatio.types import Passage
 
 if TYPE_CHECKING:
@@ -76,10 +76,10 @@ class Writer:
         self._batch, self._since = (_LARGEST if embedder is None else _BATCH), 0.0
 
     def __enter__(self) -> Self:
-        with reported(self._path, "making the index"):
+        with report_faults(self._path, "making the index"):
             self._path.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as stack:
-            stack.enter_context(writing(self._path))
+            stack.enter_context(lock_index(self._path))
             self.transaction = self._ensure()
             stack.callback(self.transaction.close)
             for file, identity in self.transaction.record.identities():
@@ -133,10 +133,10 @@ class Writer:
         self._unknown.pop(print_of.path, None)
 
     def remove(self, condition: str, values: Sequence[object]) -> int:
-        """Take out the documents that meet a condition (see `RecordFile.matching`); how many there were."""
+        """Take out the documents that meet a condition (see `RecordFile.find_matching`); how many."""
         entries = [
             entry
-            for entry in self.transaction.record.matching(condition, values)
+            for entry in self.transaction.record.find_matching(condition, values)
             if entry not in self._dropped_entries  # by another condition
         ]
         for file, identity in entries:
@@ -296,7 +296,7 @@ class Writer:
             self._metadata = [self._metadata[number] for number in queued]
             self._vectors = [self._vectors[number] for number in queued]
         self._check_ids()
-        self.transaction.add(self._documents, self._passages, self._metadata, self._embedded())
+        self.transaction.add(self._documents, self._passages, self._metadata, self._embed_queue())
         self._uncommitted += len(self._passages)
         self._pending = True
         self._documents, self._passages, self._metadata, self._vectors = [], [], [], []
@@ -311,7 +311,7 @@ class Writer:
                 "give the passage another id, or delete that one first"
             )
 
-    def _embedded(self) -> NDArray[np.float32] | None:
+    def _embed_queue(self) -> NDArray[np.float32] | None:
         """Return the vectors of the queue, shape (passages, dimension); None for an index of keywords."""
         if self._embedder is None or not self._passages:
             return None
@@ -319,7 +319,7 @@ class Writer:
 
         start = time.perf_counter()
         without = [number for number, vector in enumerate(self._vectors) if vector is None]
-        embedded = self._embedder.embed([searched_text(self._passages[number]) for number in without])
+        embedded = self._embedder.embed([make_search_text(self._passages[number]) for number in without])
         if len(without) == len(self._passages):
             vectors = embedded
         else:
@@ -359,11 +359,11 @@ def restate(transaction: Transaction) -> int:
         waiting += passages
         vectors += [] if numbers is None else [numbers]
         if len(waiting) >= _ROWS:
-            segments.add(waiting, _joined(vectors))
+            segments.add(waiting, _join_vectors(vectors))
             waiting, vectors = [], []
     if fresh:
         record.insert("descriptions", fresh)
-    segments.add(waiting, _joined(vectors))
+    segments.add(waiting, _join_vectors(vectors))
     if not (changed or record.is_writing):
         return 0
     names = set(changed)
@@ -388,7 +388,7 @@ def _restate_one(
     return now, vectors
 
 
-def _joined(vectors: Sequence[NDArray[np.float32]]) -> NDArray[np.float32] | None:
+def _join_vectors(vectors: Sequence[NDArray[np.float32]]) -> NDArray[np.float32] | None:
     import numpy as np
 
     return np.concatenate(vectors) if vectors else None
@@ -436,7 +436,7 @@ def _embed(
     parts = []
     for at in range(0, len(passages), _EMBEDDED):
         part = passages[at : at + _EMBEDDED]
-        parts.append(embedder.embed([*map(searched_text, part)]))
+        parts.append(embedder.embed([*map(make_search_text, part)]))
         progress(at + len(part))
     return np.concatenate(parts).astype(np.float32, copy=False)
 
@@ -454,10 +454,10 @@ class SegmentBuilder:
 
         if not passages:
             return
-        language = stemming(self._transaction.manifest.language)
+        language = choose_stemmer(self._transaction.manifest.language)
         self.entries.append(self._transaction.save(Segment.build(passages, vectors, language=language)))
         while len(self.entries) >= FAN and (group := due(self.entries)):
-            merged = self._transaction.joined(group)
+            merged = self._transaction.merge_group(group)
             gone = {entry.name for entry in group}
             self.entries = [merged, *(entry for entry in self.entries if entry.name not in gone)]
             self._transaction.discard(gone)
@@ -474,7 +474,7 @@ def history_of(record: RecordFile) -> History:
     return History(record.descriptions())
 
 
-def muted_documents(record: RecordFile) -> list[str]:
+def find_muted_documents(record: RecordFile) -> list[str]:
     wanted = history_of(record).find_stated(record.places())
     return [name for name, fields in wanted.items() if fields.get("mute") == "yes"]
 

@@ -92,7 +92,7 @@ class AddressForm:
         secret = next((options.pop(name) for name in _SECRETS if name in options), "")
         for name in options:
             if name not in self.options:
-                raise self._refused(f"{name} is no part of its address")
+                raise self._make_refusal(f"{name} is no part of its address")
         shown_options = "&".join(f"{name}={value}" for name, value in options.items())
         suffix = f"?{shown_options}" if shown_options else ""
         if self.file_suffix and given.endswith(self.file_suffix):
@@ -107,7 +107,7 @@ class AddressForm:
         except ValueError:
             parts, host, port = urlsplit(""), "", 0
         if not host:
-            raise self._refused("names no host or port")
+            raise self._make_refusal("names no host or port")
         user, password = unquote(parts.username or ""), unquote(parts.password or "")
         if not password and not secret:  # a key or a token alone
             user, password = "", user
@@ -125,7 +125,7 @@ class AddressForm:
             database=options.get("database", ""),
         )
 
-    def _refused(self, reason: str) -> InputError:
+    def _make_refusal(self, reason: str) -> InputError:
         return InputError(f"--index: {reason}; an index in {self.engine} is {self.example}")
 
 
@@ -200,7 +200,7 @@ class Engine(ABC):
         if client is not None:
             client.close()
 
-    def _connected(self) -> Any:
+    def _get_client(self) -> Any:
         with self._lock:
             if self._client is None:
                 client, version = self._connect()
@@ -316,7 +316,7 @@ def query_weights(terms: Mapping[int, int]) -> dict[int, float]:
 
 
 @contextmanager
-def reported(address: CollectionAddress, doing: str, *faults: type[Exception]) -> Iterator[None]:
+def report_faults(address: CollectionAddress, doing: str, *faults: type[Exception]) -> Iterator[None]:
     """Turn faults of the server or the network into an `IndexServerFault` of one line without the secret."""
     try:
         yield

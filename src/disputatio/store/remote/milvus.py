@@ -36,7 +36,7 @@ from disputatio.store.remote.engine import (
     StoredRow,
     Table,
     query_weights,
-    reported,
+    report_faults,
     row_id,
     term_weights,
 )
@@ -84,8 +84,8 @@ class Milvus(Engine):
             return None
         collections: list[str] = []
         for _ in range(_TRIES):
-            with self._reported("opening the index"):
-                client = self._connected()
+            with self._report_faults("opening the index"):
+                client = self._get_client()
                 collections = [name for name in self._names.values() if client.has_collection(name)]
                 for name in collections if not self._loaded else ():
                     client.load_collection(name)  # Lite opens its file with none in memory
@@ -106,13 +106,13 @@ class Milvus(Engine):
         )
 
     def _ours(self) -> bool:
-        with self._reported("opening the index"):
-            description = self._connected().describe_collection(self._names[DOCUMENTS])
+        with self._report_faults("opening the index"):
+            description = self._get_client().describe_collection(self._names[DOCUMENTS])
         return {"id", "facts", "body", "stamp"} <= {field["name"] for field in description["fields"]}
 
     def make(self, settings: Mapping[str, Any]) -> None:
-        client = self._connected()
-        with self._reported("making the index"):
+        client = self._get_client()
+        with self._report_faults("making the index"):
             self._make(client, self._names[PASSAGES], *_passages(client, settings))
             self._make(client, self._names[DOCUMENTS], *_documents(client))
         body = json.dumps(dict(settings))
@@ -155,29 +155,29 @@ class Milvus(Engine):
             else:
                 entity["unused"] = [1.0, 0.0]
             entities.append(entity)
-        with self._reported("writing"):
-            self._connected().upsert(self._names[table], entities)
+        with self._report_faults("writing"):
+            self._get_client().upsert(self._names[table], entities)
 
     def fetch(self, table: Table, ids: Sequence[str]) -> dict[str, str]:
-        with self._reported("reading"):
-            entities = self._connected().get(self._names[table], ids=list(ids), output_fields=["id", "body"])
+        with self._report_faults("reading"):
+            entities = self._get_client().get(self._names[table], ids=list(ids), output_fields=["id", "body"])
         return {each["id"]: each["body"] for each in entities}
 
     def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
         if not self._settings.get("dimension"):
             return {}
-        with self._reported("reading"):
-            entities = self._connected().get(
+        with self._report_faults("reading"):
+            entities = self._get_client().get(
                 self._names[PASSAGES], ids=list(ids), output_fields=["id", DENSE]
             )
         return {each["id"]: [float(number) for number in each[DENSE]] for each in entities}
 
     def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[StoredRow]:
-        with self._reported("reading"):
-            pages = self._connected().query_iterator(
+        with self._report_faults("reading"):
+            pages = self._get_client().query_iterator(
                 self._names[table],
                 batch_size=_PAGE,
-                filter=_having(facts) if facts else "",
+                filter=_match_facts(facts) if facts else "",
                 output_fields=["id", "body", "stamp"],
             )
             try:
@@ -188,19 +188,19 @@ class Milvus(Engine):
                 pages.close()
 
     def erase(self, table: Table, *, ids: Sequence[str] = (), facts: Sequence[str] = ()) -> None:
-        with self._reported("deleting"):
+        with self._report_faults("deleting"):
             if ids:
-                self._connected().delete(self._names[table], ids=list(ids))
+                self._get_client().delete(self._names[table], ids=list(ids))
             if facts:
-                self._connected().delete(self._names[table], filter=_having(facts))
+                self._get_client().delete(self._names[table], filter=_match_facts(facts))
 
     def count(self, table: Table) -> int:
-        return self._counted(table, "")
+        return self._count(table, "")
 
     def tidy(self) -> None:
-        with self._reported("clearing"):
+        with self._report_faults("clearing"):
             for name in self._names.values():
-                self._connected().compact(name)
+                self._get_client().compact(name)
 
     # --- searches -----------------------------------------------------------------------------------
     def best(
@@ -208,18 +208,18 @@ class Milvus(Engine):
     ) -> list[ScoredRow]:
         """Return the best passages, at most 16,384; those `among` some ids are compared exactly."""
         if not (among and isinstance(query, list)):
-            return self._searched(scorer, query, _filter(condition, among), limit=min(most, _MOST))
+            return self._search_by(scorer, query, _filter(condition, among), limit=min(most, _MOST))
         pages = (among[start : start + _PAGE] for start in range(0, len(among), _PAGE))
-        found = [each for page in pages for each in self._compared(query, _filter(condition, page))]
+        found = [each for page in pages for each in self._compare(query, _filter(condition, page))]
         return sorted(found, key=lambda each: -each.score)[:most]
 
-    def _compared(self, vector: list[float], only: str) -> list[ScoredRow]:
+    def _compare(self, vector: list[float], only: str) -> list[ScoredRow]:
         """Return the exact cosine of every passage of a condition, past the approximate index."""
         import numpy as np
 
         fields = ["id", "source", "stamp", DENSE]
-        with self._reported("searching"):
-            rows = self._connected().query(self._names[PASSAGES], filter=only, output_fields=fields)
+        with self._report_faults("searching"):
+            rows = self._get_client().query(self._names[PASSAGES], filter=only, output_fields=fields)
         kept = np.array([row[DENSE] for row in rows], dtype=np.float32).reshape(len(rows), len(vector))
         lengths = np.linalg.norm(kept, axis=1) * np.linalg.norm(vector)
         scores = (kept @ np.array(vector, dtype=np.float32) / np.maximum(lengths, 1e-12)).tolist()
@@ -233,23 +233,23 @@ class Milvus(Engine):
     ) -> list[ScoredRow]:
         """Return the best of every source: of all that match, or at most 10 each of the server's groups."""
         only = _filter(condition)
-        if self._counted(PASSAGES, only) <= _MOST:
+        if self._count(PASSAGES, only) <= _MOST:
             widely = {"search_params": {"params": {"ef": _MOST}}} if scorer == DENSE else {}
-            return self._searched(scorer, query, only, limit=_MOST, **widely)
+            return self._search_by(scorer, query, only, limit=_MOST, **widely)
         if per_source > _MOST_OF_A_GROUP:
             raise InputError(
                 f"per_source {per_source}: Milvus gives at most {_MOST_OF_A_GROUP} of each source where more "
                 f"than {_MOST:,} passages match"
             )
         groups = {"group_by_field": "source", "group_size": _MOST_OF_A_GROUP}
-        return self._searched(scorer, query, only, limit=_MOST_GROUPS, **groups)
+        return self._search_by(scorer, query, only, limit=_MOST_GROUPS, **groups)
 
-    def _searched(self, scorer: Scorer, query: Query, only: str, **how: Any) -> list[ScoredRow]:
+    def _search_by(self, scorer: Scorer, query: Query, only: str, **how: Any) -> list[ScoredRow]:
         vector = query if isinstance(query, list) else self._rare(query_weights(query))
         if not vector:
             return []
-        with self._reported("searching"):
-            hits = self._connected().search(
+        with self._report_faults("searching"):
+            hits = self._get_client().search(
                 self._names[PASSAGES],
                 data=[vector],
                 anns_field=scorer,
@@ -271,16 +271,16 @@ class Milvus(Engine):
             counts = self._counts
         for term in weights:
             if term not in counts:
-                counts[term] = self._counted(PASSAGES, f"ARRAY_CONTAINS(facts, '{_word(term)}')")
+                counts[term] = self._count(PASSAGES, f"ARRAY_CONTAINS(facts, '{_word(term)}')")
         return {
             term: times * math.log(1 + (total - counts[term] + 0.5) / (counts[term] + 0.5))
             for term, times in weights.items()
             if counts[term]
         }
 
-    def _counted(self, table: Table, only: str) -> int:
-        with self._reported("counting"):
-            counts = self._connected().query(self._names[table], filter=only, output_fields=["count(*)"])
+    def _count(self, table: Table, only: str) -> int:
+        with self._report_faults("counting"):
+            counts = self._get_client().query(self._names[table], filter=only, output_fields=["count(*)"])
         return int(counts[0]["count(*)"])
 
     # --- the connection -----------------------------------------------------------------------------
@@ -288,10 +288,10 @@ class Milvus(Engine):
         client, self._loaded = _client(self._address), False
         return client, client.get_server_version()
 
-    def _reported(self, doing: str) -> AbstractContextManager[None]:
+    def _report_faults(self, doing: str) -> AbstractContextManager[None]:
         with require_package("pymilvus", "milvus"):
             from pymilvus import MilvusException
-        return reported(self._address, doing, MilvusException)
+        return report_faults(self._address, doing, MilvusException)
 
 
 class MilvusIndex(VectorIndex):
@@ -369,7 +369,7 @@ def _hash(name: str) -> str:
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-def _having(facts: Sequence[str]) -> str:
+def _match_facts(facts: Sequence[str]) -> str:
     return f"ARRAY_CONTAINS_ANY(facts, {[_hash(each) for each in facts]})"
 
 
@@ -381,13 +381,13 @@ def _filter(condition: Condition, among: Sequence[str] = ()) -> str:
     """
     parts = [f"ARRAY_CONTAINS(facts, '{_hash(each)}')" for each in condition.facts]
     if condition.sources is not None:
-        parts.append(_having([fact("source", name) for name in condition.sources]))
+        parts.append(_match_facts([fact("source", name) for name in condition.sources]))
     if condition.days is not None:
         parts += [f"day >= {condition.days[0]}", f"day <= {condition.days[1]}"]
     if condition.exclude:
         parts.append(f"id not in {list(condition.exclude)}")
     if condition.without:
-        parts.append(f"not {_having(condition.without)}")
+        parts.append(f"not {_match_facts(condition.without)}")
     if among:
         parts.append(f"id in {list(among)}")
     return " and ".join(parts)

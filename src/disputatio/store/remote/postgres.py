@@ -36,8 +36,8 @@ from disputatio.store.remote.served_index import (
     ServedIndex,
     ServerQuery,
     check_settings,
+    choose_stemmer,
     reads_rows,
-    stemming,
 )
 from disputatio.store.segments.days import bounds
 from disputatio.types import Hit, Passage
@@ -114,7 +114,7 @@ class PostgresIndex(ServedIndex):
     ) -> int:
         if not (sources or paths or documents) or self._settings() is None:
             return 0
-        with tables.reported(self._address, "deleting"), self._connection().transaction():
+        with tables.report_faults(self._address, "deleting"), self._connection().transaction():
             tables.lock(self._connection(), self._address)
             return remove(self._connection(), sources, map(str, paths), documents)
 
@@ -124,7 +124,7 @@ class PostgresIndex(ServedIndex):
         if self._settings() is None:
             return
         self._grow()
-        with tables.reported(self._address, "clearing"):
+        with tables.report_faults(self._address, "clearing"):
             for table in ("passages", "postings", "documents", "entries"):
                 self._connection().execute(f"VACUUM ANALYZE {table}")
 
@@ -133,7 +133,7 @@ class PostgresIndex(ServedIndex):
         """Find rows that do not fit together, such as terms without a passage; return a line a kind."""
         if self._settings() is None:
             return []
-        with tables.reported(self._address, "checking"):
+        with tables.report_faults(self._address, "checking"):
             return _misfits(self._connection())
 
     # --- reading ------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class PostgresIndex(ServedIndex):
         where, values = ("", []) if source is None else ("WHERE d.source = %s", [source])
         place = 'e.path COLLATE "C", coalesce(e.row_number, 0), d.id'
         counted = f"SELECT count(*) FROM entries e JOIN documents d ON d.id = e.document {where}"
-        with tables.reported(self._address, "reading"):
+        with tables.report_faults(self._address, "reading"):
             (total,) = self._connection().execute(counted, values).fetchone()
             some = f"{where} ORDER BY {place} LIMIT %s OFFSET %s"
             page = _entries_of(self._connection(), some, [*values, limit, offset], text=False)
@@ -166,7 +166,7 @@ class PostgresIndex(ServedIndex):
         connection, search = self._connection(), asked.search
         vector = None if asked.vector is None else vector_text(asked.vector)
         collect = candidates_of if search.per_source is None else candidates_by_source
-        with tables.reported(self._address, "searching"), self._snapshot(connection, asked.most):
+        with tables.report_faults(self._address, "searching"), self._snapshot(connection, asked.most):
             terms = weigh_terms(connection, asked.terms, search) if asked.terms else None
             found = collect(connection, terms, vector, condition_of(search), asked.most)
             winners = rank_rows(found.sources, found.bm25, found.cosine, search)
@@ -179,7 +179,7 @@ class PostgresIndex(ServedIndex):
 
     def _sketches(self, hits: Sequence[Hit]) -> dict[str, bytes | None]:
         names = [hit.passage.id for hit in hits]
-        with tables.reported(self._address, "reading"):
+        with tables.report_faults(self._address, "reading"):
             return dict(
                 self._connection()
                 .execute("SELECT id, sketch FROM passages WHERE id = ANY(%s)", (names,))
@@ -187,19 +187,19 @@ class PostgresIndex(ServedIndex):
             )
 
     def _passage(self, passage_id: str) -> Passage | None:
-        with tables.reported(self._address, "reading"):
+        with tables.report_faults(self._address, "reading"):
             found = _passages_of(self._connection(), "p.id = %s", passage_id)
         return next(iter(found.values()), None)
 
     def _passages_of(self, documents: Sequence[str]) -> Iterable[Passage]:
-        with tables.reported(self._address, "reading"):
+        with tables.report_faults(self._address, "reading"):
             return _passages_of(self._connection(), "p.document = ANY(%s)", list(documents)).values()
 
     def _entries_of(self, documents: list[str] | None, *, text: bool = True) -> list[tuple[str, Document]]:
         if self._settings() is None:
             return []
         which = "" if documents is None else "WHERE d.id = ANY(%s) ORDER BY e.file"
-        with tables.reported(self._address, "reading"):
+        with tables.report_faults(self._address, "reading"):
             return _entries_of(self._connection(), which, [documents] if which else (), text=text)
 
     def _files_of(self, documents: Sequence[str]) -> Iterable[tuple[str, str, int]]:
@@ -222,7 +222,7 @@ class PostgresIndex(ServedIndex):
 
     def _keep_statements(self, rows: Sequence[StatementRow]) -> None:
         if rows:
-            with tables.reported(self._address, "writing"):
+            with tables.report_faults(self._address, "writing"):
                 connection = self._connection()
                 connection.execute(tables.DESCRIPTIONS)
                 marks = ", ".join(["%s"] * len(rows[0][1:]))
@@ -232,16 +232,16 @@ class PostgresIndex(ServedIndex):
 
     def _put_anew(self, prepared: Sequence[PreparedDocument]) -> None:
         settings = self._settings() or {}
-        with tables.reported(self._address, "writing"):
-            put_anew(self._connection(), prepared, stemming(settings))
+        with tables.report_faults(self._address, "writing"):
+            put_anew(self._connection(), prepared, choose_stemmer(settings))
 
-    def _muted(self) -> list[str]:
+    def _find_muted(self) -> list[str]:
         muted = "SELECT DISTINCT document FROM passages WHERE facts @> %s"
         return [name for (name,) in self._query(muted, ([MUTED],))]
 
     @contextmanager
-    def _changing(self) -> Iterator[None]:
-        with tables.reported(self._address, "writing"), self._connection().transaction():
+    def _begin_changes(self) -> Iterator[None]:
+        with tables.report_faults(self._address, "writing"), self._connection().transaction():
             tables.lock(self._connection(), self._address)
             yield
 
@@ -251,7 +251,7 @@ class PostgresIndex(ServedIndex):
             for name, owner, documents, passages in self._query(_SOURCES)
         ]
 
-    def _counted(self) -> tuple[int, int, int, int]:
+    def _count_all(self) -> tuple[int, int, int, int]:
         counted = self._query(  # the last is the transaction that changed passages last
             "SELECT (SELECT count(*) FROM entries), count(*), count(DISTINCT source), "
             "(SELECT xmin::text::bigint FROM disputatio_index) FROM passages"
@@ -264,7 +264,7 @@ class PostgresIndex(ServedIndex):
 
     def _keep_estimates(self, rows: list[tuple[str, str, str | None]]) -> None:
         connection = self._connection()
-        with tables.reported(self._address, "writing"), connection.transaction():
+        with tables.report_faults(self._address, "writing"), connection.transaction():
             tables.lock(connection, self._address)
             connection.execute("DELETE FROM estimates")
             connection.cursor().executemany("INSERT INTO estimates VALUES (%s, %s, %s)", rows)
@@ -279,23 +279,23 @@ class PostgresIndex(ServedIndex):
         )
         rows_of = dict(chosen)
         every = [row for name in sources for row in rows_of.get(name, ())]
-        with tables.reported(self._address, "reading"):
+        with tables.report_faults(self._address, "reading"):
             passages = _passages_of(self._connection(), "p.row = ANY(%s)", every)
         return [passages[row] for row in every if row in passages]
 
-    def _sketched(self) -> Iterable[tuple[str, bytes | None, str]]:
+    def _read_sketches(self) -> Iterable[tuple[str, bytes | None, str]]:
         return self._query(
             "SELECT source, sketch, CASE WHEN sketch IS NULL THEN text ELSE '' END FROM passages ORDER BY row"
         )
 
-    def _logged(self) -> Iterable[str]:
+    def _read_log(self) -> Iterable[str]:
         return [entry for (entry,) in self._query("SELECT entry FROM calibration ORDER BY line")]
 
     @contextmanager
-    def _logging(self) -> Iterator[Callable[[str], None]]:
+    def _open_log(self) -> Iterator[Callable[[str], None]]:
         connection = tables.connect(self._address)  # of its own: the lock lasts as long as it does
         with contextlib.closing(connection):
-            with tables.reported(self._address, "opening the calibration"):
+            with tables.report_faults(self._address, "opening the calibration"):
                 [(alone,)] = connection.execute(
                     "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))",
                     (f"disputatio calibration {self._address.schema}",),
@@ -308,7 +308,7 @@ class PostgresIndex(ServedIndex):
                 )
 
             def append(entry: str) -> None:
-                with tables.reported(self._address, "writing to the calibration"):
+                with tables.report_faults(self._address, "writing to the calibration"):
                     connection.execute("INSERT INTO calibration (entry) VALUES (%s)", (entry,))
 
             yield append
@@ -316,7 +316,7 @@ class PostgresIndex(ServedIndex):
     def _query(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         if self._settings() is None:
             return []
-        with tables.reported(self._address, "reading"):
+        with tables.report_faults(self._address, "reading"):
             return list(self._connection().execute(sql, values or None))
 
     @contextmanager
@@ -338,21 +338,21 @@ class PostgresIndex(ServedIndex):
     def _writer(self, on_commit: Callable[[int], None] = lambda _: None) -> PostgresWriter:
         settings = self._settings()
         if settings is None:
-            wanted = self._wanted()
+            wanted = self._make_settings()
             del wanted["version"]
             tables.make(self._address, self._connection(), **wanted)
             settings = self._settings() or {}
         self._check_writing(settings)
         return PostgresWriter(
-            self._address, self._connection(), self._embedder, stemming(settings), on_commit
+            self._address, self._connection(), self._embedder, choose_stemmer(settings), on_commit
         )
 
     def _grow(self) -> None:
         """Give the words an index, sorted at once, many vectors a graph, and the server new counts."""
         connection = self._connection()
-        with tables.reported(self._address, "making the index of words"):
+        with tables.report_faults(self._address, "making the index of words"):
             tables.add_index(connection, self._address, tables.OF_TERM, megabytes=_SORTED_MB)
-        with tables.reported(self._address, "making the graph of vectors"):
+        with tables.report_faults(self._address, "making the graph of vectors"):
             many = connection.execute("SELECT passages FROM disputatio_index").fetchone()[0]
             if self._embedder is not None and many >= GRAPH:
                 # A graph that outgrows the memory for it is built many times slower.
@@ -489,7 +489,9 @@ def weigh_terms(connection: Any, terms: Mapping[int, int], search: Search) -> Te
     )
 
 
-def _scored(terms: Terms, condition: SqlFilter, rows: Sequence[int] | None = None) -> tuple[str, list[Any]]:
+def _build_score_query(
+    terms: Terms, condition: SqlFilter, rows: Sequence[int] | None = None
+) -> tuple[str, list[Any]]:
     """Return the query for the row and BM25 of every passage that has a term, or of those `rows` that do."""
     weights = "unnest(%s::bigint[], %s::float8[]) AS w(term, weight) "
     values: list[Any] = [terms.hashes, terms.weights]
@@ -512,7 +514,7 @@ def by_words(
     connection: Any, terms: Terms, condition: SqlFilter, most: int | None, rows: Sequence[int] | None = None
 ) -> list[tuple[int, str, float]]:
     """Return row, source and BM25 of the best passages that have a term, or of those `rows` that do."""
-    scored, values = _scored(terms, condition, rows)
+    scored, values = _build_score_query(terms, condition, rows)
     if most is not None:
         scored += f" ORDER BY score DESC, o.row LIMIT {int(most)}"
     return [
@@ -587,7 +589,7 @@ def candidates_by_source(
     values: list[Any] = []
     matching: list[str] = []
     if terms is not None:
-        scored, given = _scored(terms, condition)
+        scored, given = _build_score_query(terms, condition)
         tables.append(f"scored AS MATERIALIZED ({scored})")
         values += given
         matching.append("SELECT p.source FROM scored s JOIN passages p ON p.row = s.row")

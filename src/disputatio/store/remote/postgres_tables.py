@@ -85,7 +85,7 @@ def connect(address: PostgresAddress) -> Any:
     """Return a connection; raises `StoreError` in one line without the password, `MissingDependency`."""
     with require_package("psycopg", "postgres"):
         import psycopg
-    with reported(address, "connecting"):
+    with report_faults(address, "connecting"):
         connection = psycopg.connect(
             address.server,
             autocommit=True,
@@ -103,7 +103,7 @@ def connect(address: PostgresAddress) -> Any:
 
 
 @contextmanager
-def reported(address: PostgresAddress, doing: str) -> Iterator[None]:
+def report_faults(address: PostgresAddress, doing: str) -> Iterator[None]:
     """Turn faults of the server or the network into a `StoreError` of one line without the password."""
     import psycopg
 
@@ -121,7 +121,7 @@ def settings_of(address: PostgresAddress, connection: Any) -> dict[str, Any] | N
     import psycopg
 
     columns = f"SELECT version, embedder, dimension, language FROM {address.schema}.disputatio_index"
-    with reported(address, "opening the index"):
+    with report_faults(address, "opening the index"):
         try:
             settings = connection.execute(columns).fetchone()
         except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
@@ -145,7 +145,7 @@ def settings_of(address: PostgresAddress, connection: Any) -> dict[str, Any] | N
 
 def make(address: PostgresAddress, connection: Any, *, embedder: str, dimension: int, language: str) -> None:
     """Make the tables in one transaction, unless another writer has; raises `StoreError`."""
-    with reported(address, "making the index"), connection.transaction():
+    with report_faults(address, "making the index"), connection.transaction():
         lock(connection, address)
         # Ask the catalogue: the connection may have cached the name before it had the lock.
         if connection.execute(

@@ -12,7 +12,7 @@ from disputatio.errors import InputError
 from disputatio.protocols import Embedder
 from disputatio.store.ingesting.prepare import PreparedDocument
 from disputatio.store.ingesting.statements import write_metadata
-from disputatio.store.remote.postgres_tables import PostgresAddress, lock, reported
+from disputatio.store.remote.postgres_tables import PostgresAddress, lock, report_faults
 from disputatio.store.remote.served import facts_of
 from disputatio.store.remote.served_index import BatchedWriter, count_and_embed, count_changes
 from disputatio.store.segments.days import NO_DAY, first_day
@@ -41,12 +41,12 @@ class PostgresWriter(BatchedWriter):
 
     def _commit(self, waiting: dict[str, list[PreparedDocument]]) -> Counter[str]:
         every = {each.document.id: each for documents in waiting.values() for each in documents}
-        with reported(self._address, "reading"):
+        with report_faults(self._address, "reading"):
             known = self._find_documents(list(every))
         batches = [self._rows([each for name, each in every.items() if name not in known])]
         counts: Counter[str] = Counter()
         try:
-            with reported(self._address, "writing"), self._connection.transaction():
+            with report_faults(self._address, "writing"), self._connection.transaction():
                 lock(self._connection, self._address)
                 gone: set[str] = set()
                 for file, documents in waiting.items():

@@ -27,7 +27,7 @@ from disputatio.store.remote.engine import (
     StoredRow,
     Table,
     query_weights,
-    reported,
+    report_faults,
     term_weights,
 )
 from disputatio.store.remote.vector_index import VectorIndex
@@ -55,8 +55,8 @@ class Qdrant(Engine):
     # --- the tables ---------------------------------------------------------------------------------
     def settings(self) -> dict[str, Any] | None:
         metadata_of = {}
-        with self._reported("opening the index"):
-            client = self._connected()
+        with self._report_faults("opening the index"):
+            client = self._get_client()
             for table, name in self._names.items():
                 if client.collection_exists(name):
                     metadata_of[table] = dict(client.get_collection(name).config.metadata or {})
@@ -79,9 +79,9 @@ class Qdrant(Engine):
         size = settings["dimension"]
         vectors = {DENSE: models.VectorParams(size=size, distance=models.Distance.COSINE)} if size else {}
         sparse = {SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)}
-        client = self._connected()
+        client = self._get_client()
         for table, name in reversed(self._names.items()):
-            with self._reported("making the index"):
+            with self._report_faults("making the index"):
                 try:
                     client.create_collection(
                         name,
@@ -113,19 +113,19 @@ class Qdrant(Engine):
                 if row.vector is not None:
                     vectors[DENSE] = row.vector
             points.append(models.PointStruct(id=row.id, vector=vectors, payload=payload))
-        with self._reported("writing"):
-            self._connected().upsert(self._names[table], points, wait=True)
+        with self._report_faults("writing"):
+            self._get_client().upsert(self._names[table], points, wait=True)
 
     def fetch(self, table: Table, ids: Sequence[str]) -> dict[str, str]:
-        with self._reported("reading"):
-            records = self._connected().retrieve(self._names[table], list(ids), with_payload=["body"])
+        with self._report_faults("reading"):
+            records = self._get_client().retrieve(self._names[table], list(ids), with_payload=["body"])
         return {str(record.id): record.payload["body"] for record in records}
 
     def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
         if not self._settings.get("dimension"):
             return {}
-        with self._reported("reading"):
-            records = self._connected().retrieve(
+        with self._report_faults("reading"):
+            records = self._get_client().retrieve(
                 self._names[PASSAGES], list(ids), with_payload=False, with_vectors=[DENSE]
             )
         return {str(record.id): list(record.vector[DENSE]) for record in records}
@@ -133,10 +133,10 @@ class Qdrant(Engine):
     def scan(self, table: Table, facts: Sequence[str] = ()) -> Iterator[StoredRow]:
         at: Any = None
         while True:
-            with self._reported("reading"):
-                records, at = self._connected().scroll(
+            with self._report_faults("reading"):
+                records, at = self._get_client().scroll(
                     self._names[table],
-                    scroll_filter=_having(facts) if facts else None,
+                    scroll_filter=_match_facts(facts) if facts else None,
                     limit=_PAGE,
                     offset=at,
                     with_payload=["body", "order"],
@@ -153,14 +153,14 @@ class Qdrant(Engine):
         if ids:
             selectors.append(models.PointIdsList(points=list(ids)))
         if facts:
-            selectors.append(models.FilterSelector(filter=_having(facts)))
+            selectors.append(models.FilterSelector(filter=_match_facts(facts)))
         for selector in selectors:
-            with self._reported("deleting"):
-                self._connected().delete(self._names[table], selector, wait=True)
+            with self._report_faults("deleting"):
+                self._get_client().delete(self._names[table], selector, wait=True)
 
     def count(self, table: Table) -> int:
-        with self._reported("counting"):
-            return int(self._connected().count(self._names[table], exact=True).count)
+        with self._report_faults("counting"):
+            return int(self._get_client().count(self._names[table], exact=True).count)
 
     def tidy(self) -> None:
         """Do nothing: the server clears up by itself."""
@@ -171,8 +171,8 @@ class Qdrant(Engine):
     ) -> list[ScoredRow]:
         from qdrant_client import models
 
-        with self._reported("searching"):
-            response = self._connected().query_points(
+        with self._report_faults("searching"):
+            response = self._get_client().query_points(
                 self._names[PASSAGES],
                 query=_as_query(query),
                 using=scorer,
@@ -181,17 +181,17 @@ class Qdrant(Engine):
                 with_payload=["source", "order"],
                 search_params=models.SearchParams(exact=True) if among and scorer == DENSE else None,
             )
-        return [_scored(point) for point in response.points]
+        return [_to_scored_row(point) for point in response.points]
 
     def best_of_each(
         self, scorer: Scorer, query: Query, condition: Condition, per_source: int
     ) -> list[ScoredRow]:
         only, name = _filter(condition), self._names[PASSAGES]
-        with self._reported("searching"):
-            facets = self._connected().facet(name, "source", facet_filter=only, limit=_MOST_SOURCES)
+        with self._report_faults("searching"):
+            facets = self._get_client().facet(name, "source", facet_filter=only, limit=_MOST_SOURCES)
             if not facets.hits:
                 return []
-            response = self._connected().query_points_groups(
+            response = self._get_client().query_points_groups(
                 name,
                 "source",
                 query=_as_query(query),
@@ -201,17 +201,17 @@ class Qdrant(Engine):
                 group_size=per_source + _SPARE,
                 with_payload=["source", "order"],
             )
-        return [_scored(point) for group in response.groups for point in group.hits]
+        return [_to_scored_row(point) for group in response.groups for point in group.hits]
 
     # --- the connection -----------------------------------------------------------------------------
     def _connect(self) -> tuple[Any, str]:
         client = _client(self._address)
         return client, client.info().version
 
-    def _reported(self, doing: str) -> AbstractContextManager[None]:
+    def _report_faults(self, doing: str) -> AbstractContextManager[None]:
         with require_package("qdrant-client", "scale"):
             from qdrant_client.http.exceptions import ApiException
-        return reported(self._address, doing, ApiException)
+        return report_faults(self._address, doing, ApiException)
 
 
 class QdrantIndex(VectorIndex):
@@ -241,7 +241,7 @@ def _sparse(weights: Mapping[int, float]) -> Any:
     return models.SparseVector(indices=list(weights), values=list(weights.values()))
 
 
-def _having(facts: Sequence[str]) -> Any:
+def _match_facts(facts: Sequence[str]) -> Any:
     from qdrant_client import models
 
     match = models.MatchAny(any=list(facts))
@@ -271,5 +271,5 @@ def _filter(condition: Condition, among: Sequence[str] = ()) -> Any:
     return models.Filter(must=must, must_not=without)
 
 
-def _scored(point: Any) -> ScoredRow:
+def _to_scored_row(point: Any) -> ScoredRow:
     return ScoredRow(str(point.id), point.payload["source"], point.payload["order"], point.score)

@@ -46,12 +46,14 @@ class RankedPoint(NamedTuple):
     scores: dict[str, float]
 
 
-def ranked(candidates: Mapping[str, ScoredPassage], search: Search, *, dense: bool) -> list[RankedPoint]:
+def rank_candidates(
+    candidates: Mapping[str, ScoredPassage], search: Search, *, dense: bool
+) -> list[RankedPoint]:
     """Return the best `k` candidates, or the best `per_source` of each source, best first.
 
     >>> first, second = ({"sparse": score} for score in (2.0, 3.0))
     >>> candidates = {"x": ScoredPassage("a", 1, first), "y": ScoredPassage("a", 2, second)}
-    >>> [(point.id, point.score) for point in ranked(candidates, Search(k=2), dense=False)]
+    >>> [(point.id, point.score) for point in rank_candidates(candidates, Search(k=2), dense=False)]
     [('y', 1.0), ('x', 0.0)]
     """
     import numpy as np
@@ -69,7 +71,7 @@ def ranked(candidates: Mapping[str, ScoredPassage], search: Search, *, dense: bo
 def rank_rows(
     sources: NDArray[np.int64], bm25: NDArray[np.float32], cosine: NDArray[np.float32] | None, search: Search
 ) -> list[tuple[int, float, dict[str, float]]]:
-    """Rank arrays as `ranked` does; return the place of each winner, its score and `scores`."""
+    """Rank arrays as `rank_candidates` does; return the place of each winner, its score and `scores`."""
     import numpy as np
 
     from disputatio.store.segments.search import best_per_group, fuse

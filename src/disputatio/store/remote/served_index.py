@@ -54,7 +54,7 @@ _Result = TypeVar("_Result")
 
 
 @contextmanager
-def reading_rows(shown: str) -> Iterator[None]:
+def report_bad_rows(shown: str) -> Iterator[None]:
     """Raise `IndexServerFault` where the rows of a server are none that this program writes."""
     try:
         yield
@@ -66,14 +66,14 @@ def reading_rows(shown: str) -> Iterator[None]:
 def reads_rows(
     method: Callable[Concatenate[Any, _Given], _Result],
 ) -> Callable[Concatenate[Any, _Given], _Result]:
-    """Raise what `reading_rows` does where a method of an index meets such rows."""
+    """Raise what `report_bad_rows` does where a method of an index meets such rows."""
 
     @functools.wraps(method)
-    def reading(index: Any, /, *given: _Given.args, **options: _Given.kwargs) -> _Result:
-        with reading_rows(index.shown):
+    def call(index: Any, /, *given: _Given.args, **options: _Given.kwargs) -> _Result:
+        with report_bad_rows(index.shown):
             return method(index, *given, **options)
 
-    return reading
+    return call
 
 
 class ServerQuery(NamedTuple):
@@ -217,7 +217,7 @@ class ServedIndex(Index, ABC):
         without transactions, the next call undoes what an interrupted one changed.
         """
         changed: set[str] = set()
-        with self._changing():
+        with self._begin_changes():
             history = History(self._statements())
             rows = add(history)
             history = history.with_rows(rows)
@@ -234,12 +234,12 @@ class ServedIndex(Index, ABC):
                 own = {each.id: history.own.get(each.id) or about_of(each) for _, each in entries}
                 fresh = [own_row(name, about) for name, about in own.items() if name not in history.own]
                 self._keep_statements(fresh)
-                self._put_anew(self._prepared(entries, own, wanted))
+                self._put_anew(self._prepare(entries, own, wanted))
                 changed |= own.keys()
             self._keep_statements(rows)
         return len(changed)
 
-    def _prepared(
+    def _prepare(
         self,
         entries: Sequence[tuple[str, Document]],
         own: Mapping[str, Mapping[str, str]],
@@ -274,32 +274,32 @@ class ServedIndex(Index, ABC):
         **options: Unpack[SearchOptions],
     ) -> list[Hit]:
         from disputatio.store.segments.search import CANDIDATES
-        from disputatio.store.segments.searcher import rerank_best, widened
+        from disputatio.store.segments.searcher import rerank_best, widen
 
         search = search_of(search, options)
         check_search(query, search)
         settings = self.note()
         if search.min_reliability is not None:
-            with reading_rows(self.shown):
+            with report_bad_rows(self.shown):
                 names = reliable_sources(self.reliabilities(), search.min_reliability, search.sources)
             search = replace(search, sources=names)
         if settings is None or (search.sources is not None and not search.sources):
             return []
-        with reading_rows(self.shown):
-            search = replace(search, exclude=[*search.exclude, *self._muted()])
+        with report_bad_rows(self.shown):
+            search = replace(search, exclude=[*search.exclude, *self._find_muted()])
         pool = replace(search, k=DEFAULT_K if search.k is None else search.k)
         if reranker is not None:
-            pool = widened(pool)
-        language = stemming(settings)
+            pool = widen(pool)
+        language = choose_stemmer(settings)
         vector = None
         if self._embedder is not None and settings["dimension"]:
             vector = self._embedder.embed([query], query=True)[0]
         asked = ServerQuery(query_terms(query, language), vector, pool, max(pool.k or 0, CANDIDATES))
-        with reading_rows(self.shown):
+        with report_bad_rows(self.shown):
             hits = self._hits(asked)
         if reranker is not None and hits:
             hits, _ = rerank_best(reranker, query, hits, search)
-        with reading_rows(self.shown):
+        with report_bad_rows(self.shown):
             return mark_duplicates(hits, language, self._sketches(hits) if len(hits) > 1 else {})
 
     def _sketches(self, hits: Sequence[Hit]) -> Mapping[str, bytes | None]:
@@ -352,7 +352,7 @@ class ServedIndex(Index, ABC):
     @reads_rows
     def info(self) -> IndexInfo:
         settings = self._settings()
-        documents, passages, sources, commit = (0, 0, 0, 0) if settings is None else self._counted()
+        documents, passages, sources, commit = (0, 0, 0, 0) if settings is None else self._count_all()
         settings = settings or {"version": self.format, "embedder": "", "dimension": 0}
         return IndexInfo(
             path=self.shown,
@@ -424,18 +424,18 @@ class ServedIndex(Index, ABC):
     @reads_rows
     def sketches(self, sources: Sequence[str]) -> Sketches:
         """Return the sketches of all passages of some sources, made anew where the server has none."""
-        language = stemming(self._settings() or self._wanted())
-        return Sketches(*sketches_of(self._sketched(), sources, language))
+        language = choose_stemmer(self._settings() or self._make_settings())
+        return Sketches(*sketches_of(self._read_sketches(), sources, language))
 
     @reads_rows
     def records(self) -> list[Outcomes]:
-        lines = [] if self._settings() is None else self._logged()
+        lines = [] if self._settings() is None else self._read_log()
         return [_outcomes(lines, self.shown)]
 
     @contextmanager
     def open_log(self) -> Iterator[CalibrationLog]:
         self._require()
-        with self._logging() as append:
+        with self._open_log() as append:
             yield CalibrationLog(lambda entry: append(json.dumps(entry, separators=(",", ":"))))
 
     # --- what an engine does ------------------------------------------------------------------------
@@ -456,23 +456,23 @@ class ServedIndex(Index, ABC):
         """Put documents with the same text, ids and vectors in place of those that are there."""
 
     @abstractmethod
-    def _muted(self) -> list[str]:
+    def _find_muted(self) -> list[str]:
         """Return the ids of the documents that people muted."""
 
     @abstractmethod
-    def _changing(self) -> AbstractContextManager[None]:
+    def _begin_changes(self) -> AbstractContextManager[None]:
         """Change several documents at once, alone, where the server has transactions."""
 
     @abstractmethod
-    def _sketched(self) -> Iterable[tuple[str, bytes | None, str]]:
+    def _read_sketches(self) -> Iterable[tuple[str, bytes | None, str]]:
         """Yield the source of every passage and its sketch, or its text where the server has no sketch."""
 
     @abstractmethod
-    def _logged(self) -> Iterable[str]:
+    def _read_log(self) -> Iterable[str]:
         """Return the entries of the log of calibrations, in order."""
 
     @abstractmethod
-    def _logging(self) -> AbstractContextManager[Callable[[str], None]]:
+    def _open_log(self) -> AbstractContextManager[Callable[[str], None]]:
         """Open the log for appending entries, for one process at a time where the server has locks."""
 
     @abstractmethod
@@ -504,7 +504,7 @@ class ServedIndex(Index, ABC):
         """Return every source, in any order."""
 
     @abstractmethod
-    def _counted(self) -> tuple[int, int, int, int]:
+    def _count_all(self) -> tuple[int, int, int, int]:
         """Count documents, passages and sources; the last number changes with each change of a passage."""
 
     @abstractmethod
@@ -519,7 +519,7 @@ class ServedIndex(Index, ABC):
     def _states(self) -> dict[str, str]:
         """Return the state of each source, in a few characters."""
 
-    def _wanted(self) -> dict[str, Any]:
+    def _make_settings(self) -> dict[str, Any]:
         return {
             "version": self.format,
             "embedder": "" if self._embedder is None else self._embedder.name,
@@ -547,24 +547,24 @@ def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def stemming(settings: Mapping[str, Any]) -> str:
+def choose_stemmer(settings: Mapping[str, Any]) -> str:
     return "" if settings["language"] == "none" else str(settings["language"])
 
 
 def _outcomes(entries: Iterable[str], shown: str) -> Outcomes:
     """Replay the log of the index `shown`, entries as JSON; raises `StoreError` that names a damaged one."""
 
-    def damaged(number: int) -> StoreError:
+    def make_error(number: int) -> StoreError:
         return StoreError(f"{shown}: row {number} of its calibrations is damaged; ingest into a new index")
 
-    def parsed() -> Iterator[tuple[int, dict[str, Any]]]:
+    def parse_entries() -> Iterator[tuple[int, dict[str, Any]]]:
         for number, entry in enumerate(entries, start=1):
             try:
                 yield number, dict(json.loads(entry))
             except (ValueError, TypeError) as error:
-                raise damaged(number) from error
+                raise make_error(number) from error
 
-    return outcomes_of(parsed(), damaged)
+    return outcomes_of(parse_entries(), make_error)
 
 
 # --- documents on their way to a server ---------------------------------------------------------------
@@ -650,9 +650,9 @@ def count_changes(file: str, old: Collection[str], new: Collection[str], counts:
 def count_and_embed(
     passages: list[Passage], language: str, embedder: Embedder | None
 ) -> tuple[Counted, NDArray[np.float32] | None]:
-    from disputatio.store.segments.terms import count, name_of, searched_text
+    from disputatio.store.segments.terms import count, make_search_text, name_of
 
     counted = count([*map(name_of, passages)], [passage.text for passage in passages], language)
     if embedder is None or not passages:
         return counted, None
-    return counted, embedder.embed([*map(searched_text, passages)])
+    return counted, embedder.embed([*map(make_search_text, passages)])

@@ -46,16 +46,16 @@ from disputatio.store.remote.engine import (
     condition_of,
     row_id,
 )
-from disputatio.store.remote.served import MUTED, ScoredPassage, fact, ranked
+from disputatio.store.remote.served import MUTED, ScoredPassage, fact, rank_candidates
 from disputatio.store.remote.served_index import (
     BATCH,
     BatchedWriter,
     ServedIndex,
     ServerQuery,
     check_settings,
+    choose_stemmer,
     count_changes,
     reads_rows,
-    stemming,
 )
 from disputatio.store.remote.vector_rows import ENTRY, DocumentEntry
 from disputatio.types import Hit, Passage
@@ -178,11 +178,11 @@ class VectorIndex(ServedIndex):
             lengths = [row.terms.size for row in first if row.terms is not None]
             mean = max(1.0, sum(lengths) / len(lengths)) if lengths else 1.0
             if self._settings() is None:
-                self._engine.make({**self._wanted(), "k1": K1, "b": B, "mean_length": mean})
-                self._check_writing(self._settings() or self._wanted())
+                self._engine.make({**self._make_settings(), "k1": K1, "b": B, "mean_length": mean})
+                self._check_writing(self._settings() or self._make_settings())
 
         return VectorWriter(
-            self._engine, self._embedder, stemming(settings or self._wanted()), ready, on_commit
+            self._engine, self._embedder, choose_stemmer(settings or self._make_settings()), ready, on_commit
         )
 
     def _grow(self) -> None:
@@ -205,7 +205,7 @@ class VectorIndex(ServedIndex):
         if not queries or condition.sources == ():
             return []
         candidates = self._candidates(queries, condition, asked.most, search.per_source)
-        winners = ranked(candidates, search, dense=DENSE in queries)
+        winners = rank_candidates(candidates, search, dense=DENSE in queries)
         bodies = fetch_bodies(self._engine, [winner.id for winner in winners])
         return [
             Hit(passage=rows.passage_in(bodies[winner.id]), score=winner.score, scores=winner.scores)
@@ -283,7 +283,7 @@ class VectorIndex(ServedIndex):
         for each in prepared:
             rows.check_sizes(each, self._engine.longest)
         every = list({each.document.id: each for each in prepared}.values())
-        language = stemming(self._settings() or self._wanted())
+        language = choose_stemmer(self._settings() or self._make_settings())
         facts = [fact("document", each.document.id) for each in every]
         orders = {kept.id: kept.order for kept in self._engine.scan(PASSAGES, facts)} if every else {}
         new = rows.passage_rows(every, None, language)
@@ -295,11 +295,11 @@ class VectorIndex(ServedIndex):
         if every:
             mark_change(self._engine)
 
-    def _muted(self) -> list[str]:
+    def _find_muted(self) -> list[str]:
         return [entry.document.id for entry in entries_with(self._engine, [MUTED])]
 
     @contextmanager
-    def _changing(self) -> Iterator[None]:
+    def _begin_changes(self) -> Iterator[None]:
         yield
 
     def _entries(self) -> list[DocumentEntry]:
@@ -323,7 +323,7 @@ class VectorIndex(ServedIndex):
                 by_source.setdefault(entry.document.source, {})[entry.document.id] = entry
         return by_source
 
-    def _counted(self) -> tuple[int, int, int, int]:
+    def _count_all(self) -> tuple[int, int, int, int]:
         entries = self._entries()
         sources = {entry.document.source for entry in entries if entry.passages}
         changed = self._engine.fetch(DOCUMENTS, [_CHANGED]).get(_CHANGED, "0")
@@ -358,23 +358,23 @@ class VectorIndex(ServedIndex):
         by_source = self._by_source()
         drawn: list[Passage] = []
         for name in sources:
-            documents = sorted(by_source.get(name, {}), key=lambda document: _hashed(salt, document))
+            documents = sorted(by_source.get(name, {}), key=lambda document: _hash(salt, document))
             facts = [fact("document", document) for document in documents[:per_source]]
             kept = self._engine.scan(PASSAGES, facts) if facts else ()
             passages = [rows.passage_in(row.body) for row in kept]
-            drawn += heapq.nsmallest(per_source, passages, key=lambda passage: _hashed(salt, passage.id))
+            drawn += heapq.nsmallest(per_source, passages, key=lambda passage: _hash(salt, passage.id))
         return drawn
 
-    def _sketched(self) -> Iterable[tuple[str, bytes | None, str]]:
+    def _read_sketches(self) -> Iterable[tuple[str, bytes | None, str]]:
         for kept in self._engine.scan(PASSAGES):
             passage = rows.passage_in(kept.body)
             yield passage.source, None, passage.text
 
-    def _logged(self) -> list[str]:
+    def _read_log(self) -> list[str]:
         return rows.join_log(self._engine.scan(DOCUMENTS, [rows.LOGGED]))
 
     @contextmanager
-    def _logging(self) -> Iterator[Callable[[str], None]]:
+    def _open_log(self) -> Iterator[Callable[[str], None]]:
         last = max((kept.order for kept in self._engine.scan(DOCUMENTS, [rows.LOGGED])), default=0)
 
         def append(entry: str) -> None:
@@ -394,7 +394,7 @@ class VectorIndex(ServedIndex):
         return states
 
 
-def _hashed(salt: int, name: str) -> bytes:
+def _hash(salt: int, name: str) -> bytes:
     return blake2b(f"{salt}\0{name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 

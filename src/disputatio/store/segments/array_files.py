@@ -39,12 +39,12 @@ class Hashed(NamedTuple):
 
 def read_whole(path: Path, digest: str, largest: int) -> bytes:
     """Read a small file; raises `StoreError` unless it hashes to `digest`, where one is given."""
-    with _opened(path) as raw:
+    with _open_file(path) as raw:
         content = raw.read(largest + 1)
     if len(content) > largest:
         raise StoreError(f"{path}: has more than {largest:,} bytes, which no index needs; {_REPAIR}")
     if digest and blake2b(content, digest_size=16).hexdigest() != digest:
-        raise changed(path)
+        raise make_change_error(path)
     return content
 
 
@@ -55,10 +55,10 @@ def read_array(
 
     `shape` has None where any length will do. Raises `StoreError` when the array is another, or not whole.
     """
-    with _opened(path) as raw:
+    with _open_file(path) as raw:
         size = os.fstat(raw.fileno()).st_size
         if size > SMALL:
-            length, begin = _checked_header(raw, path, kind, shape, size)
+            length, begin = _read_header(raw, path, kind, shape, size)
             mapped = np.memmap(raw, dtype=kind, mode="r", offset=begin, shape=length)
             return np.asarray(mapped), Hashed(path, digest) if digest else None
     return array_of(read_whole(path, digest, SMALL), path, kind, shape), None
@@ -66,11 +66,11 @@ def read_array(
 
 def array_of(raw: bytes, path: Path, kind: str, shape: Sequence[int | None]) -> NDArray[Any]:
     """Return the array that the bytes of `path` hold; raises as `read_array` does."""
-    length, begin = _checked_header(io.BytesIO(raw), path, kind, shape, len(raw))
+    length, begin = _read_header(io.BytesIO(raw), path, kind, shape, len(raw))
     return np.frombuffer(raw, dtype=kind, offset=begin).reshape(length)
 
 
-def _checked_header(
+def _read_header(
     source: io.BufferedIOBase, path: Path, kind: str, shape: Sequence[int | None], size: int
 ) -> tuple[tuple[int, ...], int]:
     """Read the shape of a file's array and the offset of its numbers; raises `StoreError` for damage."""
@@ -93,14 +93,14 @@ def _checked_header(
     return length, source.tell()
 
 
-def _opened(path: Path) -> io.BufferedReader:
+def _open_file(path: Path) -> io.BufferedReader:
     try:
         return open_plain(path)
     except OSError as error:
         raise StoreError(f"{path}: is missing or cannot be read; {_REPAIR}") from error
 
 
-def changed(path: Path) -> StoreError:
+def make_change_error(path: Path) -> StoreError:
     return StoreError(f"{path}: its bytes have changed since they were written; {_REPAIR}")
 
 
@@ -134,7 +134,7 @@ class Verification:
             if wait and self._thread is not None:
                 self._thread.join()
         if self._damaged:
-            raise changed(self._damaged[0])
+            raise make_change_error(self._damaged[0])
 
     def _run(self) -> None:
         for hashed in self._files:

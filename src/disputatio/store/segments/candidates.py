@@ -76,7 +76,7 @@ def candidates(scope: Scope, query: Query, many: int, per_source: int | None) ->
     if (
         scope.everything
         or scope.rows <= FEW
-        or not compiled()
+        or not has_numba()
         or (per_source is not None and scope.rows <= ALL_OF_SOURCES)
     ):
         return _of_few(scope, query, many, per_source)
@@ -85,27 +85,27 @@ def candidates(scope: Scope, query: Query, many: int, per_source: int | None) ->
     return _best_of_sources(scope, query, many, per_source)
 
 
-def allowed_rows(scope: Scope) -> Rows:
+def find_allowed_rows(scope: Scope) -> Rows:
     if not scope.rows:
         return np.zeros(0, dtype=np.int64)
-    return np.flatnonzero(_allowed(scope, np.concatenate(scope.groups)))
+    return np.flatnonzero(_mark_allowed(scope, np.concatenate(scope.groups)))
 
 
 @lru_cache(maxsize=1)
-def compiled() -> bool:
+def has_numba() -> bool:
     """Return whether numba is installed; without it, the same is computed in numpy."""
     return importlib.util.find_spec("numba") is not None
 
 
 def _of_few(scope: Scope, query: Query, many: int, per_source: int | None) -> Candidates:
-    fast = scope.rows > FEW and compiled()
+    fast = scope.rows > FEW and has_numba()
     pairs = zip(scope.segments, query.numbers, strict=True)
     bm25 = np.concatenate([_all_bm25(segment, query, numbers) for segment, numbers in pairs])
     cosine = None
     if query.vector is not None:
         cosine = np.concatenate([_all_cosines(segment, query, fast=fast) for segment in scope.segments])
     groups = np.concatenate(scope.groups)
-    allowed = _allowed(scope, groups)
+    allowed = _mark_allowed(scope, groups)
     if scope.everything:
         rows = np.flatnonzero(allowed)
     else:
@@ -149,7 +149,7 @@ def _best(scope: Scope, query: Query, many: int) -> Candidates:
     (sparse, all_scores), dense = _by_both_scorers(scope, searched, query, room, every=every)
     by_bm25, by_cosine = sparse.kept(), None if dense is None else dense.kept()
     rows = by_bm25[0] if by_cosine is None else _union(by_bm25[0], by_cosine[0])
-    return _scored(scope, query, rows, all_scores, by_bm25, by_cosine)
+    return _score_rows(scope, query, rows, all_scores, by_bm25, by_cosine)
 
 
 def _best_of_sources(scope: Scope, query: Query, many: int, per_source: int) -> Candidates:
@@ -165,19 +165,19 @@ def _best_of_sources(scope: Scope, query: Query, many: int, per_source: int) -> 
     if query.vector is None:
         sparse, all_scores = best_sparse(searched, query, np.minimum(sizes, per_source), every=False)
         by_bm25 = sparse.kept()
-        return _scored(scope, query, by_bm25[0], all_scores, by_bm25, None)
+        return _score_rows(scope, query, by_bm25[0], all_scores, by_bm25, None)
     room = np.minimum(sizes, 2 * per_source + 2)
     (sparse, all_scores), dense = _by_both_scorers(scope, searched, query, room, every=True)
     assert dense is not None
     by_bm25, (near, cosine) = sparse.kept(), dense.kept()
     groups = _taken(scope, near, scope.groups)
     matched = sparse.filled > 0
-    matched[groups[search.falling(cosine)[:many]]] = True
+    matched[groups[search.sort_falling(cosine)[:many]]] = True
     if int(sizes[matched].sum()) <= ALL_OF_SOURCES:
-        rows = np.flatnonzero(_allowed(scope, np.concatenate(scope.groups), matched))
+        rows = np.flatnonzero(_mark_allowed(scope, np.concatenate(scope.groups), matched))
     else:
         rows = _union(by_bm25[0], near[matched[groups]])
-    return _scored(scope, query, rows, all_scores, by_bm25, (near, cosine))
+    return _score_rows(scope, query, rows, all_scores, by_bm25, (near, cosine))
 
 
 def _by_both_scorers(
@@ -208,7 +208,7 @@ def _by_both_scorers(
     return sparse, outcome[0]
 
 
-def _scored(
+def _score_rows(
     scope: Scope,
     query: Query,
     rows: Rows,
@@ -222,12 +222,12 @@ def _scored(
     if all_scores and all_scores[0].size:
         bm25 = _taken(scope, rows, all_scores)
     else:
-        missing = _filled(bm25, rows, by_bm25)
+        missing = _fill_scores(bm25, rows, by_bm25)
         for number, segment, places, segment_rows in _by_segment(scope, rows, missing):
             bm25[places] = bm25_of(segment, query, query.numbers[number], segment_rows)
     if by_cosine is not None:
         cosine = np.zeros(rows.size, dtype=np.float32)
-        missing = _filled(cosine, rows, by_cosine)
+        missing = _fill_scores(cosine, rows, by_cosine)
         for _, segment, places, segment_rows in _by_segment(scope, rows, missing):
             cosine[places] = cosines_of(segment, query, segment_rows)
     return Candidates(rows, bm25, cosine, _taken(scope, rows, scope.groups))
@@ -241,7 +241,7 @@ def _union(rows: Rows, more_rows: Rows) -> Rows:
     return both[fresh]
 
 
-def _filled(scores: Floats, rows: Rows, scored: ScoredRows) -> Rows:
+def _fill_scores(scores: Floats, rows: Rows, scored: ScoredRows) -> Rows:
     """Fill in the scores that a scorer has given; return the positions in `rows` of the others."""
     scored_rows, given_scores = scored
     places = np.searchsorted(rows, scored_rows)
@@ -274,7 +274,7 @@ def _taken(scope: Scope, rows: Rows, arrays: Sequence[NDArray[_Kind]]) -> NDArra
     return values
 
 
-def _allowed(
+def _mark_allowed(
     scope: Scope, groups: NDArray[np.int32], matched: NDArray[np.bool_] | None = None
 ) -> NDArray[np.bool_]:
     allowed = np.ones(scope.rows, dtype=np.bool_)

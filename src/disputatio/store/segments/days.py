@@ -35,13 +35,13 @@ def bounds(after: str | None, before: str | None) -> tuple[int, int] | None:
         return None
     low, high = NO_DAY + 1, 2**31 - 1
     if after is not None:
-        low = _wanted("after", after)[0]
+        low = _parse_span("after", after)[0]
     if before is not None:
-        high = _wanted("before", before)[1]
+        high = _parse_span("before", before)[1]
     return low, high
 
 
-def _wanted(option: str, date: str) -> tuple[int, int]:
+def _parse_span(option: str, date: str) -> tuple[int, int]:
     span = _span(date)
     if span is None:
         raise InputError(f"{option}: {date[:40]!r} is not a date; write 2021, 2021-05 or 2021-05-31")

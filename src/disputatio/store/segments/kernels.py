@@ -29,7 +29,7 @@ NARROW = 2048  # columns of codes that are compared at a time
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def compiled(fast: bool = False) -> Callable[[_Function], _Function]:
+def compile_lazily(fast: bool = False) -> Callable[[_Function], _Function]:
     """Compile a function at its first call, or load what an earlier process compiled."""
     decorator: Callable[[_Function], _Function] = njit(
         nogil=True,
@@ -67,7 +67,7 @@ def _fetch(_context: Any, _address: Any) -> Any:
     return types.void(types.uintp), generate
 
 
-@compiled()
+@compile_lazily()
 def _offer(
     scores: NDArray[np.float32],
     rows: NDArray[np.int64],
@@ -114,7 +114,7 @@ def _offer(
     return filled
 
 
-@compiled()
+@compile_lazily()
 def keep_best_by_bm25(
     postings: QueryPostings, row_filter: RowFilter, heaps: Heaps, every: NDArray[np.float32]
 ) -> None:
@@ -143,7 +143,7 @@ def keep_best_by_bm25(
         _keep_best(scores[:size], base, limits, row_filter, heaps)
 
 
-@compiled()
+@compile_lazily()
 def _add_postings(
     postings: QueryPostings,
     term: int,
@@ -165,7 +165,7 @@ def _add_postings(
     return cursor
 
 
-@compiled()
+@compile_lazily()
 def _keep_best(
     scores: NDArray[np.float32],
     base: int,
@@ -207,7 +207,7 @@ def _keep_best(
                     group_limits[group] = best_scores[first]
 
 
-@compiled(fast=True)
+@compile_lazily(fast=True)
 def _product(row: NDArray[np.int16], query: NDArray[np.float32]) -> np.float32:
     total = np.float32(0)
     for i in range(query.size):
@@ -215,7 +215,7 @@ def _product(row: NDArray[np.int16], query: NDArray[np.float32]) -> np.float32:
     return total
 
 
-@compiled()
+@compile_lazily()
 def keep_best_by_cosine(
     vectors: Quantised,
     query: NDArray[np.float32],
@@ -246,7 +246,7 @@ def keep_best_by_cosine(
                 heaps.limits[group] = heaps.scores[first]
 
 
-@compiled()
+@compile_lazily()
 def cosines(vectors: Quantised, query: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
     products = np.empty(rows.size, dtype=np.float32)
     for i in range(rows.size):
@@ -254,7 +254,7 @@ def cosines(vectors: Quantised, query: NDArray[np.float32], rows: NDArray[np.int
     return products
 
 
-@compiled()
+@compile_lazily()
 def bm25_of(postings: QueryPostings, rows: NDArray[np.int64]) -> NDArray[np.float32]:
     """Return the BM25 of some rows: what `keep_best_by_bm25` gives them, each term looked up by halving."""
     scores = np.zeros(rows.size, dtype=np.float32)
@@ -282,7 +282,7 @@ def bm25_of(postings: QueryPostings, rows: NDArray[np.int64]) -> NDArray[np.floa
 
 
 # --- the rows whose sign codes (`quantised`) differ least from those of a query --------------------
-@compiled()
+@compile_lazily()
 def shortlist(
     vectors: Quantised,
     query: NDArray[np.float32],
@@ -332,7 +332,7 @@ def shortlist(
     return total
 
 
-@compiled()
+@compile_lazily()
 def _signs_of_query(
     query: NDArray[np.float32],
     centre: NDArray[np.float32],
@@ -357,7 +357,7 @@ def _signs_of_query(
                 planes[plane, i // 64] |= bit
 
 
-@compiled()
+@compile_lazily()
 def _cut_of(distances: NDArray[np.uint32], want: int, most: int) -> int:
     """Return the least distance, `most` at the utmost, within which `want` columns lie."""
     low, high = -1, most
@@ -374,7 +374,7 @@ def _cut_of(distances: NDArray[np.uint32], want: int, most: int) -> int:
     return high
 
 
-@compiled()
+@compile_lazily()
 def _append(
     distances: NDArray[np.uint32],
     base: int,
@@ -404,7 +404,7 @@ def _append(
     return size
 
 
-@compiled()
+@compile_lazily()
 def _best(
     kept: NDArray[np.int64], distances: NDArray[np.uint32], size: int, want: int, limit: int
 ) -> tuple[int, int]:
@@ -425,7 +425,7 @@ def _best(
     return left, cut - 1
 
 
-@compiled()
+@compile_lazily()
 def _measure(
     codes: NDArray[np.uint64],
     base: int,
@@ -460,7 +460,7 @@ def _measure(
             distances[i] += np.uint32(_cost(code[i] ^ sign, ones_of, twos_of, fours_of))
 
 
-@compiled()
+@compile_lazily()
 def _cost(differing: np.uint64, ones_of: np.uint64, twos_of: np.uint64, fours_of: np.uint64) -> np.uint64:
     """Return the cost of the bits in which a code differs (see `_signs_of_query`)."""
     twos: np.uint64 = count_bits(differing & twos_of) + (count_bits(differing & fours_of) << np.uint64(1))

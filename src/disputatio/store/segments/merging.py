@@ -22,7 +22,7 @@ from disputatio.store.segments import postings
 from disputatio.store.segments.array_files import ArrayFile, write_hashed
 from disputatio.store.segments.postings import Postings
 from disputatio.store.segments.quantised import BLOCK, code_of
-from disputatio.store.segments.segment import ARRAYS, NOTE, Segment, grouped, note_of
+from disputatio.store.segments.segment import ARRAYS, NOTE, Segment, group_rows, note_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,12 +61,12 @@ class _Part:
     @property
     def moved(self) -> Callable[[NDArray[np.integer]], NDArray[np.int64]] | None:
         """The function from old to new rows, -1 for dead ones; None where each only moves by `first`."""
-        return None if self._dead is None else self._moved
+        return None if self._dead is None else self._move
 
     def targets(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
-        return rows.astype(np.int64) + self.first if self._dead is None else self._moved(rows)
+        return rows.astype(np.int64) + self.first if self._dead is None else self._move(rows)
 
-    def _moved(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+    def _move(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
         wanted = rows.astype(np.int64)
         words, bits = self._words[wanted >> 6], (wanted & 63).astype(np.uint64)
         lower = words & ((np.uint64(1) << bits) - np.uint64(1))
@@ -230,7 +230,7 @@ class _Merging:
                     targets.append(target[target >= 0])
                     for array in (own, edges, own_rows):
                         release(array)
-                some = grouped(np.concatenate(owners), np.concatenate(targets))
+                some = group_rows(np.concatenate(owners), np.concatenate(targets))
                 starts.write(some["field_starts"][:-1] + rows.rows)
                 terms.write(some["field_terms"])
                 rows.write(some["field_rows"])
@@ -352,7 +352,7 @@ def merge_vectors(
         ArrayFile(numbers, "int16", (dimension,), length=rows) as number_file,
         ArrayFile(scales, "float32", length=rows) as scale_file,
     ):
-        both = zip(_joined(parts, "vector_numbers"), _joined(parts, "vector_scales"), strict=True)
+        both = zip(_join_blocks(parts, "vector_numbers"), _join_blocks(parts, "vector_scales"), strict=True)
         for number, scale in both:
             number_file.write(number)
             scale_file.write(scale)
@@ -397,7 +397,7 @@ def merge_vectors(
     return {file.path.name: file.hexdigest for file in (*files, order_file, code_file)}
 
 
-def _joined(parts: Sequence[Blocks], name: str) -> Iterator[NDArray[Any]]:
+def _join_blocks(parts: Sequence[Blocks], name: str) -> Iterator[NDArray[Any]]:
     """Yield the live rows of all parts, in blocks of `BLOCK` rows, the last one apart."""
     waiting: list[NDArray[Any]] = []
     size = 0

@@ -37,7 +37,7 @@ def quantise(vectors: NDArray[np.float32], sources: NDArray[np.int32]) -> Quanti
     for first in range(0, len(vectors), BLOCK):
         block = slice(first, first + BLOCK)
         numbers[block] = np.rint(vectors[block] / scales[block, None])
-    return _coded(numbers, scales, sources)
+    return _add_codes(numbers, scales, sources)
 
 
 def cosines(
@@ -62,7 +62,9 @@ def code_of(centred: NDArray[np.float32]) -> NDArray[np.uint64]:
     return np.ascontiguousarray(packed.T)
 
 
-def _coded(numbers: NDArray[np.int16], scales: NDArray[np.float32], sources: NDArray[np.int32]) -> Quantised:
+def _add_codes(
+    numbers: NDArray[np.int16], scales: NDArray[np.float32], sources: NDArray[np.int32]
+) -> Quantised:
     rows, dimension = numbers.shape
     total = np.zeros(dimension, dtype=np.float64)
     for first in range(0, rows, BLOCK):

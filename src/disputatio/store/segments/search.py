@@ -55,13 +55,13 @@ def best(scores: Floats, n: int, allowed: NDArray[np.bool_]) -> Rows:
         cut = np.partition(scores[rows], rows.size - n)[rows.size - n]
         above, level = rows[scores[rows] > cut], rows[scores[rows] == cut]
         rows = np.concatenate([above, level[: n - above.size]])
-    return rows[falling(scores[rows])]
+    return rows[sort_falling(scores[rows])]
 
 
-def falling(scores: Floats) -> Rows:
+def sort_falling(scores: Floats) -> Rows:
     """Return positions by falling score, equal ones by position; no score is NaN.
 
-    >>> falling(np.array([1, 3, 0, 3], dtype=np.float32)).tolist()
+    >>> sort_falling(np.array([1, 3, 0, 3], dtype=np.float32)).tolist()
     [1, 3, 0, 2]
     """
     if scores.size < _FEW:
@@ -97,7 +97,7 @@ def best_per_group(scores: Floats, groups: NDArray[np.integer], n: int) -> Rows:
     >>> best_per_group(np.array([1, 3, 2, 9], dtype=np.float32), np.array([0, 0, 0, 1]), 2).tolist()
     [3, 1, 2]
     """
-    order = falling(scores)
+    order = sort_falling(scores)
     return order[first_of_groups(groups[order], n)]
 
 
@@ -109,7 +109,7 @@ def reciprocal_ranks(scores: Floats, matching: NDArray[np.bool_]) -> Floats:
     >>> (1 / reciprocal_ranks(np.array([2, 3], dtype=np.float32), np.array([True, True]))).round().tolist()
     [62.0, 61.0]
     """
-    order = falling(scores)
+    order = sort_falling(scores)
     order = order[matching[order]]
     result = np.zeros(scores.size, dtype=np.float32)
     result[order] = 1 / np.arange(RRF_K + 1, RRF_K + 1 + order.size, dtype=np.float32)
@@ -133,7 +133,7 @@ def fuse(
         total = keyword
     else:
         total = np.float32(alpha) * keyword + np.float32(1 - alpha) * meaning
-    order = falling(total)
+    order = sort_falling(total)
     return Ranking(rows[order], total[order], keyword[order], None if meaning is None else meaning[order])
 
 

@@ -17,7 +17,7 @@ from disputatio.errors import InputError, StoreError
 from disputatio.protocols import Reranker, Search
 from disputatio.store.options import DEFAULT_K, K1, B, check_search
 from disputatio.store.segments import minhash
-from disputatio.store.segments.candidates import Scope, allowed_rows, candidates
+from disputatio.store.segments.candidates import Scope, candidates, find_allowed_rows
 from disputatio.store.segments.days import bounds
 from disputatio.store.segments.query import Query, plan
 from disputatio.store.segments.search import CANDIDATES, cut, first_of_groups, fuse
@@ -130,7 +130,7 @@ class Searcher:
         Raises `InputError` for options out of range, `StoreError` for damaged rows.
         """
         check_search(query, search)
-        ranked = self.rank(query, vector, search if reranker is None else widened(search))
+        ranked = self.rank(query, vector, search if reranker is None else widen(search))
         hits, rows = self.fetch(ranked), ranked.rows
         if reranker is not None and hits:
             hits, places = rerank_best(reranker, query, hits, search)
@@ -163,9 +163,9 @@ class Searcher:
             sources=groups[kept],
         )
 
-    def allowed(self, search: Search) -> NDArray[np.int64]:
+    def find_allowed(self, search: Search) -> NDArray[np.int64]:
         """Return the rows, rising, that a search with these filters may find; raises as `search` does."""
-        return allowed_rows(self._scope(search))
+        return find_allowed_rows(self._scope(search))
 
     @_sound()
     def fetch(self, ranked: RankedRows) -> list[Hit]:
@@ -239,10 +239,10 @@ class Searcher:
                 mask = _both(mask, (segment.days >= days[0]) & (segment.days <= days[1]))
             for field, value in fields.items():
                 having = np.zeros(segment.rows, dtype=np.bool_)
-                having[segment.having(field, [value])] = True
+                having[segment.find_by_field(field, [value])] = True
                 mask = _both(mask, having)
             if excluded:
-                rows = np.concatenate([segment.find(excluded), segment.having("document", excluded)])
+                rows = np.concatenate([segment.find(excluded), segment.find_by_field("document", excluded)])
                 rows = rows[rows >= 0]
                 if rows.size:
                     mask = np.ones(segment.rows, dtype=np.bool_) if mask is None else mask.copy()
@@ -275,7 +275,7 @@ def _both(mask: Mask, other: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return other if mask is None else mask & other
 
 
-def widened(search: Search) -> Search:
+def widen(search: Search) -> Search:
     """Return the search whose hits are enough for a reranker to choose those of `search` from."""
     k = DEFAULT_K if search.k is None else search.k
     return replace(search, k=max(RERANKED, 2 * k), per_source=search.per_source and 2 * search.per_source)

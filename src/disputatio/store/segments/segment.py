@@ -114,11 +114,11 @@ class Segment:
             "sketches": minhash.sketch(counted),
             **_by_id(np.array([hash_of(passage.id) for passage in passages], dtype=np.uint64)),
             **_by_field(passages),
-            **_named("term", postings.invert(counted)),
-            **_named("stored", stored.store(passages)),
+            **_name_arrays("term", postings.invert(counted)),
+            **_name_arrays("stored", stored.store(passages)),
         }
         if vectors is not None:
-            arrays |= _named(
+            arrays |= _name_arrays(
                 "vector", quantised.quantise(np.asarray(vectors, dtype=np.float32), arrays["sources"])
             )
         dimension = 0 if vectors is None else int(vectors.shape[1])
@@ -178,7 +178,7 @@ class Segment:
             return at
         return np.where(at < 0, -1, self._arrays["id_rows"][np.maximum(at, 0)]).astype(np.int64)
 
-    def having(self, field: str, values: Collection[str]) -> NDArray[np.int64]:
+    def find_by_field(self, field: str, values: Collection[str]) -> NDArray[np.int64]:
         """Return the rows, rising, whose field (metadata, owner, title, url, document) is in `values`."""
         wanted = np.array([hash_of(f"{field}\0{value}") for value in values], dtype=np.uint64)
         at = postings.find_terms(self._arrays["field_terms"], wanted)
@@ -198,7 +198,7 @@ class Segment:
 _TERMS = ("s", "_frequencies", "_starts", "_slots", "_rows", "_counts", "_common")
 
 
-def _named(
+def _name_arrays(
     kind: str, arrays: postings.Postings | stored.Stored | quantised.Quantised
 ) -> dict[str, NDArray[Any]]:
     if isinstance(arrays, postings.Postings):
@@ -238,10 +238,10 @@ def _by_field(passages: Sequence[Passage]) -> dict[str, NDArray[Any]]:
                 terms.append(numbers.setdefault(pair, len(numbers)))
                 rows.append(row)
     hashes = np.array([hash_of(f"{field}\0{value}") for field, value in numbers], dtype=np.uint64)
-    return grouped(hashes[np.array(terms, dtype=np.int64)], np.array(rows, dtype=np.int64))
+    return group_rows(hashes[np.array(terms, dtype=np.int64)], np.array(rows, dtype=np.int64))
 
 
-def grouped(terms: NDArray[np.uint64], rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+def group_rows(terms: NDArray[np.uint64], rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     """Return pairs of a term and a row, rows rising, as the sorted terms with the rows of each."""
     order = np.argsort(terms, kind="stable")
     unique, starts = np.unique(terms[order], return_index=True)

@@ -60,7 +60,7 @@ def name_of(passage: Passage) -> str:
     return "\n".join(filter(None, (passage.source, title)))
 
 
-def searched_text(passage: Passage) -> str:
+def make_search_text(passage: Passage) -> str:
     """Return the text that a passage is found by: its name (`name_of`) and its own text."""
     name = name_of(passage)
     return f"{name}\n{passage.text}" if name else passage.text
@@ -191,7 +191,7 @@ def _terms(word: str, stem: Callable[[str], str] | None) -> list[str]:
         folded = unicodedata.normalize("NFKD", word.casefold())
         word = unicodedata.normalize("NFC", _ACCENT.sub("", folded)).lower()
         if _ONES.search(word):
-            return [term for part in _parts().findall(word) for term in _spaced(part, stem)]
+            return [term for part in _parts().findall(word) for term in _split_run(part, stem)]
         parts = _word().findall(word)  # a sign such as a half gives two
     else:
         parts = [word]
@@ -200,7 +200,7 @@ def _terms(word: str, stem: Callable[[str], str] | None) -> list[str]:
     return [stem(part) for part in parts] if stem else parts
 
 
-def _spaced(part: str, stem: Callable[[str], str] | None) -> list[str]:
+def _split_run(part: str, stem: Callable[[str], str] | None) -> list[str]:
     """Return the terms of a run that is all of scripts without spaces, or free of them."""
     if not _ONES.match(part):
         return _terms(part, stem)
