@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from disputatio.attribution.audit import reckoned
+from disputatio.attribution.audit import add_reading
 from disputatio.causes import Cause, Rival, Support
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position, Reading
 
@@ -40,7 +40,7 @@ SPOOFED = Answer(
 
 
 def test_no_mark_but_ours_stands_in_an_answer_or_on_the_screen() -> None:
-    answer = reckoned(SPOOFED, Reading(found=1, read=1, failed=0, set_aside=0))
+    answer = add_reading(SPOOFED, Reading(found=1, read=1, failed=0, set_aside=0))
     assert answer.answers == ("Ann (2)(3)", "Bob (4)")
     assert answer.explanation == "as (5) says"
     [position] = answer.conflict.positions

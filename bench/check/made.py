@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.api.checking import check
-from disputatio.eval.builders.substitution import kind_of, mentions, near_figure, replaced
+from disputatio.eval.builders.substitution import kind_of, mentions, near_figure, replace_answer
 from disputatio.types import Passage, Severity
 
 LEVELS: tuple[Severity, ...] = ("medium", "low")
@@ -58,7 +58,7 @@ def _passages(
             kind = kind_of(row["question"], answer)
             figure = kind in ("date", "number")
             other = near_figure(answer, kind, chance) if figure else chance.choice(pools.get(kind, [answer]))
-            copy = replaced(text, answer, other)
+            copy = replace_answer(text, answer, other)
             if copy != text:
                 passages.append(Passage(text=copy, title=title, source="copy", id=f"{name}-copy"))
                 kinds[name], copied = kind, True

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from bench.documents.questions import Question
-from disputatio.eval.metrics import predicted_set
+from disputatio.eval.metrics import normalise_predicted
 
 Grade = Literal["right", "half", "wrong", "abstained"]
 _SMALL = [
@@ -63,7 +63,7 @@ def grade(answers: Sequence[str], question: Question) -> Grade:
     `half` is the right one beside another as its equal, or one of several that were asked for. Where the documents give
     none, to abstain is right. An answer that is neither accepted nor listed as wrong is wrong.
     """
-    given = [answer for answer in answers if predicted_set([answer])]
+    given = [answer for answer in answers if normalise_predicted([answer])]
     if not given:
         return "abstained" if question.accept else "right"
     if not question.accept:

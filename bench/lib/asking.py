@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from disputatio.errors import DisputatioError
 from disputatio.eval.statistics import estimate as share
-from disputatio.eval.statistics import mcnemar, paired_difference
+from disputatio.eval.statistics import estimate_difference, mcnemar
 from disputatio.events import Read
 from disputatio.kit import Kit
 from disputatio.pipeline import ask
@@ -111,7 +111,7 @@ def against(first: Sequence[float | None], other: Sequence[float | None]) -> str
     >>> against([1.0] * 7 + [0.0] * 3, [0.0] * 10).partition("; ")[2]
     'McNemar 7 to 0, p = 0.016'
     """
-    difference = paired_difference(first, other)
+    difference = estimate_difference(first, other)
     if difference.mean is None or difference.low is None or difference.high is None or difference.p is None:
         return "–"
     chance = "p < 0.001" if difference.p < 0.001 else f"p = {difference.p:.3f}"

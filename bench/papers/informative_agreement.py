@@ -20,7 +20,7 @@ from disputatio.eval.simulate import build, estimate_apart, reader_of, reliabili
 from disputatio.eval.statistics import estimate as interval
 from disputatio.reliability.informative import questions_needed
 from disputatio.reliability.trust import vote
-from disputatio.reliability.weighted_vote import estimate, weighted_vote, weights_of
+from disputatio.reliability.weighted_vote import estimate, hold_vote, weights_of
 
 SOURCES, TESTED = 9, 1400
 SEED = 4_017  # of draws on which nothing was chosen
@@ -46,10 +46,10 @@ def trial(
     weights = np.maximum(weights_of(informed.low, trusted.options), 0)
     apart = replace(trusted, reliability=informed.reliability, weights=weights)
     return {
-        "RA-RAG": (pearson(paper.reliability, p), test.accuracy(weighted_vote(test.votes, paper.weights))),
+        "RA-RAG": (pearson(paper.reliability, p), test.accuracy(hold_vote(test.votes, paper.weights))),
         "ours": (pearson(trusted.reliability, p), test.accuracy(vote(test.votes, trusted))),
         "ours, reader apart": (pearson(informed.reliability, p), test.accuracy(vote(test.votes, apart))),
-        "Oracle": (1.0, test.accuracy(weighted_vote(test.votes, p))),
+        "Oracle": (1.0, test.accuracy(hold_vote(test.votes, p))),
     }
 
 

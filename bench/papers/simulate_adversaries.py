@@ -32,7 +32,7 @@ from disputatio.eval.simulate import (
 )
 from disputatio.eval.statistics import MeanEstimate
 from disputatio.eval.statistics import estimate as interval
-from disputatio.reliability.weighted_vote import estimate, most_reliable, weighted_vote
+from disputatio.reliability.weighted_vote import estimate, hold_vote, most_reliable
 
 HALF = 800  # questions of Table 3 to estimate on, and as many to test
 CHOICES = (0.0, 0.5, 0.8, 0.9, 0.95, 1.0)
@@ -89,9 +89,9 @@ def low_coverage(trials: int, seed: int) -> str:
             world = build(generator, p, 2 * HALF, reader, coverage=coverage, common=COMMON)
             estimates = estimate(world.part(0, HALF).votes, options=len(p))
             test = world.part(HALF)
-            found[name].append(test.accuracy(weighted_vote(test.votes, estimates.weights)))
+            found[name].append(test.accuracy(hold_vote(test.votes, estimates.weights)))
             if tau:
-                found["Oracle WMV"].append(test.accuracy(weighted_vote(test.votes, p)))
+                found["Oracle WMV"].append(test.accuracy(hold_vote(test.votes, p)))
     for name, paper in (("Oracle WMV", ".541"), ("with f_align", ".537"), ("without", ".490")):
         lines.append(f"| {name} | {_cell(interval(found[name]))} | {paper} |")
     return "\n".join(lines) + "\n"
@@ -109,7 +109,7 @@ def kappas(trials: int, seed: int) -> str:
             estimates = estimate(world.part(0, ESTIMATED).votes, options=9)
             test = world.part(ESTIMATED)
             few = most_reliable(test.votes, estimates.weights, kappa)
-            scores.append(test.accuracy(weighted_vote(few, estimates.weights)))
+            scores.append(test.accuracy(hold_vote(few, estimates.weights)))
             votes.append(float((few >= 0).sum(axis=1).mean()))
         lines.append(f"| {kappa} | {_cell(interval(scores))} | {sum(votes) / len(votes):.2f} |")
     return "\n".join(lines) + "\n"

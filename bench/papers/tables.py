@@ -37,7 +37,7 @@ from disputatio.errors import DisputatioError, InputError
 from disputatio.eval.reporting.paper_tables import paper_tables
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import Table as Grid
-from disputatio.eval.reporting.tables import grid, setting, tables
+from disputatio.eval.reporting.tables import describe_setting, grid, tables
 from disputatio.eval.running.entrants import entrants
 from disputatio.pipeline import read_costs
 from disputatio.spending import read_prices
@@ -295,7 +295,7 @@ def _of_run(folder: Path, against: str) -> list[str]:
         ]
         for made in tables({**part, "differences": pairs}):
             lines += [f"### {made.title}", "", *grid(made), "", *([made.note, ""] if made.note else [])]
-    return [*lines, *(f"* {line}" for line in setting(results)), ""]
+    return [*lines, *(f"* {line}" for line in describe_setting(results)), ""]
 
 
 def model_of(flags: Sequence[str]) -> str:

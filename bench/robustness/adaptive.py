@@ -38,7 +38,7 @@ from bench.verdict.figures import Outcome, outcome
 from disputatio.config import read_settings
 from disputatio.kit import Kit
 from disputatio.parts import build_kit
-from disputatio.reliability.similarity import RETOLD, linked
+from disputatio.reliability.similarity import RETOLD, link
 from disputatio.store.in_memory import InMemory
 from disputatio.text import sentences
 from disputatio.types import Example, Passage
@@ -82,7 +82,7 @@ def unlike(target: Target, kit: Kit) -> list[str]:
     for _ in range(8):
         vectors = kit.embedder.embed(texts)
         similarity = {(a, b): float(vectors[a] @ vectors[b]) for b in range(len(texts)) for a in range(b)}
-        again = [group for group in linked(len(texts), similarity, RETOLD) if len(group) > 1]
+        again = [group for group in link(len(texts), similarity, RETOLD) if len(group) > 1]
         if not again:
             break
         for group in again:

@@ -17,7 +17,7 @@ from bench.lib.asking import table
 from bench.lib.options import parser_of
 from disputatio.authority import STRENGTH, TIERS, unit_of
 from disputatio.eval.simulate import Reader, build, reliabilities
-from disputatio.reliability.weighted_vote import CAP, estimate, weighted_vote, weights_of
+from disputatio.reliability.weighted_vote import CAP, estimate, hold_vote, weights_of
 
 SOURCES, TESTED = 9, 300
 RECORDS = (0, 10, 50, 200)  # questions that sources are estimated from
@@ -44,13 +44,13 @@ def accuracies(seed: int, prior: str, liars: int, record: int) -> dict[str, floa
     if record:
         made = estimate(world.part(0, record).votes, options=options)
         learnt, answered, unit = weights_of(made.reliability, options), made.answered, unit_of(options)
-    found = {"none": test.accuracy(weighted_vote(test.votes, learnt))}
+    found = {"none": test.accuracy(hold_vote(test.votes, learnt))}
     for declared in ("right", "random", "wrong"):
         factor = factors(p, declared, generator)
         for strength in SHARES:
             share = strength / (strength + answered)
             weights = share * factor * unit + (1 - share) * learnt
-            found[f"{declared} {strength:g}"] = test.accuracy(weighted_vote(test.votes, weights))
+            found[f"{declared} {strength:g}"] = test.accuracy(hold_vote(test.votes, weights))
     return found
 
 

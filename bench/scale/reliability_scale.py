@@ -154,25 +154,25 @@ def pairs_of(group: NDArray[Any]) -> set[tuple[int, int]]:
 def compared(sources: int, answers: int, each: int, both: bool, spread: int | None) -> dict[str, Any]:
     """Copy detection by candidates, and by all pairs; `spread` bounds the listed pairs instead of the default."""
     from disputatio.reliability import copy_detection
-    from disputatio.reliability.copy_detection import tied_by_votes
+    from disputatio.reliability.copy_detection import tie_by_votes
     from disputatio.reliability.weighted_vote import FlatVotes
 
     question, source, label, _, copies = world(sources, answers, each, 3)
-    votes = FlatVotes.listed(question, source, label, questions=int(question.max()) + 1, sources=sources)
+    votes = FlatVotes.from_list(question, source, label, questions=int(question.max()) + 1, sources=sources)
     winners = np.zeros(votes.questions, dtype=np.int32)
     right = np.bincount(votes.source, votes.number == 0, minlength=sources)
     reliability = (right + 1) / (np.bincount(votes.source, minlength=sources) + 2)
     if spread is not None:
         copy_detection.PAIRS = spread
     clock = Clock()
-    found = tied_by_votes(votes, winners, reliability, options=10, exact=False)
+    found = tie_by_votes(votes, winners, reliability, options=10, exact=False)
     result: dict[str, Any] = {"sources": sources, "answers": len(question), "candidates": clock.told()}
     true = {(min(a, int(b)), max(a, int(b))) for a, b in enumerate(copies) if b >= 0}
     tied = {(int(a), int(b)) for a, b in found.pairs}
     result["planted"] = len(true)
     result["planted_found"] = len(true & pairs_of(found.group))
     if both:
-        exact = tied_by_votes(votes, winners, reliability, options=10, exact=True)
+        exact = tie_by_votes(votes, winners, reliability, options=10, exact=True)
         result["exact"] = clock.told()
         all_tied = {(int(a), int(b)) for a, b in exact.pairs}
         ours, theirs = pairs_of(found.group), pairs_of(exact.group)

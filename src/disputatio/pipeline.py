@@ -17,8 +17,8 @@ from importlib import resources
 from typing import Any, Literal
 
 from disputatio.agents.options import Estimates, Logprobs
-from disputatio.attribution.audit import ClaimCheck, audit, confidently, reading_of, reckoned
-from disputatio.attribution.verification import verified
+from disputatio.attribution.audit import ClaimCheck, add_reading, audit, confidently, count_read
+from disputatio.attribution.verification import verify_claims
 from disputatio.errors import ConfigError, InputError, MissingPart, UnknownName
 from disputatio.events import AgentFault, Concluded, IndexUnsearched, OutOfTime, Started, Unchecked
 from disputatio.kit import Kit
@@ -85,7 +85,7 @@ def conclude(
     terms: Basis,
     *,
     record: Callable[[Answer], Basis],
-    check: ClaimCheck = verified,
+    check: ClaimCheck = verify_claims,
     begun: int = 0,
 ) -> Answer:
     """Audit what a strategy returned, and add what was read, what it cost and what it was made from.
@@ -103,12 +103,12 @@ def conclude(
     found = (hit.passage for search in basis.searches for hit in search.hits)
     left_out = {event.index: event.reason for event in events if isinstance(event, IndexUnsearched)}
     read = replace(
-        reading_of(answer, found, faults=sum(isinstance(event, AgentFault) for event in events)),
+        count_read(answer, found, faults=sum(isinstance(event, AgentFault) for event in events)),
         unsearched=tuple(Unsearched(index=index, reason=reason) for index, reason in left_out.items()),
         late=tuple(name for event in events if isinstance(event, OutOfTime) for name in event.passages),
     )
     kit.emit(Concluded(answers=answer.answers, abstained=answer.abstained, read=read))
-    return reckoned(replace(answer, usage=kit.trace.usage(), basis=basis), read)
+    return add_reading(replace(answer, usage=kit.trace.usage(), basis=basis), read)
 
 
 def check_question(question: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from disputatio.attribution.alignment import consistency, judged, plain_statement, statement
+from disputatio.attribution.alignment import consistency, judge_entailment, plain_statement, statement
 from disputatio.errors import BatchFault, ConfigError, NoLogprobs, Timeout
 from disputatio.kit import Kit
 from disputatio.llm.scripted import Scripted
@@ -89,7 +89,7 @@ def test_without_answers_no_judge_is_called() -> None:
 
 def test_a_judge_that_leaves_statements_out_is_named() -> None:
     with pytest.raises(ConfigError, match="scored 1 of 2"):
-        judged([("a", "b"), ("c", "d")], Kit(model=MODEL, entailment=Judge(0.5)))
+        judge_entailment([("a", "b"), ("c", "d")], Kit(model=MODEL, entailment=Judge(0.5)))
 
 
 def test_a_batch_without_any_log_probabilities_raises_one_error() -> None:
@@ -101,6 +101,8 @@ def test_a_batch_without_any_log_probabilities_raises_one_error() -> None:
             raise BatchFault([None] * len(pairs), list(self.errors))  # type: ignore[arg-type]
 
     with pytest.raises(NoLogprobs):
-        judged([("a", "b")], Kit(model=MODEL, entailment=Bare(NoLogprobs("none"))))
+        judge_entailment([("a", "b")], Kit(model=MODEL, entailment=Bare(NoLogprobs("none"))))
     with pytest.raises(BatchFault):
-        judged([("a", "b")], Kit(model=MODEL, entailment=Bare(NoLogprobs("none"), Timeout("total", 1, "x"))))
+        judge_entailment(
+            [("a", "b")], Kit(model=MODEL, entailment=Bare(NoLogprobs("none"), Timeout("total", 1, "x")))
+        )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disputatio.attribution.statements import marked, spelled_out, statements, tidy
+from disputatio.attribution.statements import spell_out, split_marked, statements, tidy
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ from disputatio.attribution.statements import marked, spelled_out, statements, t
 def test_every_mark_of_a_group_counts_and_belongs_to_what_stands_before(
     text: str, parts: list[tuple[str, tuple[str, ...]]]
 ) -> None:
-    assert marked(text, {"1", "2", "3"}) == parts
+    assert split_marked(text, {"1", "2", "3"}) == parts
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_sentence_is_divided_only_into_independent_clauses(text: str, parts: l
 def test_a_pronoun_is_spelled_out_where_the_statement_before_has_a_subject(
     text: str, before: str, spelled: str
 ) -> None:
-    assert spelled_out(text, before) == spelled
+    assert spell_out(text, before) == spelled
 
 
 @given(st.text(max_size=120))

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from disputatio.attribution.audit import audit, divided
+from disputatio.attribution.audit import audit, split_claims
 from disputatio.attribution.entailment import DENIAL_SYSTEM, JUDGE_SYSTEM, ModelJudge
-from disputatio.attribution.verification import headlined, resolved, strictly, verified
+from disputatio.attribution.verification import resolve_citations, strictly, verify_claims, withdraw_failed
 from disputatio.causes import Cause
 from disputatio.errors import ConfigError, InputError, NoLogprobs
 from disputatio.kit import Kit
@@ -82,7 +82,7 @@ def test_a_citation_gets_the_offsets_of_its_quote_or_is_dropped(
     cited: Citation, span: tuple[int, int] | None
 ) -> None:
     own_kit = kit()
-    [claim] = resolved([Claim(text="x", citations=(cited,))], PASSAGES, own_kit)
+    [claim] = resolve_citations([Claim(text="x", citations=(cited,))], PASSAGES, own_kit)
     assert [(citation.start, citation.end) for citation in claim.citations] == ([span] if span else [])
     for citation in claim.citations:
         assert HEIGHT.text[citation.start : citation.end] == citation.quote
@@ -119,7 +119,7 @@ def test_whatever_a_strategy_cites_every_citation_of_its_answer_resolves(
 # --- one statement a claim ----------------------------------------------------------------------
 def test_claims_are_divided_into_statements_that_share_the_citations() -> None:
     claim = Claim(text="Everest is 8,849 m high, and it lies in Nepal.", citations=(HIGH, LIES))
-    assert [(part.text, len(part.citations)) for part in divided([claim])] == [
+    assert [(part.text, len(part.citations)) for part in split_claims([claim])] == [
         ("Everest is 8,849 m high.", 2),
         ("It lies in Nepal.", 2),
     ]
@@ -140,7 +140,7 @@ def test_each_statement_keeps_the_quote_that_supports_it_and_its_own_number() ->
 def test_a_statement_that_begins_with_a_pronoun_is_judged_with_its_subject() -> None:
     judge = Judge()
     claims = [Claim(text="Everest is high.", citations=(HIGH,)), Claim(text="It is cold.", citations=(LIES,))]
-    verified(claims, PASSAGES, kit(judge))
+    verify_claims(claims, PASSAGES, kit(judge))
     assert [pair[1] for pair in judge.asked[0][1]] == [
         "Everest is high.",
         "Everest is cold.",
@@ -150,7 +150,7 @@ def test_a_statement_that_begins_with_a_pronoun_is_judged_with_its_subject() -> 
 # --- verdicts -----------------------------------------------------------------------------------
 def test_a_claim_is_as_well_supported_as_its_best_quote() -> None:
     judge = Judge({("8,849", ""): 0.9, ("Nepal", ""): 0.3})
-    [claim] = verified([Claim(text="It is high.", citations=(HIGH, LIES))], PASSAGES, kit(judge))
+    [claim] = verify_claims([Claim(text="It is high.", citations=(HIGH, LIES))], PASSAGES, kit(judge))
     assert (claim.verdict, claim.score) == ("supported", 0.9)
     assert [citation.verdict for citation in claim.citations] == ["supported", "partly"]
     assert [kind for kind, _ in judge.asked] == ["entails"]
@@ -158,7 +158,9 @@ def test_a_claim_is_as_well_supported_as_its_best_quote() -> None:
 
 def test_quotes_that_support_only_together_are_read_together() -> None:
     judge = Judge({("m high. Everest lies", ""): 0.8})
-    [claim] = verified([Claim(text="It is 8,849 m in Nepal.", citations=(HIGH, LIES))], PASSAGES, kit(judge))
+    [claim] = verify_claims(
+        [Claim(text="It is 8,849 m in Nepal.", citations=(HIGH, LIES))], PASSAGES, kit(judge)
+    )
     assert (claim.verdict, claim.score) == ("supported", 0.8)
     assert [(kind, len(pairs)) for kind, pairs in judge.asked] == [("entails", 2), ("entails", 1)]
 
@@ -170,7 +172,7 @@ def test_contradiction_is_a_separate_question_asked_only_without_support() -> No
         Claim(text="Everest lies in Nepal.", citations=(LIES,)),
         Claim(text="Everest is blue.", citations=(HIGH,)),
     ]
-    checked = verified(claims, PASSAGES, kit(judge))
+    checked = verify_claims(claims, PASSAGES, kit(judge))
     assert [claim.verdict for claim in checked] == ["contradicted", "supported", "unsupported"]
     assert [citation.verdict for citation in checked[0].citations] == ["contradicted"]
     assert judge.asked[1][0] == "contradicts"
@@ -183,7 +185,7 @@ def test_a_judge_that_cannot_detect_contradictions_is_not_asked_for_them() -> No
         def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
             return [0.0 for _ in pairs]
 
-    [claim] = verified([Claim(text="x", citations=(HIGH,))], PASSAGES, kit(Plain()))
+    [claim] = verify_claims([Claim(text="x", citations=(HIGH,))], PASSAGES, kit(Plain()))
     assert claim.verdict == "unsupported"
 
 
@@ -229,7 +231,7 @@ def test_a_judge_that_cannot_detect_contradictions_is_not_asked_for_them() -> No
 def test_a_small_judge_does_not_overlook_a_negation(sentence: str, claim: str, verdict: str) -> None:
     passage = Passage(id="q", text=f"It rained. {sentence} The sea was calm.", source="port.example")
     claims = [Claim(text=claim, citations=(quote(passage, sentence),))]
-    [checked] = verified(claims, [passage], kit(Judge(other=0.9)))
+    [checked] = verify_claims(claims, [passage], kit(Judge(other=0.9)))
     assert (checked.verdict, checked.citations[0].verdict) == (verdict, verdict)
 
 
@@ -239,7 +241,7 @@ def test_two_quotes_of_which_one_denies_a_claim_do_not_support_it_together() -> 
     citations = tuple(map(quote, passages, texts))
     together = ("to visitors. Visitors", "open")
     judge = Judge(supports={together: 0.9, ("Visitors like", "open"): 0.2}, other=0.9)
-    [checked] = verified(
+    [checked] = verify_claims(
         [Claim(text="The old quay is open to visitors.", citations=citations)], passages, kit(judge)
     )
     assert checked.verdict == "unsupported"
@@ -250,7 +252,7 @@ def test_the_model_is_asked_both_questions() -> None:
         return {"Yes": 0.9, "No": 0.1} if text.startswith(DENIAL_SYSTEM) else {"Yes": 0.1, "No": 0.9}
 
     model = Scripted([], choices=odds)
-    [claim] = verified(
+    [claim] = verify_claims(
         [Claim(text="Everest is 9,000 m high.", citations=(HIGH,))], PASSAGES, kit(model=model)
     )
     assert claim.verdict == "contradicted"
@@ -260,7 +262,7 @@ def test_the_model_is_asked_both_questions() -> None:
 
 def test_a_claim_without_citations_is_unsupported_and_costs_nothing() -> None:
     judge = Judge()
-    [claim] = verified([Claim(text="x")], PASSAGES, kit(judge))
+    [claim] = verify_claims([Claim(text="x")], PASSAGES, kit(judge))
     assert (claim.verdict, claim.score, judge.asked) == ("unsupported", None, [])
 
 
@@ -270,7 +272,7 @@ def test_a_judge_that_leaves_pairs_out_is_an_error() -> None:
             return []
 
     with pytest.raises(ConfigError, match="scored 0 of 1"):
-        verified([Claim(text="x", citations=(HIGH,))], PASSAGES, kit(Lazy()))
+        verify_claims([Claim(text="x", citations=(HIGH,))], PASSAGES, kit(Lazy()))
 
 
 # --- strict answers -----------------------------------------------------------------------------
@@ -328,7 +330,7 @@ def test_what_no_citation_says_is_no_headline(
     first = answer.claims[0]
     cited = tuple(replace(each, verdict=citation) for each in first.citations)
     answer = replace(answer, claims=(replace(first, citations=cited), *answer.claims[1:]))
-    shown = headlined(answer)
+    shown = withdraw_failed(answer)
     assert (shown.answers, shown.claims) == (answers, answer.claims)
 
 

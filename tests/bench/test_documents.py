@@ -22,7 +22,7 @@ from bench.documents.public import public_names
 from bench.documents.questions import HERE, Part, Question, path_of, read_questions
 from bench.documents.recall import ranks_of
 from bench.documents.score import grade, states
-from disputatio.eval.metrics import predicted_set
+from disputatio.eval.metrics import normalise_predicted
 from disputatio.store.folder_index import FolderIndex
 from tests.store.hashing import HashEmbedder
 
@@ -141,7 +141,7 @@ def test_questions_are_those_that_were_written_and_agree_with_their_own_grades(p
         for value in each.wrong if each.accept else ():
             assert grade([value], each) == "wrong", (each.id, value)
         if len(each.accept) == 1:
-            names = [name for name in each.accept[0] if predicted_set([name])]  # "nothing" is none
+            names = [name for name in each.accept[0] if normalise_predicted([name])]  # "nothing" is none
             assert {grade([name], each) for name in names} == {"right"}, each.id
 
 

@@ -12,8 +12,8 @@ from disputatio.eval.metrics import (
     attack_success,
     exact_match,
     f1,
+    normalise_predicted,
     precision,
-    predicted_set,
     recall,
     score,
     score_answer,
@@ -97,8 +97,8 @@ def test_an_abstention_has_no_precision_and_no_recall() -> None:
 
 
 def test_saying_unknown_is_no_answer_unless_it_is_the_gold_one() -> None:
-    assert predicted_set(["Unknown", "I don't know", "Lund"]) == ("lund",)
-    assert predicted_set(["unknown"], ["Unknown"]) == ("unknown",)
+    assert normalise_predicted(["Unknown", "I don't know", "Lund"]) == ("lund",)
+    assert normalise_predicted(["unknown"], ["Unknown"]) == ("unknown",)
 
 
 def test_duplicate_gold_and_wrong_answers_count_once() -> None:
@@ -126,7 +126,7 @@ def test_scores_are_shares_and_lenient_recall_of_gold_alone_is_never_below_stric
         assert lenient >= strict
 
 
-@given(lists.filter(lambda gold: bool(predicted_set(gold))), lists)
+@given(lists.filter(lambda gold: bool(normalise_predicted(gold))), lists)
 def test_predicting_just_the_gold_answers_is_perfect(gold: list[str], wrong: list[str]) -> None:
     assert exact_match(gold, gold, wrong) == 1.0
     assert f1(gold, gold, wrong) == 1.0

@@ -9,7 +9,7 @@ import string
 
 import pytest
 
-from disputatio.eval.metrics import choice, released_form, score
+from disputatio.eval.metrics import choice, score, to_released_form
 from disputatio.values import same_answer
 
 NAMES = (
@@ -107,7 +107,7 @@ def as_released(answer: str) -> str:
 )
 def test_em_as_released_compares_as_the_released_script_does(predicted: str, gold: str, same: bool) -> None:
     assert (as_released(predicted) == as_released(gold)) is same
-    assert released_form(predicted) == as_released(predicted)
+    assert to_released_form(predicted) == as_released(predicted)
     assert score([predicted], [gold], [], ["em"])["em_released"] == float(same)
     assert score([gold, predicted], [gold], [predicted], ["em"])["em_released"] == float(same)
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from disputatio.eval.statistics import _means, estimate, mean, paired_difference
+from disputatio.eval.statistics import _means, estimate, estimate_difference, mean
 
 
 def test_values_that_are_none_are_left_out() -> None:
@@ -55,19 +55,19 @@ def test_many_values_are_resampled_in_blocks_that_add_up() -> None:
 
 def test_a_paired_difference_is_taken_question_by_question() -> None:
     first, other = [1.0, 0.0, 1.0, None, 1.0], [0.0, 0.0, 1.0, 1.0, None]
-    difference = paired_difference(first, other)
+    difference = estimate_difference(first, other)
     assert difference.n == 3
     assert difference.mean == pytest.approx(1 / 3)
     assert difference.ratio == pytest.approx(2.0)
 
 
 def test_strategies_that_never_differ_have_a_p_of_one() -> None:
-    difference = paired_difference([1.0, 0.0, 1.0], [1.0, 0.0, 1.0])
+    difference = estimate_difference([1.0, 0.0, 1.0], [1.0, 0.0, 1.0])
     assert (difference.mean, difference.low, difference.high, difference.p) == (0.0, 0.0, 0.0, 1.0)
 
 
 def test_a_difference_on_every_question_has_the_least_p_and_it_is_not_zero() -> None:
-    difference = paired_difference([1.0] * 20, [0.0] * 20, resamples=999)
+    difference = estimate_difference([1.0] * 20, [0.0] * 20, resamples=999)
     assert (difference.low, difference.high) == (1.0, 1.0)
     assert difference.p == pytest.approx(2 / 1000)
     assert difference.ratio is None
@@ -77,16 +77,16 @@ def test_p_agrees_with_every_possible_resample_of_a_small_sample() -> None:
     gaps = [1.0, 1.0, 1.0, -1.0, 0.0]
     every = [sum(draw) for draw in itertools.product(gaps, repeat=5)]
     exact = 2 * min(sum(total <= 0 for total in every), sum(total >= 0 for total in every)) / len(every)
-    assert paired_difference(gaps, [0.0] * 5, resamples=20_000).p == pytest.approx(exact, abs=0.01)
+    assert estimate_difference(gaps, [0.0] * 5, resamples=20_000).p == pytest.approx(exact, abs=0.01)
 
 
 def test_swapping_the_strategies_turns_the_difference_round() -> None:
     first, other = [1.0, 0.5, 0.0, 1.0, 1.0], [0.0, 0.5, 0.5, 0.0, 1.0]
-    there, back = paired_difference(first, other), paired_difference(other, first)
+    there, back = estimate_difference(first, other), estimate_difference(other, first)
     assert there.mean == pytest.approx(-(back.mean or 0.0))
     assert there.p == back.p
 
 
 def test_sequences_of_different_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match="zip"):
-        paired_difference([1.0], [1.0, 0.0])
+        estimate_difference([1.0], [1.0, 0.0])

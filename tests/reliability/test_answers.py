@@ -11,7 +11,7 @@ import pytest
 
 from disputatio.errors import InputError
 from disputatio.reliability.answers import Answers
-from disputatio.reliability.trust import untangled
+from disputatio.reliability.trust import untangle
 from disputatio.reliability.weighted_vote import as_met, estimate
 
 Row = tuple[str, str, str]
@@ -56,7 +56,7 @@ def test_the_estimates_are_those_of_the_array_of_votes() -> None:
         number = texts.setdefault(text, len(texts))
         labels[answers.questions.index(question), answers.sources.index(source)] = number
     votes, _ = as_met(labels)
-    np.testing.assert_allclose(answers.figures("ours").reliability, untangled(votes)[0].reliability)
+    np.testing.assert_allclose(answers.figures("ours").reliability, untangle(votes)[0].reliability)
     np.testing.assert_allclose(answers.figures("paper").reliability, estimate(votes).reliability)
 
 

@@ -7,8 +7,15 @@ import pytest
 from numpy.typing import NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability.copy_detection import NEITHER, RIGHT, WRONG, copying, statuses, tied_by_votes
-from disputatio.reliability.grouping import groups_of, wording
+from disputatio.reliability.copy_detection import (
+    NEITHER,
+    RIGHT,
+    WRONG,
+    estimate_copying,
+    statuses,
+    tie_by_votes,
+)
+from disputatio.reliability.grouping import describe_groups, groups_of
 from disputatio.reliability.weighted_vote import FlatVotes, majority
 from tests.reliability.united import united
 
@@ -48,7 +55,7 @@ def test_constructed_copiers_are_found_and_nobody_else(seed: int) -> None:
     votes, truth = spoken(accuracy, 300, copies=copies, seed=seed)
     reliability = (votes == 0).sum(axis=0) / (votes >= 0).sum(axis=0)
     expected = together(groups_of(40, list(copies.items())))
-    tied_pairs = together(tied_by_votes(votes, truth, reliability).group)
+    tied_pairs = together(tie_by_votes(votes, truth, reliability).group)
     assert len(tied_pairs & expected) / len(tied_pairs) >= 0.99  # precision
     assert len(tied_pairs & expected) / len(expected) >= 0.99  # recall
 
@@ -58,13 +65,13 @@ def test_constructed_copiers_are_found_and_nobody_else(seed: int) -> None:
 @pytest.mark.parametrize("accuracy", [0.9, 0.99, 1.0])
 def test_honest_sources_that_agree_on_the_truth_are_not_tied(accuracy: float, questions: int) -> None:
     votes, truth = spoken([accuracy] * 12, questions, coverage=1.0)
-    assert not together(tied_by_votes(votes, truth, [accuracy] * 12).group)
+    assert not together(tie_by_votes(votes, truth, [accuracy] * 12).group)
 
 
 def test_a_common_mistake_ties_nobody_though_a_rare_one_would() -> None:
     votes, truth = spoken([0.7] * 20, 300, seed=4)
     common = np.where(votes > 0, 1, votes)  # whoever errs, errs alike
-    assert not together(tied_by_votes(common, truth, [0.7] * 20, options=10).group)
+    assert not together(tie_by_votes(common, truth, [0.7] * 20, options=10).group)
 
 
 @pytest.mark.slow
@@ -73,8 +80,8 @@ def test_a_thousand_copies_count_as_one_on_anchors() -> None:
     crowd = np.concatenate([votes, np.repeat(votes[:, :1], 996, axis=1)], axis=1)
     known = np.zeros(60, np.int32)
     accuracy = (crowd == 0).mean(axis=0)
-    dependence = tied_by_votes(crowd, known, accuracy)
-    assert wording(dependence.group) == "4 independent, 996 copies"
+    dependence = tie_by_votes(crowd, known, accuracy)
+    assert describe_groups(dependence.group) == "4 independent, 996 copies"
     assert majority(united(crowd, dependence.group)).tolist() == majority(votes).tolist()
 
 
@@ -88,7 +95,7 @@ def test_a_vote_is_right_wrong_or_without_a_winner_neither() -> None:
 
 def test_sources_without_a_shared_false_value_are_tied_at_the_prior_at_most() -> None:
     votes = np.array([[0, 0, -1]] * 50, dtype=np.int32)
-    probability, shared = copying(votes, [0] * 50, [0.9] * 3, prior=0.1)
+    probability, shared = estimate_copying(votes, [0] * 50, [0.9] * 3, prior=0.1)
     assert not shared.any()
     assert probability[0, 1] == pytest.approx(0.1)
     assert probability[0, 2] == pytest.approx(0.1)
@@ -98,7 +105,7 @@ def test_sources_without_a_shared_false_value_are_tied_at_the_prior_at_most() ->
 def test_the_probability_is_bayes_rule_of_the_two_explanations() -> None:
     """Compute the formula of the docstring step by step for one pair."""
     votes = np.array([[1, 1, -1]] * 3 + [[0, 2, -1]] * 2 + [[0, 0, -1]] * 9, dtype=np.int32)
-    probability, shared = copying(votes, [0] * 14, [0.8, 0.6, 0.5], options=6, prior=0.2)
+    probability, shared = estimate_copying(votes, [0] * 14, [0.8, 0.6, 0.5], options=6, prior=0.2)
     assert shared[0, 1] == 3
     p = (2 - 1) / (2 - 2 + 5)
     apart, tied = 1 - 0.8 * 0.6, 1 - 0.8 * 0.7 - 0.2 * 0.8 * 0.6
@@ -115,7 +122,7 @@ def test_copiers_are_found_among_a_thousand_sources() -> None:
     votes, truth = spoken(accuracy, 1500, copies=copies, coverage=0.1, seed=1)
     reliability = ((votes == 0).sum(axis=0) + 1) / ((votes >= 0).sum(axis=0) + 2)
     expected = together(groups_of(1000, list(copies.items())))
-    tied_pairs = together(tied_by_votes(votes, truth, reliability).group)
+    tied_pairs = together(tie_by_votes(votes, truth, reliability).group)
     assert len(tied_pairs & expected) / len(tied_pairs) >= 0.99
     assert len(tied_pairs & expected) / len(expected) >= 0.9
 
@@ -125,6 +132,6 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(InputError, match="one a question"):
         statuses(FlatVotes.of(votes), [0])
     with pytest.raises(InputError, match="one a source"):
-        copying(votes, [0, 0], [0.5])
+        estimate_copying(votes, [0, 0], [0.5])
     with pytest.raises(InputError, match="between 0 and 1"):
-        copying(votes, [0, 0], [0.5, 0.5], prior=1.0)
+        estimate_copying(votes, [0, 0], [0.5, 0.5], prior=1.0)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disputatio.errors import InputError
-from disputatio.reliability.grouping import groups_of, tied_by_text, wording
+from disputatio.reliability.grouping import describe_groups, groups_of, tie_by_text
 from disputatio.store.segments.minhash import pairs, sketch
 from disputatio.store.segments.terms import count
 from tests.reliability.united import united
@@ -41,27 +41,27 @@ def test_a_group_votes_like_most_of_its_members() -> None:
 
 def test_copied_text_ties_sources() -> None:
     texts = [STORY.format("Ada Marsh"), OTHER.format("in spring"), *[STORY.format("Ada Marsh")] * 3]
-    dependence = tied_by_text(pairs(sketch(count([""] * len(texts), texts))), [0, 1, 2, 3, 4], 5)
+    dependence = tie_by_text(pairs(sketch(count([""] * len(texts), texts))), [0, 1, 2, 3, 4], 5)
     assert dependence.group.tolist() == [0, 1, 0, 0, 0]
-    assert wording(dependence.group) == "2 independent, 3 copies"
+    assert describe_groups(dependence.group) == "2 independent, 3 copies"
 
 
 def test_one_quoted_passage_among_many_ties_nobody() -> None:
     near = [[0, 3]]
-    dependence = tied_by_text(near, [0, 0, 0, 1, 1, 1], 2)
-    assert wording(dependence.group) == "2 independent"
+    dependence = tie_by_text(near, [0, 0, 0, 1, 1, 1], 2)
+    assert describe_groups(dependence.group) == "2 independent"
     twice = [[0, 3], [1, 4]]
-    assert wording(tied_by_text(twice, [0, 0, 0, 1, 1, 1], 2).group) == "1 independent, 1 copy"
+    assert describe_groups(tie_by_text(twice, [0, 0, 0, 1, 1, 1], 2).group) == "1 independent, 1 copy"
 
 
 def test_the_wording_counts_independent_sources_and_copies() -> None:
-    assert wording([0] * 42 + [1, 2]) == "3 independent, 41 copies"
+    assert describe_groups([0] * 42 + [1, 2]) == "3 independent, 41 copies"
 
 
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(InputError, match="below 2"):
-        tied_by_text([], [0, 2], 2)
+        tie_by_text([], [0, 2], 2)
     with pytest.raises(InputError, match="two passage numbers"):
-        tied_by_text([[0, 9]], [0, 1], 2)
+        tie_by_text([[0, 9]], [0, 1], 2)
     with pytest.raises(InputError, match="one a source"):
         united([[0, 1]], [0])

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from disputatio.errors import InputError
 from disputatio.reliability import copy_detection
-from disputatio.reliability.copy_detection import tied_by_votes
-from disputatio.reliability.grouping import united_list
-from disputatio.reliability.trust import trust, untangled
+from disputatio.reliability.copy_detection import tie_by_votes
+from disputatio.reliability.grouping import unite_votes
+from disputatio.reliability.trust import trust, untangle
 from disputatio.reliability.weighted_vote import FlatVotes, distinct, estimate
 from tests.reliability.liars import simulate
 from tests.reliability.united import united
@@ -21,7 +21,7 @@ def listed(votes: NDArray[np.int32], seed: int = 0) -> FlatVotes:
     question, source = np.nonzero(votes >= 0)
     order = np.random.default_rng(seed).permutation(len(question))
     number = votes[question, source].astype(np.int64)
-    return FlatVotes.listed(
+    return FlatVotes.from_list(
         question[order], source[order], number[order], questions=votes.shape[0], sources=votes.shape[1]
     )
 
@@ -50,7 +50,7 @@ def test_a_list_of_votes_is_estimated_as_the_array_is(seed: int) -> None:
         for one, other in (
             (estimate(votes, known=known), estimate(flat, known=known)),
             (trust(votes, known=known), trust(flat, known=known)),
-            (untangled(votes, known=known)[0], untangled(flat, known=known)[0]),
+            (untangle(votes, known=known)[0], untangle(flat, known=known)[0]),
         ):
             np.testing.assert_allclose(one.reliability, other.reliability, rtol=1e-9)
             np.testing.assert_allclose(one.low, other.low, rtol=1e-9)
@@ -63,7 +63,7 @@ def test_owners_and_groups_unite_a_list_as_they_unite_the_array(seed: int) -> No
     dice = np.random.default_rng(seed)
     owners, groups = dice.integers(0, 12, 30), dice.integers(-1, 8, 30)
     of = np.unique(owners, return_inverse=True)[1]
-    one, other = FlatVotes.of(united(votes, of)), united_list(listed(votes), of)
+    one, other = FlatVotes.of(united(votes, of)), unite_votes(listed(votes), of)
     assert (one.question.tolist(), one.source.tolist()) == (other.question.tolist(), other.source.tolist())
     assert one.number.tolist() == other.number.tolist()
     first = trust(votes, owners=owners, groups=groups)
@@ -81,8 +81,8 @@ def test_candidates_find_the_ties_that_all_pairs_show(
     votes = copied_votes(80, 400, coverage, seed=2)
     right = (votes == 0).sum(axis=0) / np.maximum((votes >= 0).sum(axis=0), 1)
     winners = np.zeros(len(votes), dtype=np.int32)
-    exact = tied_by_votes(votes, winners, right, options=10, exact=True)
-    found = tied_by_votes(listed(votes), winners, right, options=10, exact=False)
+    exact = tie_by_votes(votes, winners, right, options=10, exact=True)
+    found = tie_by_votes(listed(votes), winners, right, options=10, exact=False)
     assert len(exact.pairs) >= 8
     assert found.pairs.tolist() == exact.pairs.tolist()
     assert found.group.tolist() == exact.group.tolist()
@@ -91,13 +91,13 @@ def test_candidates_find_the_ties_that_all_pairs_show(
 
 def test_without_shared_false_values_there_are_no_candidates() -> None:
     votes = np.zeros((50, 6), dtype=np.int32)
-    assert not tied_by_votes(votes, [0] * 50, [0.9] * 6, exact=False).pairs.size
-    nobody = FlatVotes.listed(*([np.zeros(0, dtype=np.int64)] * 3), questions=0, sources=0)
-    assert not tied_by_votes(nobody, [], [], exact=False).pairs.size
+    assert not tie_by_votes(votes, [0] * 50, [0.9] * 6, exact=False).pairs.size
+    nobody = FlatVotes.from_list(*([np.zeros(0, dtype=np.int64)] * 3), questions=0, sources=0)
+    assert not tie_by_votes(nobody, [], [], exact=False).pairs.size
 
 
 def test_the_last_vote_of_a_source_on_a_question_counts() -> None:
-    flat = FlatVotes.listed(
+    flat = FlatVotes.from_list(
         np.array([0, 0, 0]), np.array([1, 0, 1]), np.array([0, 0, 1]), questions=1, sources=2
     )
     assert flat.source.tolist() == [0, 1]
@@ -109,15 +109,15 @@ def test_the_last_vote_of_a_source_on_a_question_counts() -> None:
 )
 def test_votes_that_do_not_fit_are_refused(question: list[int], source: list[int], number: list[int]) -> None:
     with pytest.raises(InputError):
-        FlatVotes.listed(np.array(question), np.array(source), np.array(number), questions=2, sources=3)
+        FlatVotes.from_list(np.array(question), np.array(source), np.array(number), questions=2, sources=3)
 
 
 @pytest.mark.long
 def test_an_estimate_goes_on_from_an_earlier_one() -> None:
     world = simulate(1, liars=3, sources=30, questions=300, coverage=0.5)
-    before = untangled(world.votes[:290, :28])
-    anew, _ = untangled(world.votes)
-    further, _ = untangled(world.votes, start=before)
+    before = untangle(world.votes[:290, :28])
+    anew, _ = untangle(world.votes)
+    further, _ = untangle(world.votes, start=before)
     np.testing.assert_allclose(further.reliability, anew.reliability, rtol=1e-9)
     assert further.winners.tolist() == anew.winners.tolist()
 
@@ -130,11 +130,11 @@ def test_votes_counted_in_runs_give_what_they_give_at_once(
     world = simulate(4, liars=5, sources=25, questions=200, coverage=0.4)
     flat, truth = listed(world.votes, 4), world.known(known) if known else None
     owners = np.random.default_rng(4).integers(0, 18, 25)
-    before, ties = untangled(flat, owners=owners, known=truth)
+    before, ties = untangle(flat, owners=owners, known=truth)
     plain = estimate(flat, known=truth)
     monkeypatch.setattr("disputatio.reliability.weighted_vote.SPAN", 37)
     assert len(list(flat.spans())) > 10
-    after, later = untangled(flat, owners=owners, known=truth)
+    after, later = untangle(flat, owners=owners, known=truth)
     np.testing.assert_allclose(after.reliability, before.reliability, rtol=1e-12)
     np.testing.assert_allclose(after.low, before.low, rtol=1e-12)
     assert after.winners.tolist() == before.winners.tolist()
@@ -143,6 +143,6 @@ def test_votes_counted_in_runs_give_what_they_give_at_once(
 
 
 def test_questions_without_votes_belong_to_a_run() -> None:
-    flat = FlatVotes.listed(np.array([1, 4]), np.array([0, 1]), np.array([0, 0]), questions=7, sources=2)
+    flat = FlatVotes.from_list(np.array([1, 4]), np.array([0, 1]), np.array([0, 0]), questions=7, sources=2)
     assert [(q.start, q.stop, r.start, r.stop) for q, r in flat.spans()] == [(0, 7, 0, 2)]
     assert flat.winners(np.ones(2)).tolist() == [-1, 0, -1, -1, 0, -1, -1]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from disputatio.errors import InputError
 from disputatio.reliability.certificate import certify
-from disputatio.reliability.owner_votes import OwnerVotes, numbered, rule
-from disputatio.reliability.weighted_vote import weighted_vote
+from disputatio.reliability.owner_votes import OwnerVotes, number_groups, rule
+from disputatio.reliability.weighted_vote import hold_vote
 
 rows = st.integers(1, 8).flatmap(
     lambda n: st.tuples(
@@ -25,10 +25,10 @@ def test_without_owners_and_groups_the_vote_is_the_weighted_vote(row: tuple[list
     votes, weights = row
     each = rule(votes, weights)
     if each.earned:
-        assert each.winner == int(weighted_vote([votes], weights)[0])
+        assert each.winner == int(hold_vote([votes], weights)[0])
         assert list(each.choices) == votes
     else:
-        assert each.winner == int(weighted_vote([votes], np.ones(len(votes)))[0])
+        assert each.winner == int(hold_vote([votes], np.ones(len(votes)))[0])
 
 
 @pytest.mark.long
@@ -107,9 +107,9 @@ def test_a_certificate_can_be_computed_from_a_ruling(row: tuple[list[int], list[
 
 
 def test_owners_are_names_or_numbers_and_empty_ones_stand_alone() -> None:
-    assert numbered(["b", "", "b", ""], 4, "owners").tolist() == [0, 1, 0, 2]
-    assert numbered(np.array([7, -1, 7, -1]), 4, "owners").tolist() == [0, 1, 0, 2]
-    assert numbered(None, 2, "owners").tolist() == [0, 1]
+    assert number_groups(["b", "", "b", ""], 4, "owners").tolist() == [0, 1, 0, 2]
+    assert number_groups(np.array([7, -1, 7, -1]), 4, "owners").tolist() == [0, 1, 0, 2]
+    assert number_groups(None, 2, "owners").tolist() == [0, 1]
 
 
 def test_what_does_not_fit_is_refused() -> None:

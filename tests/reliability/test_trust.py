@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from disputatio.errors import InputError
-from disputatio.reliability.trust import joined, trust, untangled, vote
+from disputatio.reliability.trust import join_ties, trust, untangle, vote
 from disputatio.reliability.weighted_vote import estimate
 from tests.reliability.liars import accuracy, numbered_as_met, simulate
 
@@ -42,7 +42,7 @@ def test_five_of_nine_with_the_same_lie_win_plainly_and_lose_against_anchors(see
     simulated = simulate(seed, liars=5)
     plain = estimate(simulated.votes)
     assert accuracy(plain.winners, simulated) < 0.1
-    estimated, ties = untangled(simulated.votes, known=simulated.known(30))
+    estimated, ties = untangle(simulated.votes, known=simulated.known(30))
     assert accuracy(estimated.winners, simulated, since=30) > 0.85
     assert estimated.weights[simulated.liars].max() == 0
     assert len(np.unique(ties.group[simulated.liars])) == 1
@@ -54,7 +54,7 @@ def test_colluders_who_are_mostly_honest_are_tied_by_the_lies_they_share(seed: i
     """Five of nine lie together on every second question; reliability does not show it, shared lies do."""
     simulated = simulate(seed, liars=5, lies=0.5)
     assert accuracy(estimate(simulated.votes).winners, simulated) < 0.7
-    estimated, _ = untangled(simulated.votes, known=simulated.known(30))
+    estimated, _ = untangle(simulated.votes, known=simulated.known(30))
     assert accuracy(estimated.winners, simulated, since=30) > 0.85
     assert len(set(estimated.unit[simulated.liars].tolist())) < 5
 
@@ -112,7 +112,7 @@ def test_renaming_and_reordering_sources_changes_no_record_nor_tie(
     groups = rng.integers(-1, 2, sources) if grouped else None
     order = rng.permutation(sources)
     as_given, moved = (
-        untangled(
+        untangle(
             numbered_as_met(labels[:, places])[0],
             owners=None if owners is None else owners[places],
             groups=None if groups is None else groups[places],
@@ -171,19 +171,19 @@ def test_importance_weighs_questions() -> None:
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
 def test_votes_without_any_answer_are_no_error(shape: tuple[int, int]) -> None:
-    estimated, ties = untangled(np.full(shape, -1, dtype=np.int32))
+    estimated, ties = untangle(np.full(shape, -1, dtype=np.int32))
     assert estimated.winners.tolist() == [-1] * shape[0]
     assert estimated.weights.shape == ties.group.shape == (shape[1],)
 
 
 def test_groups_given_stay_tied() -> None:
     simulated = simulate(0, liars=0, questions=60)
-    estimated, _ = untangled(
+    estimated, _ = untangle(
         simulated.votes, groups=["copies", "copies", *[""] * 7], known=simulated.known(20)
     )
     assert estimated.unit[0] == estimated.unit[1]
     assert len(set(estimated.unit.tolist())) == 8
-    assert joined([0, 1, 1], ["g", "g", ""]).tolist() == [0, 0, 0]
+    assert join_ties([0, 1, 1], ["g", "g", ""]).tolist() == [0, 0, 0]
 
 
 def test_a_vote_on_other_questions_uses_the_same_owners_and_ties() -> None:

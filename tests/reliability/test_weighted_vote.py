@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability.weighted_vote import distinct, estimate, majority, weighted_vote, weights_of
+from disputatio.reliability.weighted_vote import distinct, estimate, hold_vote, majority, weights_of
 
 
 def in_order_met(votes: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -76,17 +76,17 @@ def test_a_majority_wins_and_on_a_tie_the_one_met_first() -> None:
 
 def test_one_reliable_source_outweighs_two_poor_ones() -> None:
     votes = np.array([[0, 1, 1]])
-    assert weighted_vote(votes, weights_of([0.9, 0.3, 0.3], 4)).tolist() == [0]  # 2.6 against 0.4
-    assert weighted_vote(votes, weights_of([0.5, 0.5, 0.5], 4)).tolist() == [1]
+    assert hold_vote(votes, weights_of([0.9, 0.3, 0.3], 4)).tolist() == [0]  # 2.6 against 0.4
+    assert hold_vote(votes, weights_of([0.5, 0.5, 0.5], 4)).tolist() == [1]
 
 
 def test_of_two_clusters_with_negative_sums_the_greater_wins() -> None:
-    assert weighted_vote([[0, 1]], [-2.0, -1.0]).tolist() == [1]
+    assert hold_vote([[0, 1]], [-2.0, -1.0]).tolist() == [1]
 
 
 def test_sums_that_differ_by_rounding_are_a_tie() -> None:
-    assert weighted_vote([[0, 1, 1, 1]], [0.3, 0.1, 0.1, 0.1]).tolist() == [0]
-    assert weighted_vote([[0, 0, 0, 1]], [0.1, 0.1, 0.1, 0.3]).tolist() == [0]
+    assert hold_vote([[0, 1, 1, 1]], [0.3, 0.1, 0.1, 0.1]).tolist() == [0]
+    assert hold_vote([[0, 0, 0, 1]], [0.1, 0.1, 0.1, 0.3]).tolist() == [0]
 
 
 @pytest.mark.long
@@ -96,7 +96,7 @@ def test_the_vote_equals_that_of_exact_arithmetic(votes: NDArray[np.int32], data
         st.lists(st.integers(-16, 64), min_size=votes.shape[1], max_size=votes.shape[1]), label="weights"
     )
     exact = [Fraction(sixteenth, 16) for sixteenth in sixteenths]
-    assert weighted_vote(votes, [sixteenth / 16 for sixteenth in sixteenths]).tolist() == [
+    assert hold_vote(votes, [sixteenth / 16 for sixteenth in sixteenths]).tolist() == [
         slow_vote(row, exact) for row in votes
     ]
 
@@ -199,7 +199,7 @@ def test_the_names_of_clusters_change_nothing_where_there_is_no_tie(
     votes, _ = simulate(seed)
     powers = data.draw(st.permutations([2.0**n for n in range(votes.shape[1])]), label="weights, never tied")
     named = np.array([*names, -1])
-    assert named[weighted_vote(votes, powers)].tolist() == weighted_vote(named[votes], powers).tolist()
+    assert named[hold_vote(votes, powers)].tolist() == hold_vote(named[votes], powers).tolist()
 
 
 @pytest.mark.long
@@ -300,9 +300,9 @@ def test_votes_of_another_kind_are_refused(votes: Any, words: str) -> None:
 
 def test_weights_and_options_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, match="2 finite numbers"):
-        weighted_vote([[0, 1]], [1.0])
+        hold_vote([[0, 1]], [1.0])
     with pytest.raises(InputError, match="2 finite numbers"):
-        weighted_vote([[0, 1]], [1.0, float("nan")])
+        hold_vote([[0, 1]], [1.0, float("nan")])
     with pytest.raises(InputError, match="at least 2"):
         weights_of([0.5], 1)
     with pytest.raises(InputError, match="known"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from disputatio.reliability.grouping import united_list
+from disputatio.reliability.grouping import unite_votes
 from disputatio.reliability.weighted_vote import FlatVotes
 
 
@@ -17,7 +17,7 @@ def united(votes: ArrayLike, group: ArrayLike) -> NDArray[np.int32]:
     >>> united([[0, 1, 1], [0, -1, -1]], [0, 1, 1]).tolist()
     [[0, 1], [0, -1]]
     """
-    flat = united_list(FlatVotes.of(votes), group)
+    flat = unite_votes(FlatVotes.of(votes), group)
     result = np.full((flat.questions, flat.sources), -1, dtype=np.int32)
     result[flat.question, flat.source] = flat.number
     return result

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given
 
-from disputatio.attribution.audit import reading_of
+from disputatio.attribution.audit import count_read
 from disputatio.causes import Cause
 from disputatio.rendering.markup import table
 from disputatio.rendering.wording import abstention_line
@@ -150,7 +150,7 @@ def test_an_abstention_says_why() -> None:
 def test_replies_that_could_not_be_used_are_told_with_the_reason_of_the_first() -> None:
     replies = tuple(Reply(passages=(name,), fault=f"it is prose, [1] {name}") for name in "ab")
     answer = Answer(question="?", abstained="fault", replies=replies)
-    line = abstention_line(replace(answer, read=reading_of(answer, "ab")))
+    line = abstention_line(replace(answer, read=count_read(answer, "ab")))
     assert line.endswith("2 of 2 passages could not be read; of a reply: it is prose, (1) a")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from disputatio.errors import InputError
 from disputatio.pipeline import ask
-from disputatio.reliability.weighted_vote import weighted_vote, weights_of
+from disputatio.reliability.weighted_vote import hold_vote, weights_of
 from disputatio.strategies.oracle import oracle
 from disputatio.strategies.ra_rag import ra_rag
 from disputatio.types import Passage
@@ -47,8 +47,8 @@ def test_votes_weigh_the_true_p_and_not_l_p_minus_one(strategy: str) -> None:
     )
     assert answer.answers == (LIE,)
     assert [position.weight for position in answer.conflict.positions] == [0.9, 0.85]
-    by_p = weighted_vote([[0, 0, 1]], [0.45, 0.45, 0.85])
-    by_estimate = weighted_vote([[0, 0, 1]], weights_of([0.45, 0.45, 0.85], 10))
+    by_p = hold_vote([[0, 0, 1]], [0.45, 0.45, 0.85])
+    by_estimate = hold_vote([[0, 0, 1]], weights_of([0.45, 0.45, 0.85], 10))
     assert (by_p.tolist(), by_estimate.tolist()) == ([0], [1]), "the example tells them apart"
 
 

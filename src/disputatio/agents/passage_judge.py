@@ -15,7 +15,7 @@ from typing import Any
 
 from disputatio.agents.choice import choose
 from disputatio.agents.replies import TEXT, object_of, parse_object, shown
-from disputatio.attribution.citations import unmarked
+from disputatio.attribution.citations import remove_marks
 from disputatio.attribution.statements import statements as divided
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit, chat
@@ -91,7 +91,7 @@ def predict(questions: Sequence[tuple[str, Passage]], kit: Kit, *, turn: int = 1
             reply = Reply(passages=(passage.id,), round=turn, fault=error.reason, raw=error.raw)
             triplets.append(Triplet(question=question, passage=passage, reply=reply))
             continue
-        answer = unmarked(fields["answer"])
+        answer = remove_marks(fields["answer"])
         supported = () if is_unknown(answer) else borne_out(question, passage, answer)
         statement_text = " ".join(claim.text for claim in supported)
         reply = Reply(

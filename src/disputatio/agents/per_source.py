@@ -13,7 +13,7 @@ from typing import Literal
 
 from disputatio.agents.replies import echoes
 from disputatio.agents.source_reader import read_sources
-from disputatio.attribution.alignment import TAU, consistency, turned
+from disputatio.attribution.alignment import TAU, consistency, turn_question
 from disputatio.errors import InputError, NoLogprobs
 from disputatio.events import AnswersAligned, Unchecked
 from disputatio.kit import Kit
@@ -175,7 +175,7 @@ def answer_per_source(
 
 def state_answer(question: str, reply: Reply) -> Reply:
     """Return the reply with the sentence of question and answer as its explanation, if code can form one."""
-    sentence = turned(question, reply.answer) if reply.answer else None
+    sentence = turn_question(question, reply.answer) if reply.answer else None
     return replace(reply, explanation=sentence) if sentence else reply
 
 

@@ -21,7 +21,7 @@ from disputatio.events import Uncertified
 from disputatio.kit import Kit
 from disputatio.reliability.certificate import certify
 from disputatio.reliability.owner_votes import rule
-from disputatio.reliability.weighted_vote import CAP, weighted_vote
+from disputatio.reliability.weighted_vote import CAP, hold_vote
 from disputatio.types import Answer, Certificate, Conflict, ConflictKind, Position, PositionVerdict
 from disputatio.values import is_yes_or_no
 
@@ -50,7 +50,7 @@ def decide(
     declared of documents, where they are others. A tie goes to the answer met first, and the
     other is unresolved.
     """
-    winner = int(weighted_vote([clusters.votes], weights)[0]) if replies else -1
+    winner = int(hold_vote([clusters.votes], weights)[0]) if replies else -1
     certificate = _certify_vote(replies, clusters, weights, kit)
     return _verdict(replies, clusters, clusters.votes, weights, winner, certificate, kit, learnt=learnt)
 

@@ -46,7 +46,7 @@ def statement(question: str, answer: str) -> str:
     >>> statement("When did the ferry first cross?", "1887")
     'The answer to the question "When did the ferry first cross?" is: 1887.'
     """
-    sentence = turned(question, answer)
+    sentence = turn_question(question, answer)
     answer_text = one_line(answer).rstrip(".")
     return sentence or f'The answer to the question "{one_line(question)}" is: {answer_text}.'
 
@@ -62,15 +62,15 @@ def plain_statement(question: str, answer: str) -> str:
     'Which release runs: 3.1.'
     """
     asked = one_line(find_asking_part(question)).rstrip(" ?？؟.")
-    return turned(question, answer) or f"{asked}: {one_line(answer).rstrip('.')}."
+    return turn_question(question, answer) or f"{asked}: {one_line(answer).rstrip('.')}."
 
 
-def unasked(claim: str) -> str:
+def to_statement(claim: str) -> str:
     """Return a claim that is a question and its answer as one statement, to compare its words.
 
     The subject that is named in brackets at its end is left out: a title may have a negation of its own.
 
-    >>> unasked("When is the lock open: in May."), unasked("The lock is not for sale (No sale).")
+    >>> to_statement("When is the lock open: in May."), to_statement("The lock is not for sale (No sale).")
     ('is the lock open in May.', 'The lock is not for sale')
     """
     said = claim.partition(" (")[0] if claim.endswith(").") else claim
@@ -78,20 +78,22 @@ def unasked(claim: str) -> str:
     return rest.replace(": ", " ", 1) if asks else said
 
 
-def turned(question: str, answer: str) -> str | None:
+def turn_question(question: str, answer: str) -> str | None:
     """Return the question with its answer filled in: a claim affirmed or denied, or a subject inserted.
 
     None if the words of the question would have to be reordered.
 
-    >>> turned("what is the capital of Orrin", "Quillhaven"), turned("Who did she marry?", "Ola")
-    ('Quillhaven is the capital of Orrin.', None)
+    >>> turn_question("what is the capital of Orrin", "Quillhaven")
+    'Quillhaven is the capital of Orrin.'
+    >>> turn_question("Who did she marry?", "Ola") is None
+    True
     """
     question_text, answer_text = one_line(question), one_line(answer).rstrip(".")
     claim = _CLAIM.fullmatch(question_text)
     if claim and is_yes_or_no(answer_text):
         negation = "" if same_answer(answer_text, "yes") else "not "
         return f"It is {negation}true that {claim['claim'].rstrip('.')}."
-    if (dated := _dated(question_text, answer_text)) is not None:
+    if (dated := _turn_year_question(question_text, answer_text)) is not None:
         return dated
     match = _SUBJECT.fullmatch(question_text)
     if match is None or match["verb"].casefold() in _TURNED:
@@ -103,12 +105,12 @@ def turned(question: str, answer: str) -> str | None:
     return f"{answer_text} {' '.join(words)}."
 
 
-def _dated(question: str, year: str) -> str | None:
+def _turn_year_question(question: str, year: str) -> str | None:
     """Return what was done in a year, for a question that asks for no more than the year of it.
 
-    >>> _dated("In what year was the Severin bridge opened?", "1931")
+    >>> _turn_year_question("In what year was the Severin bridge opened?", "1931")
     'The Severin bridge was opened in 1931.'
-    >>> _dated("When was it seen by all?", "1931") is None
+    >>> _turn_year_question("When was it seen by all?", "1931") is None
     True
     """
     words = question.rstrip(" ?").split()
@@ -140,12 +142,12 @@ def consistency(question: str, answers: Sequence[tuple[str, Sequence[Passage]]],
             pairs.append((premise, statement(question, answer)))
             answer_numbers.append(n)
     scores = [0.0] * len(answers)
-    for n, score in zip(answer_numbers, judged(pairs, kit), strict=True):
+    for n, score in zip(answer_numbers, judge_entailment(pairs, kit), strict=True):
         scores[n] = max(scores[n], score)
     return scores
 
 
-def judged(pairs: Sequence[tuple[str, str]], kit: Kit) -> list[float]:
+def judge_entailment(pairs: Sequence[tuple[str, str]], kit: Kit) -> list[float]:
     """Return, for each (premise, hypothesis), the probability of entailment, by the kit's judge.
 
     Raises `LLMError`; `NoLogprobs` if the judge's model gives no log-probabilities.

@@ -8,9 +8,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from disputatio.attribution.citations import cite, escape_marks, render, renumber
-from disputatio.attribution.positions import conflict_of, last_replies, stating
+from disputatio.attribution.positions import conflict_of, find_stating_sentences, last_replies
 from disputatio.attribution.statements import statements
-from disputatio.attribution.verification import FAILED, headlined, resolved, strictly, verified
+from disputatio.attribution.verification import (
+    FAILED,
+    resolve_citations,
+    strictly,
+    verify_claims,
+    withdraw_failed,
+)
 from disputatio.errors import NoLogprobs, TooLate
 from disputatio.events import Unchecked
 from disputatio.kit import Kit
@@ -32,7 +38,7 @@ ClaimCheck = Callable[[Sequence[Claim], Sequence[Passage], Kit], Sequence[Claim]
 
 
 def audit(
-    answer: Answer, kit: Kit, *, verify: bool = True, strict: bool = False, check: ClaimCheck = verified
+    answer: Answer, kit: Kit, *, verify: bool = True, strict: bool = False, check: ClaimCheck = verify_claims
 ) -> Answer:
     """Return the answer with cited and checked claims, weighed positions and a conflict of one kind.
 
@@ -44,7 +50,7 @@ def audit(
     """
     conflict = answer.conflict if answer.conflict.positions else conflict_of(answer, kit.reliabilities)
     if answer.claims:
-        claims = resolved(divided(answer.claims), answer.passages, kit)
+        claims = resolve_citations(split_claims(answer.claims), answer.passages, kit)
     else:
         accepted = [
             position
@@ -55,7 +61,7 @@ def audit(
     claims = renumber(claims)
     if verify:
         try:
-            claims = renumber(pruned(check(claims, answer.passages, kit)))
+            claims = renumber(prune_quotes(check(claims, answer.passages, kit)))
         except NoLogprobs as error:
             if strict:
                 raise NoLogprobs(
@@ -71,10 +77,10 @@ def audit(
         text=render(claims) if claims else "",
         confidence=_confidence(conflict) if answer.confidence is None else answer.confidence,
     )
-    return strictly(audited) if strict else headlined(audited)
+    return strictly(audited) if strict else withdraw_failed(audited)
 
 
-def reading_of(answer: Answer, found_ids: Iterable[str], *, faults: int = 0) -> Reading:
+def count_read(answer: Answer, found_ids: Iterable[str], *, faults: int = 0) -> Reading:
     """Return how many of the passages that an answer's searches found were read, failed or set aside.
 
     A passage is read if the answer names it and at least one reply on it is not a fault. `faults` are the
@@ -83,7 +89,7 @@ def reading_of(answer: Answer, found_ids: Iterable[str], *, faults: int = 0) -> 
     >>> from disputatio.types import Passage
     >>> broken, good = Reply(passages=("a",), fault="cut off"), Reply(passages=("b",), answer="7")
     >>> passages = (Passage(id="a", text="A"), Passage(id="b", text="B"))
-    >>> reading_of(Answer(question="?", passages=passages, replies=(broken, good)), ["a", "b", "c"])
+    >>> count_read(Answer(question="?", passages=passages, replies=(broken, good)), ["a", "b", "c"])
     Reading(found=3, read=1, failed=1, set_aside=1, faults=1, unsearched=(), late=())
     """
     named = {passage.id for passage in answer.passages}
@@ -104,7 +110,7 @@ def unread(replies: Iterable[Reply]) -> set[str]:
     return broken - replied
 
 
-def reckoned(answer: Answer, read: Reading) -> Answer:
+def add_reading(answer: Answer, read: Reading) -> Answer:
     """Return the answer with what was read of its passages; what could not be read may oppose it.
 
     Passages of which some could not be read are not said to agree, and a certificate that has not counted
@@ -121,10 +127,10 @@ def reckoned(answer: Answer, read: Reading) -> Answer:
             corrupted=corrupted,
             unread=read.failed,
         )
-    return unmarked_answer(replace(answer, read=read, conflict=conflict, certificate=certificate))
+    return escape_answer(replace(answer, read=read, conflict=conflict, certificate=certificate))
 
 
-def unmarked_answer(answer: Answer) -> Answer:
+def escape_answer(answer: Answer) -> Answer:
     """Return the answer without text that looks like our citation marks `[n]`.
 
     Quotes stay verbatim, and so do passages and replies, in which nothing is cited.
@@ -142,7 +148,7 @@ def unmarked_answer(answer: Answer) -> Answer:
     )
 
 
-def divided(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+def split_claims(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     """Return the claims split into single statements; each part keeps all citations of its claim."""
     return tuple(
         replace(claim, text=part) for claim in claims for part in statements(claim.text) or [claim.text]
@@ -154,7 +160,7 @@ def _claims(answer: Answer, position: Position) -> list[Claim]:
     replies = _replies_by_passage(answer)
     own_replies = [replies[passage_id] for passage_id in position.passages if passage_id in replies]
     explanations = [reply.explanation for reply in own_replies if states(reply.explanation, position.answer)]
-    explanations += stating(answer.explanation, position.answer)
+    explanations += find_stating_sentences(answer.explanation, position.answer)
     passages = [passage for passage in answer.passages if passage.id in position.passages]
     citations = tuple(cite(position.answer, passages, replies))
     subject = set(bare_words(position.subject))
@@ -167,7 +173,7 @@ def _claims(answer: Answer, position: Position) -> list[Claim]:
     return [Claim(text=part, citations=citations) for part in parts or [text]]
 
 
-def pruned(claims: Sequence[Claim]) -> list[Claim]:
+def prune_quotes(claims: Sequence[Claim]) -> list[Claim]:
     """Return the claims without those failed quotes that belong to another part of a divided claim.
 
     A quote is dropped if several claims cite it, it fails here and another quote supports this claim.

@@ -74,12 +74,12 @@ def renumber(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     )
 
 
-def joined(claims: Sequence[Claim], text: str, citations: Iterable[Citation]) -> list[Claim]:
+def add_statement(claims: Sequence[Claim], text: str, citations: Iterable[Citation]) -> list[Claim]:
     """Return claims with one more statement; an equal claim gains its citations instead.
 
     Citations are spans of passages, so nothing is renumbered here and no citation is lost.
 
-    >>> [claim.text for claim in joined([Claim(text="It rained.")], "it rained", ())]
+    >>> [claim.text for claim in add_statement([Claim(text="It rained.")], "it rained", ())]
     ['It rained.']
     """
     extended, added = list(claims), tuple(citations)
@@ -109,10 +109,10 @@ def render(claims: Sequence[Claim]) -> str:
     return " ".join(parts)
 
 
-def unmarked(text: str) -> str:
+def remove_marks(text: str) -> str:
     """Return text without citation marks, for replies of agents that should not cite.
 
-    >>> unmarked("So it is [3][4, 5].")
+    >>> remove_marks("So it is [3][4, 5].")
     'So it is.'
     """
     return re.sub(r"(?<!\s)\s*+" + _MARK.pattern, "", text).strip()

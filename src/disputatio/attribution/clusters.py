@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from disputatio.attribution.alignment import judged, statement
+from disputatio.attribution.alignment import judge_entailment, statement
 from disputatio.errors import NoLogprobs
 from disputatio.events import AnswersClustered, Unchecked
 from disputatio.kit import Kit
@@ -84,7 +84,7 @@ def _equal(
         ways = [(other, first) if turned else (first, other) for other in near]
         pairs = [(statement(question, worded[a]), statement(question, worded[b])) for a, b in ways]
         calls += len(pairs)
-        scores = judged(pairs, kit)
+        scores = judge_entailment(pairs, kit)
         near = [other for other, score in zip(near, scores, strict=True) if score >= SAME]
     return near, calls
 

@@ -72,12 +72,12 @@ def _rows(
     for position in positions:
         reply = _reply_of(position, replies)
         stated = position.answer if reply is None else reply.answer
-        yield position.answer, _quoted(bare, _relation_of(position), stated, passage, reply)
+        yield position.answer, _add_quote(bare, _relation_of(position), stated, passage, reply)
     if positions:
         return
     answered = [reply for reply in replies if reply.answer]
     for reply in answered:
-        yield reply.answer, _quoted(bare, left_out, reply.answer, passage, reply)
+        yield reply.answer, _add_quote(bare, left_out, reply.answer, passage, reply)
     if replies and not answered:
         failed = all(reply.fault for reply in replies)
         yield "", replace(bare, relation="failed" if failed else "silent")
@@ -90,7 +90,7 @@ def _reply_of(position: Position, replies: Sequence[Reply]) -> Reply | None:
     return next(iter(same or (answered if len(answered) == 1 else [])), None)
 
 
-def _quoted(
+def _add_quote(
     bare: SourceAnswer, relation: Standing, stated: str, passage: Passage, reply: Reply | None
 ) -> SourceAnswer:
     start, end = quote_span(passage, stated, reply) or (0, 0)

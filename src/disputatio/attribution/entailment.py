@@ -54,13 +54,13 @@ class ModelJudge:
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Return, for each (premise, hypothesis), the probability of Yes against No, in one batch."""
-        return self._asked(JUDGE_SYSTEM, JUDGE_TASK, pairs)
+        return self._ask(JUDGE_SYSTEM, JUDGE_TASK, pairs)
 
     def contradicts(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Return the probability of each pair that the premise contradicts the hypothesis."""
-        return self._asked(DENIAL_SYSTEM, DENIAL_TASK, pairs)
+        return self._ask(DENIAL_SYSTEM, DENIAL_TASK, pairs)
 
-    def _asked(self, system: str, task: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    def _ask(self, system: str, task: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
         prompts = [
             chat(system, task.format(premise=fence("quote", premise), hypothesis=one_line(hypothesis)))
             for premise, hypothesis in pairs

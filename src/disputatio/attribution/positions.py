@@ -35,7 +35,7 @@ def conflict_of(answer: Answer, reliabilities: Mapping[str, float]) -> Conflict:
 
     A passage supports a position only if our code finds the answer in its text, whatever the agent replied.
     """
-    groups = _grouped(answer)
+    groups = _group_replies(answer)
     accepted = [group for group in groups if group.accepted]
     positions = tuple(
         Position(
@@ -52,7 +52,7 @@ def conflict_of(answer: Answer, reliabilities: Mapping[str, float]) -> Conflict:
     return Conflict(kind=_kind(groups, answer), positions=positions)
 
 
-def cited_positions(answer: Answer) -> Conflict:
+def find_cited_positions(answer: Answer) -> Conflict:
     """Return one accepted position for each answer, supported by the passages that its claims cite."""
     sources = {passage.id: passage.source for passage in answer.passages}
     positions = []
@@ -85,7 +85,7 @@ def last_replies(replies: Sequence[Reply]) -> list[Reply]:
     return list(last.values())
 
 
-def _grouped(answer: Answer) -> list[_Group]:
+def _group_replies(answer: Answer) -> list[_Group]:
     groups = [_Group(answer=text, accepted=True) for text in answer.answers]
     by_id = {passage.id: passage for passage in answer.passages}
     for reply in last_replies(answer.replies):
@@ -133,7 +133,7 @@ def _cause(
 
     The remark is the sentence of the strategy's explanation that states the position.
     """
-    remark = next(iter(stating(answer.explanation, group.answer)), "")
+    remark = next(iter(find_stating_sentences(answer.explanation, group.answer)), "")
     rivals: list[_Group] = []
     kind: str = "kept"
     if not group.accepted:
@@ -189,6 +189,6 @@ def _weight(group: _Group, reliabilities: Mapping[str, float]) -> float:
     return round(sum(heaviest.values()), 4)
 
 
-def stating(text: str, answer: str) -> list[str]:
+def find_stating_sentences(text: str, answer: str) -> list[str]:
     """Return the sentences of a text that state an answer."""
     return [text[start:end] for start, end in sentences(text) if states(text[start:end], answer)]

@@ -40,17 +40,17 @@ _PRONOUNS = frozenset(_PRONOUN_WORDS.split())
 _SUBJECTS = _PRONOUNS | frozenset(_SUBJECT_WORDS.split())
 
 
-def marked(text: str, names: Collection[str]) -> list[tuple[str, tuple[str, ...]]]:
+def split_marked(text: str, names: Collection[str]) -> list[tuple[str, tuple[str, ...]]]:
     """Return each statement of a text with the citations in it or after it that are among `names`.
 
     Every mark of a group counts; brackets without such a name stay in the text.
 
-    >>> marked("It is 8,848 m high [a][b], and it lies in Nepal [c]. It is old.", {"a", "b", "c"})
+    >>> split_marked("It is 8,848 m high [a][b], and it lies in Nepal [c]. It is old.", {"a", "b", "c"})
     [('It is 8,848 m high.', ('a', 'b')), ('It lies in Nepal.', ('c',)), ('It is old.', ())]
     """
     groups: list[list[str]] = []
 
-    def placed(match: re.Match[str]) -> str:
+    def place_marks(match: re.Match[str]) -> str:
         """Return a group of marks as one character, moved before the full stop that it follows."""
         cited = [name for name in _NAME.findall(match["marks"]) if name in names]
         if not cited or len(groups) > _LAST - _FIRST:
@@ -62,7 +62,7 @@ def marked(text: str, names: Collection[str]) -> list[tuple[str, tuple[str, ...]
         return placeholder + ends + (" " if rest else "")
 
     marked_statements: list[tuple[str, tuple[str, ...]]] = []
-    for statement in statements(_GROUP.sub(placed, _PLACES.sub("", text))):
+    for statement in statements(_GROUP.sub(place_marks, _PLACES.sub("", text))):
         cited = [name for mark in _PLACES.findall(statement) for name in groups[ord(mark) - _FIRST]]
         bare = re.sub(r" (?=[.,;:!?])", "", " ".join(_PLACES.sub(" ", statement).split()))
         if tidy(bare):
@@ -97,15 +97,15 @@ def statements(text: str) -> list[str]:
     return [tidy(part) for first, last in spans for part in _clauses(text[first:last]) if tidy(part)]
 
 
-def spelled_out(statement: str, before: str) -> str:
+def spell_out(statement: str, before: str) -> str:
     """Return a statement with its leading pronoun replaced by the subject of the statement before.
 
     The subject is what precedes the first verb. Only the subject is given to the judge, because the whole
     statement before would let its quotes support this statement too.
 
-    >>> spelled_out("It lies in Nepal.", "Mount Everest is 8,849 m high.")
+    >>> spell_out("It lies in Nepal.", "Mount Everest is 8,849 m high.")
     'Mount Everest lies in Nepal.'
-    >>> spelled_out("The town lies there.", "It rained.")
+    >>> spell_out("The town lies there.", "It rained.")
     'The town lies there.'
     """
     pronoun, _, rest = statement.partition(" ")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from disputatio.attribution.alignment import unasked
+from disputatio.attribution.alignment import to_statement
 from disputatio.attribution.citations import render, renumber
 from disputatio.attribution.entailment import (
     CONTRADICTED,
@@ -21,7 +21,7 @@ from disputatio.attribution.entailment import (
     scores_of,
     verdict_of,
 )
-from disputatio.attribution.statements import spelled_out
+from disputatio.attribution.statements import spell_out
 from disputatio.events import CitationDropped
 from disputatio.kit import Kit
 from disputatio.text import find_quote, sentences
@@ -34,7 +34,7 @@ _YES_OR_NO = re.compile(r"^(?:yes|no): ", re.IGNORECASE)
 _SAYING_SO = ("supported", "partly")
 
 
-def resolved(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> tuple[Claim, ...]:
+def resolve_citations(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> tuple[Claim, ...]:
     """Return the claims with only those citations that are verbatim in a stored passage.
 
     If a quote is elsewhere in its passage, its offsets are corrected. If it is not in the passage, it is
@@ -43,7 +43,7 @@ def resolved(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> 
     known = {passage.id: passage for passage in passages}
     resolved_claims = []
     for claim in claims:
-        citations = [_placed(citation, known) for citation in claim.citations]
+        citations = [_locate(citation, known) for citation in claim.citations]
         for cited, citation in zip(claim.citations, citations, strict=True):
             if citation is None:
                 kit.emit(CitationDropped(passage=cited.passage, start=cited.start, end=cited.end))
@@ -53,7 +53,7 @@ def resolved(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> 
     return tuple(resolved_claims)
 
 
-def verified(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> tuple[Claim, ...]:
+def verify_claims(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> tuple[Claim, ...]:
     """Return the claims and their citations with a verdict and a score each; at most three batches.
 
     A claim without citations is unsupported; one that code made of its quotes alone has its verdict already,
@@ -61,12 +61,14 @@ def verified(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> 
     faults of it, `ConfigError` if the judge leaves out pairs.
     """
     if any(claim.verdict != "unchecked" for claim in claims):
-        judged = iter(verified([claim for claim in claims if claim.verdict == "unchecked"], passages, kit))
+        judged = iter(
+            verify_claims([claim for claim in claims if claim.verdict == "unchecked"], passages, kit)
+        )
         return tuple(next(judged) if claim.verdict == "unchecked" else claim for claim in claims)
     judge = judge_of(kit)
     known = {passage.id: passage for passage in passages}
     texts = [_YES_OR_NO.sub("", claim.text) for claim in claims]
-    stated = [spelled_out(text, before) for text, before in zip(texts, ["", *texts], strict=False)]
+    stated = [spell_out(text, before) for text, before in zip(texts, ["", *texts], strict=False)]
     cited = [(at, citation) for at, claim in enumerate(claims) for citation in claim.citations]
     premises = [_premise(known[citation.passage], citation) for _, citation in cited]
     pairs = [(premise, stated[at]) for premise, (at, _) in zip(premises, cited, strict=True)]
@@ -95,7 +97,7 @@ def verified(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit) -> 
     for at, score in zip(uncertain, scores_of(judge.entails, joint_pairs), strict=True):
         best[at] = max(best[at], score)
     uncertain_pairs = [n for n, (at, _) in enumerate(cited) if best[at] < SUPPORTED]
-    contradicting = _contradicting(judge.contradicts, pairs, uncertain_pairs)
+    contradicting = _find_contradicting(judge.contradicts, pairs, uncertain_pairs)
     checked = []
     for at, claim in enumerate(claims):
         numbers = [n for n, (owner, _) in enumerate(cited) if owner == at]
@@ -116,7 +118,7 @@ def strictly(answer: Answer) -> Answer:
     return _without(answer, [claim for claim in answer.claims if claim.verdict in FAILED])
 
 
-def headlined(answer: Answer) -> Answer:
+def withdraw_failed(answer: Answer) -> Answer:
     """Return the answer without what is stated by nothing but claims of which no citation says so.
 
     These claims stay beside it, with their verdict; an abstention if no other remains. A claim that one
@@ -145,7 +147,9 @@ def _without(answer: Answer, failed: Sequence[Claim]) -> Answer:
     )
     conflict = Conflict(
         kind=answer.conflict.kind,
-        positions=tuple(_unresolved(position, answer, answers) for position in answer.conflict.positions),
+        positions=tuple(
+            _mark_unresolved(position, answer, answers) for position in answer.conflict.positions
+        ),
     )
     # The remaining claims state no short answer, so they are the answer, but for what holds on another day.
     if claims and not answers and not answer.details.get("today"):
@@ -162,7 +166,7 @@ def _without(answer: Answer, failed: Sequence[Claim]) -> Answer:
     )
 
 
-def _placed(citation: Citation, known: Mapping[str, Passage]) -> Citation | None:
+def _locate(citation: Citation, known: Mapping[str, Passage]) -> Citation | None:
     passage = known.get(citation.passage)
     if passage is None or not citation.quote.strip():
         return None
@@ -175,7 +179,7 @@ def _placed(citation: Citation, known: Mapping[str, Passage]) -> Citation | None
     return replace(citation, quote=passage.text[start:end], start=start, end=end)
 
 
-def _contradicting(
+def _find_contradicting(
     judgement: Judgement, pairs: Sequence[tuple[str, str]], numbers: Sequence[int]
 ) -> set[int]:
     """Return the numbers of those pairs that contradict."""
@@ -205,7 +209,7 @@ def _is_denied(known: Mapping[str, Passage], citation: Citation, statement: str)
 
     passage = known[citation.passage]
     spans, of_quote = _sentences_of(passage, citation)
-    return any(denies(passage.text[slice(*spans[at])], unasked(statement)) for at in of_quote)
+    return any(denies(passage.text[slice(*spans[at])], to_statement(statement)) for at in of_quote)
 
 
 def _sentences_of(passage: Passage, citation: Citation) -> tuple[Sequence[tuple[int, int]], list[int]]:
@@ -219,7 +223,7 @@ def _is_stated(answer: str, claims: Sequence[Claim]) -> bool:
     return any(states(claim.text, answer) for claim in claims)
 
 
-def _unresolved(position: Position, answer: Answer, remaining: Sequence[str]) -> Position:
+def _mark_unresolved(position: Position, answer: Answer, remaining: Sequence[str]) -> Position:
     if (
         position.verdict != "accepted"
         or position.answer in remaining

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from disputatio.reliability.grouping import tied_by_text, united_list
+from disputatio.reliability.grouping import tie_by_text, unite_votes
 from disputatio.reliability.informative import estimate_informed, overturns
 from disputatio.reliability.posterior import posterior
 from disputatio.reliability.similarity import COPY
-from disputatio.reliability.trust import Trust, joined, untangled
+from disputatio.reliability.trust import Trust, join_ties, untangle
 from disputatio.reliability.weighted_vote import CAP, FlatVotes, estimate
 from disputatio.store.calibration_log import PAPER, UNKNOWN, Outcomes, QuestionOutcome
 from disputatio.store.segments import minhash
@@ -114,10 +114,10 @@ def estimates_by_owner(
     texts = group_by_text(passages, all_names)
     known = np.array([row.known for row in rows], dtype=np.int32)
     counts = importance(rows, day, record.half_life)
-    trusted, ties = untangled(votes, owners=owned, groups=texts, known=known, importance=counts, prior=PRIOR)
-    group = joined(ties.group[trusted.owner], texts)
+    trusted, ties = untangle(votes, owners=owned, groups=texts, known=known, importance=counts, prior=PRIOR)
+    group = join_ties(ties.group[trusted.owner], texts)
     if not trusted.weights.any():  # no winner is sure enough to count errors that sources share
-        group = joined(trusted.owner, texts)
+        group = join_ties(trusted.owner, texts)
         trusted = _compare_with_others(votes, trusted, group, known, counts)
     own = np.array([row.own for row in rows], dtype=np.int64)
     if (own != UNKNOWN).any():
@@ -166,8 +166,8 @@ def _compare_with_others(
     Owners tied with it are left out, and tied owners have one vote. If the others are divided evenly, or no
     other owner answered, the question is not counted.
     """
-    by_owner = united_list(votes, trusted.owner, split="none")
-    by_unit = united_list(votes, group, split="none")
+    by_owner = unite_votes(votes, trusted.owner, split="none")
+    by_unit = unite_votes(votes, group, split="none")
     unit_of = group[np.unique(trusted.owner, return_index=True)[1]]
     slots, most = _three_strongest(by_unit)
     key = by_unit.question * by_unit.sources + by_unit.source
@@ -211,7 +211,7 @@ def _set_reader_apart(
 
     An estimate that this would turn round is left as it is.
     """
-    by_owner = united_list(votes, trusted.owner, split="none")
+    by_owner = unite_votes(votes, trusted.owner, split="none")
     first_source = np.unique(trusted.owner, return_index=True)[1]
     found = estimate_informed(
         by_owner,
@@ -267,7 +267,7 @@ def group_by_text(passages: SourcePassages, names: Sequence[str]) -> NDArray[np.
     ).reshape(-1, 2)
     if not len(pairs):
         return np.arange(len(names), dtype=np.int32)
-    return tied_by_text(pairs, sources, len(names)).group
+    return tie_by_text(pairs, sources, len(names)).group
 
 
 def _find_copies(sketches: NDArray[np.uint8]) -> list[tuple[int, int]]:
@@ -293,7 +293,7 @@ def votes_of(rows: Sequence[QuestionOutcome], names: Sequence[str]) -> FlatVotes
         if cluster >= 0
     ]
     question, source, cluster = np.array(given, dtype=np.int64).reshape(-1, 3).T
-    return FlatVotes.listed(question, source, cluster, questions=len(rows), sources=len(names))
+    return FlatVotes.from_list(question, source, cluster, questions=len(rows), sources=len(names))
 
 
 def importance(rows: Sequence[QuestionOutcome], day: str, half_life: float | None) -> NDArray[np.float64]:

@@ -84,17 +84,17 @@ def multisource(
     from disputatio.eval.builders.multisource import build as make
     from disputatio.eval.builders.multisource import pick, write
     from disputatio.eval.builders.origins import read_material
-    from disputatio.eval.builders.substitution import substituted
+    from disputatio.eval.builders.substitution import substitute
 
-    whole = [substituted(read_material(spec), seed=seed) for spec in origin]
+    whole = [substitute(read_material(spec), seed=seed) for spec in origin]
     chosen = pick(whole, estimate=estimate, test=test, seed=seed)
     if texts == "model":
         from disputatio.config import read_settings
-        from disputatio.eval.builders.fabrication import fabricated
+        from disputatio.eval.builders.fabrication import fabricate
         from disputatio.parts import build_kit
 
         kit = build_kit(read_settings(model=model, journal=journal), say=tell)
-        chosen = fabricated(chosen, kit, say=tell)
+        chosen = fabricate(chosen, kit, say=tell)
     built = make(
         chosen,
         sources=sources,
@@ -330,14 +330,14 @@ def _build_controlled(
     seed: int,
     as_json: bool,
 ) -> None:
-    from disputatio.eval.builders.controlled import controlled
+    from disputatio.eval.builders.controlled import build_controlled
     from disputatio.eval.builders.material import write_lines
     from disputatio.eval.data.datasets import load
 
     steps = [level.strip() for level in levels.split(",")]
     if not all(step.isascii() and step.isdigit() for step in steps):
         raise InputError(f"--levels {levels}: numbers between commas, as in 1,2,3")
-    built = controlled(load(dataset), kind, levels=[int(step) for step in steps], seed=seed)
+    built = build_controlled(load(dataset), kind, levels=[int(step) for step in steps], seed=seed)
     write_lines(out, built.rows)
     summary = {
         "kind": kind,
@@ -395,12 +395,12 @@ def synthesize(
 ) -> None:
     """Write questions with checked answers from passages. `eval run jsonl:FILE` reads them."""
     from disputatio.config import read_settings
-    from disputatio.eval.builders.synthesis import changed_mix, prompts_hash
+    from disputatio.eval.builders.synthesis import change_mix, prompts_hash
     from disputatio.eval.builders.synthesis import synthesize as make
     from disputatio.parts import build_kit, embedder_for
     from disputatio.store.opening import open_index, require_folder
 
-    shares = changed_mix(mix or [])
+    shares = change_mix(mix or [])
     settings = read_settings(model=model, journal=journal, replay=replay or None, index=index)
     opened = require_folder(
         open_index(index, embedder=embedder_for(settings, index, say=tell), create=False),

@@ -316,7 +316,7 @@ def _show_sources(
     sources: Mapping[str, Source], tiers: Mapping[str, Mapping[str, int]] = MappingProxyType({})
 ) -> None:
     """Print a row for each source, the most reliable first, with its owner and the sources it depends on."""
-    from disputatio.reliability.grouping import wording
+    from disputatio.reliability.grouping import describe_groups
 
     groups: dict[str, list[str]] = {}
     for name, source in sorted(sources.items()):
@@ -340,7 +340,7 @@ def _show_sources(
         out.print(table)
     if sources:
         numbers = [number for number, names in enumerate(groups.values()) for _ in names]
-        write(f"{count(len(sources), 'source')}: {wording(numbers)}\n")
+        write(f"{count(len(sources), 'source')}: {describe_groups(numbers)}\n")
 
 
 def _source_lines(source: Source, group: list[str], tiers: Mapping[str, int]) -> str:

@@ -26,7 +26,7 @@ from disputatio.eval.data.datasets import load
 from disputatio.eval.running.run_log import Entrant
 from disputatio.kit import Kit
 from disputatio.pipeline import needs_estimates
-from disputatio.reliability.trust import untangled
+from disputatio.reliability.trust import untangle
 from disputatio.reliability.weighted_vote import CAP, estimate
 from disputatio.store.in_memory import InMemory
 from disputatio.trace import Trace, total_usage
@@ -124,7 +124,7 @@ def _estimate(
     names = sorted({passage.source for example in examples for passage in example.passages})
     votes = votes_of([row for row, _ in rows_and_traces], names)
     found = (
-        estimate(votes, options=max(2, min(len(names), CAP))) if estimator == "paper" else untangled(votes)[0]
+        estimate(votes, options=max(2, min(len(names), CAP))) if estimator == "paper" else untangle(votes)[0]
     )
     sources = {
         name: Source(

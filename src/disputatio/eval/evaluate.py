@@ -27,7 +27,7 @@ from disputatio.eval.running.preparing import (
     ask_with,
     describe_retriever,
     engine_modules,
-    installed_versions,
+    find_versions,
     kit_for,
     load_models,
     retriever_for,
@@ -204,7 +204,7 @@ class _Evaluation:
         self.data, self.estimating = _apart(plan.dataset, data)
         self.notes = {
             identity.name: check(examples, searched=plan.index is not None)
-            + _ungraded(identity, judge=bool(plan.rubric))
+            + _note_ungraded(identity, judge=bool(plan.rubric))
             for identity, examples in self.data
         }
         for name, lines in self.notes.items():
@@ -227,7 +227,7 @@ class _Evaluation:
             outcome = run(
                 [example for _, examples in self.data for example in examples],
                 self.chosen,
-                **(self._asking_here(known) if plan.ray is None else self._asking_workers(known, held)),
+                **(self._prepare_here(known) if plan.ray is None else self._prepare_workers(known, held)),
                 out=Path(folder_name),
                 manifest=manifest,
                 meter=self.meter,
@@ -235,7 +235,7 @@ class _Evaluation:
                 progress=progress,
                 on_record=on_record,
                 about={
-                    "versions": installed_versions(),
+                    "versions": find_versions(),
                     "notes": self.notes,
                     "limit": plan.limit,
                     "seeds": list(plan.seeds),
@@ -278,7 +278,7 @@ class _Evaluation:
             say=self.say,
         )
 
-    def _asking_here(self, known: EstimatedSources) -> dict[str, Any]:
+    def _prepare_here(self, known: EstimatedSources) -> dict[str, Any]:
         ask = ask_with(
             self.kit,
             verify=self.plan.verify,
@@ -291,7 +291,7 @@ class _Evaluation:
             "prepare": None if self.settings.replay else lambda: load_models(self.plain),
         }
 
-    def _asking_workers(self, known: EstimatedSources, held: ExitStack) -> dict[str, Any]:
+    def _prepare_workers(self, known: EstimatedSources, held: ExitStack) -> dict[str, Any]:
         plan = self.plan
         recipe = EvaluationRecipe(
             settings=self.settings,
@@ -422,7 +422,7 @@ def _of_index(retriever: Retriever | None) -> dict[str, Any]:
     return {"estimator": "index", "sources": {"index": sources}} if sources else {}
 
 
-def _ungraded(identity: Identity, *, judge: bool) -> list[str]:
+def _note_ungraded(identity: Identity, *, judge: bool) -> list[str]:
     """Return a note on a data set whose answers only a judge can grade, if there is no judge."""
     if judge or not identity.judged:
         return []

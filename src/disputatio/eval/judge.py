@@ -174,7 +174,7 @@ def correctness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
                 answer=fence("answer", case.answer),
             )
             pending.append(chat(CORRECTNESS_SYSTEM, task))
-    return _graded(pending, CORRECTNESS, kit)
+    return _grade(pending, CORRECTNESS, kit)
 
 
 def faithfulness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
@@ -195,7 +195,7 @@ def faithfulness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
                 answer=fence("answer", case.answer),
             )
             pending.append(chat(FAITHFULNESS_SYSTEM, task))
-    return _graded(pending, FAITHFULNESS, kit)
+    return _grade(pending, FAITHFULNESS, kit)
 
 
 def verdict(choice: Choice, menu: Mapping[str, int]) -> Grade:
@@ -223,7 +223,7 @@ def verdict(choice: Choice, menu: Mapping[str, int]) -> Grade:
     )
 
 
-def _graded(pending: Sequence[Grade | Prompt], menu: Mapping[str, int], kit: Kit) -> list[Grade]:
+def _grade(pending: Sequence[Grade | Prompt], menu: Mapping[str, int], kit: Kit) -> list[Grade]:
     prompts = [item for item in pending if isinstance(item, Prompt)]
     choices = iter(_chosen(prompts, tuple(menu), kit))
     grades = []

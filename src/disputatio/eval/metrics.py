@@ -57,12 +57,14 @@ def choice(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str]) 
     """
     if not gold:
         return None
-    picks = {pick for prediction in predicted if (pick := _picked(prediction, [*gold, *wrong])) is not None}
+    picks = {
+        pick for prediction in predicted if (pick := _find_picked(prediction, [*gold, *wrong])) is not None
+    }
     right = {_words_of(wording) for wording in gold}
     return float(bool(picks) and picks <= right)
 
 
-def _picked(prediction: str, options: Sequence[str]) -> str | None:
+def _find_picked(prediction: str, options: Sequence[str]) -> str | None:
     """Return the words of the option that an answer picks; None where it picks none, or more than one."""
     letters = {match["letter"]: option for option in options if (match := _LETTERED.match(option))}
     announced = _PICKS.match(prediction.strip())
@@ -106,10 +108,10 @@ def answer_set(answers: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(form for form in map(squad_normalise, answers) if form))
 
 
-def released_form(answer: str) -> str:
+def to_released_form(answer: str) -> str:
     """Return an answer as the script released with MADAM-RAG compares it.
 
-    >>> released_form("$10 million"), released_form("The  AC/DC"), released_form("A-League")
+    >>> to_released_form("$10 million"), to_released_form("The  AC/DC"), to_released_form("A-League")
     ('10 million', 'acdc', 'aleague')
     """
     bare = "".join(char for char in answer.lower() if char not in string.punctuation)
@@ -124,18 +126,18 @@ def em_released(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[s
     >>> em_released(["Spiderman", "x"], ["Spider-Man"], ["X"]), em_released(["x"], ["!"])
     (0.0, None)
     """
-    right = {form for form in map(released_form, gold) if form}
+    right = {form for form in map(to_released_form, gold) if form}
     if not right:
         return None
-    lies = set(map(released_form, wrong)) - right - {""}
-    predictions = set(map(released_form, predicted))
+    lies = set(map(to_released_form, wrong)) - right - {""}
+    predictions = set(map(to_released_form, predicted))
     return float(right <= predictions and not predictions & lies)
 
 
-def predicted_set(answers: Iterable[str], gold: Sequence[str] = ()) -> tuple[str, ...]:
+def normalise_predicted(answers: Iterable[str], gold: Sequence[str] = ()) -> tuple[str, ...]:
     """Normalise answers as `answer_set` does, without those that say there is none.
 
-    >>> predicted_set(["1963", "unknown", "1963."])
+    >>> normalise_predicted(["1963", "unknown", "1963."])
     ('1963',)
     """
     known = answer_set(gold)
@@ -194,7 +196,7 @@ def exact_match(
         return None
     lies = answer_set(wrong)
     lies_only = tuple(lie for lie in lies if lie not in right)
-    predictions = predicted_set(predicted, gold)
+    predictions = normalise_predicted(predicted, gold)
     covered = all(
         any(states(prediction, value, lies_only, lenient=lenient) for prediction in predictions)
         for value in right
@@ -215,7 +217,7 @@ def precision(
     (0.5, None)
     """
     right, lies = _lists(gold, wrong)
-    predictions = predicted_set(predicted, gold)
+    predictions = normalise_predicted(predicted, gold)
     if not right or not predictions:
         return None
     hits = sum(
@@ -238,7 +240,7 @@ def recall(
     right, lies = _lists(gold, wrong)
     if not right:
         return None
-    predictions = predicted_set(predicted, gold)
+    predictions = normalise_predicted(predicted, gold)
     hits = sum(
         any(states(prediction, value, lies, lenient=lenient) for prediction in predictions) for value in right
     )
@@ -271,7 +273,7 @@ def accuracy(predicted: Sequence[str], gold: Sequence[str]) -> float | None:
     right = answer_set(gold)
     if not right:
         return None
-    predictions = predicted_set(predicted, gold)
+    predictions = normalise_predicted(predicted, gold)
     return float(any(squad_contains(prediction, value) for prediction in predictions for value in right))
 
 
@@ -281,7 +283,7 @@ def abstention(predicted: Sequence[str]) -> float:
     >>> abstention([]), abstention(["Unknown"]), abstention(["1963"])
     (1.0, 1.0, 0.0)
     """
-    return float(not predicted_set(predicted))
+    return float(not normalise_predicted(predicted))
 
 
 def attack_success(predicted: Sequence[str], gold: Sequence[str], wrong: Sequence[str]) -> float | None:
@@ -296,7 +298,7 @@ def attack_success(predicted: Sequence[str], gold: Sequence[str], wrong: Sequenc
     _, lies = _lists(gold, wrong)
     if not lies:
         return None
-    predictions = predicted_set(predicted, lies)
+    predictions = normalise_predicted(predicted, lies)
     return float(any(squad_contains(prediction, lie) for prediction in predictions for lie in lies))
 
 
@@ -441,15 +443,15 @@ def _by_reading(
     """Return the scores by one annotator's answers, each of which goes by several names."""
     gold = [aliases[0] for aliases in reading]
     every = [alias for aliases in reading for alias in aliases]
-    scores = score(_named(predicted, reading, wrong), gold, wrong, metrics)
-    lenient = score(_named(predicted, reading, wrong, lenient=True), gold, wrong, metrics)
+    scores = score(_name_predictions(predicted, reading, wrong), gold, wrong, metrics)
+    lenient = score(_name_predictions(predicted, reading, wrong, lenient=True), gold, wrong, metrics)
     scores |= {name: lenient[name] for name in scores if name.endswith("_lenient")}
     if "accuracy" in metrics:
         scores["accuracy"] = accuracy(predicted, every)
     return scores
 
 
-def _named(
+def _name_predictions(
     predicted: Sequence[str], reading: Sequence[Sequence[str]], wrong: Sequence[str], *, lenient: bool = False
 ) -> list[str]:
     """Replace each prediction by the first names of the answers that it states under any of their names."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from disputatio.errors import UnknownName
 from disputatio.eval.judge import METRICS
 from disputatio.eval.reporting.headline import tokens
-from disputatio.eval.reporting.markup import escaped, grid
+from disputatio.eval.reporting.markup import escape, grid
 from disputatio.eval.reporting.pairs import p_of
 from disputatio.eval.reporting.report import COSTS, report, summaries
 from disputatio.eval.reporting.tables import Table, counts, markdown, tables
@@ -19,7 +19,7 @@ from disputatio.eval.reporting.wording import (
     MORE,
     SCORES,
     TITLES,
-    finding,
+    describe_finding,
     metric_value,
     number,
     remarks,
@@ -176,19 +176,19 @@ class Results:
         for part in self.report["datasets"]:
             paragraphs.append("\n".join(_headline(part)))
             if part["strategies"]:
-                paragraphs.append(_aligned(_short_table(part)))
+                paragraphs.append(_align(_short_table(part)))
         return "\n\n".join(paragraphs)
 
     def _repr_html_(self) -> str:
         """Return the finding and the tables as escaped HTML, for a notebook."""
         unfinished = so_far(self.report["progress"])
-        body = [f"<p>{escaped(unfinished)}</p>"] if unfinished else []
+        body = [f"<p>{escape(unfinished)}</p>"] if unfinished else []
         for part in self.report["datasets"]:
-            body += [f"<p>{escaped(line)}</p>" for line in _headline(part)]
+            body += [f"<p>{escape(line)}</p>" for line in _headline(part)]
             for place, table in enumerate(tables(part)):
                 state = "" if place else " open"
                 body.append(
-                    f"<details{state}><summary>{escaped(table.title)}</summary>{grid(table)}</details>"
+                    f"<details{state}><summary>{escape(table.title)}</summary>{grid(table)}</details>"
                 )
         return "\n".join(body)
 
@@ -280,7 +280,7 @@ def _record_row(entry: Entry) -> dict[str, Any]:
 def _headline(part: Mapping[str, Any]) -> list[str]:
     lead = part["headline"]
     lines = [f"{part['dataset']}: {verdict(lead)}."]
-    return lines if lead is None else [*lines, finding(lead), *remarks(lead, part["strategies"])]
+    return lines if lead is None else [*lines, describe_finding(lead), *remarks(lead, part["strategies"])]
 
 
 def _short_table(part: Mapping[str, Any]) -> Table:
@@ -298,7 +298,7 @@ def _short_table(part: Mapping[str, Any]) -> Table:
     return Table(title="Scores", head=head, rows=table_rows)
 
 
-def _aligned(table: Table) -> str:
+def _align(table: Table) -> str:
     """Return a table in columns of equal width, figures to the right."""
     cells = [[one_line(cell) for cell in row] for row in (table.head, *table.rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

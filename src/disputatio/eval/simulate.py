@@ -29,15 +29,15 @@ from disputatio.errors import InputError
 from disputatio.eval.statistics import MeanEstimate
 from disputatio.eval.statistics import estimate as interval
 from disputatio.reliability.informative import Informed, estimate_informed, overturns
-from disputatio.reliability.trust import Trust, untangled, vote
+from disputatio.reliability.trust import Trust, untangle, vote
 from disputatio.reliability.weighted_vote import (
     CAP,
     UNKNOWN,
     as_met,
     estimate,
+    hold_vote,
     majority,
     most_reliable,
-    weighted_vote,
     weights_of,
 )
 
@@ -113,7 +113,7 @@ hotpotqa Oracle  0.748 0.727 0.704 0.678 0.654 0.616 0.556
 """
 
 
-def _scaled(shares: list[float]) -> tuple[float, ...]:
+def _scale(shares: list[float]) -> tuple[float, ...]:
     return tuple(share / sum(shares) for share in shares)
 
 
@@ -122,7 +122,7 @@ def _read() -> Mapping[tuple[str, str, float], Reader]:
     for line in _TYPES.strip().splitlines():
         data, model, threshold, *rest = line.split()
         shares = [float(cell) for cell in rest]
-        factual, misleading, irrelevant = (_scaled(shares[a:b]) for a, b in ((0, 3), (3, 7), (7, 10)))
+        factual, misleading, irrelevant = (_scale(shares[a:b]) for a, b in ((0, 3), (3, 7), (7, 10)))
         readers[data, model, float(threshold)] = Reader(
             factual=(factual[0], factual[1], factual[2]),
             misleading=(misleading[0], misleading[1], misleading[2], misleading[3]),
@@ -308,9 +308,9 @@ def trial(
     few = most_reliable(test.votes, estimates.weights, KAPPA)
     accuracy = (
         test.accuracy(majority(test.votes)),
-        test.accuracy(weighted_vote(test.votes, estimates.weights)),
-        test.accuracy(weighted_vote(few, estimates.weights)),
-        test.accuracy(weighted_vote(test.votes, p)),  # as the paper has it: p itself, not L p - 1
+        test.accuracy(hold_vote(test.votes, estimates.weights)),
+        test.accuracy(hold_vote(few, estimates.weights)),
+        test.accuracy(hold_vote(test.votes, p)),  # as the paper has it: p itself, not L p - 1
     )
     error = float(np.abs(estimates.reliability - p).mean())
     by_method = dict(zip(METHODS, accuracy, strict=True))
@@ -328,7 +328,7 @@ def estimate_apart(world: World) -> tuple[Trust, Informed]:
 
     Both are the same where the second would turn the first round.
     """
-    trusted, ties = untangled(world.votes)
+    trusted, ties = untangle(world.votes)
     groups = ties.group[trusted.owner]
     informed = estimate_informed(world.votes, world.own, groups=groups, start=trusted.low)
     if overturns(trusted.reliability, informed.reliability):

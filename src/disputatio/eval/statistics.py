@@ -99,7 +99,7 @@ def estimates(
     ]
 
 
-def paired_difference(
+def estimate_difference(
     first: Sequence[float | None],
     other: Sequence[float | None],
     *,
@@ -111,13 +111,13 @@ def paired_difference(
     Both sequences are in the same order of questions; a pair with a None is left out. Raises
     `ValueError` when their lengths differ.
 
-    >>> paired_difference([1.0, 1.0, 1.0], [0.0, 0.0, None]).mean
+    >>> estimate_difference([1.0, 1.0, 1.0], [0.0, 0.0, None]).mean
     1.0
     """
-    return paired_differences([(first, other)], resamples=resamples, seed=seed)[0]
+    return estimate_differences([(first, other)], resamples=resamples, seed=seed)[0]
 
 
-def paired_differences(
+def estimate_differences(
     columns: Sequence[tuple[Sequence[float | None], Sequence[float | None]]],
     *,
     resamples: int = RESAMPLES,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from disputatio.errors import InputError
 from disputatio.reliability.grouping import Dependence
-from disputatio.reliability.trust import Trust, untangled
+from disputatio.reliability.trust import Trust, untangle
 from disputatio.reliability.weighted_vote import CAP, NOBODY, SPAN, UNKNOWN, Estimate, FlatVotes, estimate
 
 if TYPE_CHECKING:
@@ -88,9 +88,9 @@ class Answers:
         """
         if not len(questions) == len(sources) == len(answers):
             raise InputError("answers need a question, a source and a text each")
-        question = _numbered(questions, self._questions)
-        source = _numbered(sources, self._sources)
-        self._coming.append((question << 32 | source, _hashed(answers)))
+        question = _number_names(questions, self._questions)
+        source = _number_names(sources, self._sources)
+        self._coming.append((question << 32 | source, _hash_texts(answers)))
 
     def add_batches(self, batches: Iterable[pa.RecordBatch]) -> int:
         """Add Arrow record batches with the columns question, source and answer, as a stream.
@@ -129,12 +129,12 @@ class Answers:
         """State the right answers of questions, by the question's name."""
         for question, truth in truths.items():
             at = self._questions.setdefault(question, len(self._questions))
-            self._known[at] = int(_hashed([truth])[0])
+            self._known[at] = int(_hash_texts([truth])[0])
 
     def votes(self) -> FlatVotes:
         """Return the answers as votes: questions, sources and clusters in the order met."""
         self._merge()
-        return FlatVotes.listed(
+        return FlatVotes.from_list(
             self._key >> 32,
             self._key & 0xFFFFFFFF,
             self._number,
@@ -175,7 +175,7 @@ class Answers:
             self._published = estimated if isinstance(estimated, Estimate) else None
             group = np.arange(votes.sources, dtype=np.int64)
         else:
-            self._last = untangled(votes, known=self.known(), start=None if anew else self._last)
+            self._last = untangle(votes, known=self.known(), start=None if anew else self._last)
             estimated, ties = self._last
             _, first, back = np.unique(ties.group[estimated.owner], return_index=True, return_inverse=True)
             group = first[back].astype(np.int64)
@@ -250,23 +250,23 @@ def _as_met(question: Ints, label: Ints) -> NDArray[np.int32]:
     return number[np.searchsorted(met, first)][back].astype(np.int32)
 
 
-def _numbered(names: Any, known: dict[str, int]) -> Ints:
+def _number_names(names: Any, known: dict[str, int]) -> Ints:
     """Return the number of each name, new ones after those known; of strings or an Arrow array."""
-    values, codes = _encoded(names)
+    values, codes = _encode(names)
     numbers = np.fromiter(map(known.get, values, repeat(-1)), dtype=np.int64, count=len(values))
     for at in np.flatnonzero(numbers < 0).tolist():
         numbers[at] = known.setdefault(values[at], len(known))
     return numbers[codes] if len(codes) else np.zeros(0, dtype=np.int64)
 
 
-def _hashed(texts: Any) -> Ints:
+def _hash_texts(texts: Any) -> Ints:
     """Return a number of 64 bits for each text, the same but for case and white space."""
-    values, codes = _encoded(texts)
+    values, codes = _encode(texts)
     hashes = np.array([hash(" ".join(str(value).casefold().split())) for value in values], dtype=np.int64)
     return hashes[codes] if len(codes) else np.zeros(0, dtype=np.int64)
 
 
-def _encoded(texts: Any) -> tuple[list[str], Ints]:
+def _encode(texts: Any) -> tuple[list[str], Ints]:
     """Return the distinct texts and, for each text, which it is."""
     if hasattr(texts, "dictionary_encode"):
         encoded = texts.dictionary_encode()

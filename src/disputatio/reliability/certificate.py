@@ -26,7 +26,7 @@ def certify(
     """Return the certificate of one question's vote; None if no source answered.
 
     `choices[i]` is the cluster of owner i, -1 if it did not vote. Clusters are numbered in the order met and
-    a tie goes to the lowest, as in `weighted_vote`. `weights` are the weights of the vote; if all are zero,
+    a tie goes to the lowest, as in `hold_vote`. `weights` are the weights of the vote; if all are zero,
     every voter counts 1. `names` are the owners' names. `unread` has the weights of owners that could not be
     read: they are taken to back whichever answer the liars back. Raises `InputError` if the three have
     different lengths or a weight is negative or not finite.

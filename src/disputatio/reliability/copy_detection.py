@@ -4,8 +4,8 @@ Dong, Berti-Equille and Srivastava, Integrating Conflicting Data: The Role of So
 2009). Sources that agree on the truth may be independent: there is one truth, and both know it. Sources
 that share false values probably copy, because there are many ways to be wrong. Votes are the integer array
 (questions, sources) of `weighted_vote`, or a list of votes. Ties by near-duplicate text are in `grouping`.
-`copying` says how this differs from the paper. Up to `EXACT` sources all pairs are compared; of more, those
-that `copying_pairs` finds, by the same formulas.
+`estimate_copying` says how this differs from the paper. Up to `EXACT` sources all pairs are compared; of
+more, those that `find_copying_pairs` finds, by the same formulas.
 """
 
 from __future__ import annotations
@@ -101,13 +101,13 @@ def same_value(first: Floats, other: Floats, p: Floats | float) -> tuple[Floats,
     return both * p / apart, (COPIED * (1 - mean) + (1 - COPIED) * both * p) / tied
 
 
-def shared_evidence(first: Floats, other: Floats, p: Floats | float) -> Floats:
+def weigh_shared(first: Floats, other: Floats, p: Floats | float) -> Floats:
     """Return the log-odds of copying that each shared false value adds: never negative."""
     independent, copying = same_value(first, other, p)
     return np.asarray(np.log(copying / independent), dtype=np.float64)
 
 
-def unshared_evidence(first: Floats, other: Floats, p: float) -> Floats:
+def weigh_unshared(first: Floats, other: Floats, p: float) -> Floats:
     """Return what each question adds where both answered differently, not both right: never positive."""
     independent, copying = same_value(first, other, p)
     return np.asarray(np.log((1 - copying) / np.maximum(1 - independent, 1e-12)), dtype=np.float64)
@@ -135,7 +135,7 @@ def prior_of(sources: int, prior: float | None) -> float:
     return start
 
 
-def copying(
+def estimate_copying(
     votes: Votes | FlatVotes,
     winners: ArrayLike,
     reliability: ArrayLike,
@@ -173,17 +173,17 @@ def copying(
     shared = np.zeros((flat.sources, flat.sources))
     for number in np.unique(values.level):
         counts = _pairs_of_slots(flat, values.wrong, values.slots[values.level == number])
-        evidence += counts * shared_evidence(first, other, float(values.chances[number]))
+        evidence += counts * weigh_shared(first, other, float(values.chances[number]))
         shared += counts
     differ = np.maximum(both_answered - both_right - shared, 0)
-    evidence += differ * unshared_evidence(first, other, values.usual)
+    evidence += differ * weigh_unshared(first, other, values.usual)
     probability = probability_of(evidence, start)
     np.fill_diagonal(probability, 0)
     np.fill_diagonal(shared, 0)
     return probability, shared.astype(np.int64)
 
 
-def tied_by_votes(
+def tie_by_votes(
     votes: Votes | FlatVotes,
     winners: ArrayLike,
     reliability: ArrayLike,
@@ -193,19 +193,19 @@ def tied_by_votes(
 ) -> Dependence:
     """Tie sources that copy with a probability of at least `SURE` and share at least `LEAST` false values.
 
-    The winners and reliabilities are given; `untangled` estimates them and the ties in turn. `exact` compares
+    The winners and reliabilities are given; `untangle` estimates them and the ties in turn. `exact` compares
     all pairs of sources; None does so where there are few. Raises `InputError`.
     """
     flat = FlatVotes.of(votes)
     if exact is None:
         exact = flat.sources <= EXACT and flat.sources * flat.questions <= _CELLS
     if exact:
-        chances, shared = copying(flat, winners, reliability, options=options)
+        chances, shared = estimate_copying(flat, winners, reliability, options=options)
         first, second = np.nonzero(np.triu((chances >= SURE) & (shared >= LEAST)))
         pairs = np.stack([first, second], axis=1).astype(np.int64)
         probability = chances[first, second]
     else:
-        pairs, probability = copying_pairs(
+        pairs, probability = find_copying_pairs(
             flat,
             statuses(flat, winners),
             accuracies(reliability, flat.sources),
@@ -283,7 +283,7 @@ _FEW = 20_000  # up to this many sources, two equal hashes make a bucket; of mor
 _CHUNK = 4_000_000  # pairs, or votes of pairs, handled at once
 
 
-def copying_pairs(
+def find_copying_pairs(
     flat: FlatVotes, stands: NDArray[np.int8], right: Floats, *, false_values: int, prior: float
 ) -> tuple[Ints, Floats]:
     """Return the pairs of sources (n, 2) that copy with at least `SURE`, and their probabilities.
@@ -295,13 +295,13 @@ def copying_pairs(
     largest = _largest_listed(values)
     everything = largest >= values.voters.max(initial=0)
     # Evidence of shared values is never negative and all other is never positive: it bounds the sum.
-    keys = _listed_candidates(
+    keys = _find_listed_candidates(
         flat, values, right, largest, needed if everything else needed / 2, LEAST if everything else 1
     )
     if not everything:
-        keys = np.union1d(keys, _hashed_candidates(flat, values))
+        keys = np.union1d(keys, _find_hashed_candidates(flat, values))
     first, other = np.divmod(keys, flat.sources)
-    shared, evidence = _judged(flat, stands, values, right, first, other)
+    shared, evidence = _weigh_pairs(flat, stands, values, right, first, other)
     probability = probability_of(evidence, prior)
     tied = (probability >= SURE) & (shared >= LEAST)
     return np.stack([first[tied], other[tied]], axis=1).astype(np.int64), probability[tied]
@@ -317,7 +317,7 @@ def _largest_listed(values: SharedValues) -> int:
     return int(counts[fitting]) - 1  # all values with as many sources, or none of them
 
 
-def _listed_candidates(
+def _find_listed_candidates(
     flat: FlatVotes, values: SharedValues, right: Floats, largest: int, needed: float, least: int
 ) -> Ints:
     """Return pairs, as first * sources + other, whose listed values give the evidence that is needed."""
@@ -339,27 +339,27 @@ def _listed_candidates(
         one = np.repeat(at[rows], reach)
         step = np.arange(len(one)) - np.repeat(np.cumsum(reach) - reach, reach) + 1
         first, other = source[one], source[one + step]
-        weight = shared_evidence(right[first], right[other], values.chances[level[slot[one]]])
+        weight = weigh_shared(right[first], right[other], values.chances[level[slot[one]]])
         keys, back, shared = np.unique(first * flat.sources + other, return_inverse=True, return_counts=True)
         evidence = np.bincount(back, weight, minlength=len(keys))
         found.append(keys[(evidence >= needed - 1e-9) & (shared >= least)])
     return np.concatenate([np.zeros(0, dtype=np.int64), *found])
 
 
-def _hashed_candidates(flat: FlatVotes, values: SharedValues) -> Ints:
+def _find_hashed_candidates(flat: FlatVotes, values: SharedValues) -> Ints:
     """Return pairs whose sets of shared false values fall into one bucket of their MinHashes."""
     mine = np.flatnonzero(values.wrong & (values.voters[flat.slot] > 1))
     mine = mine[np.argsort(flat.source[mine], kind="stable")]
     begins = np.flatnonzero(np.diff(flat.source[mine], prepend=-1))
     sources = flat.source[mine][begins]
-    slots = _mixed(flat.slot[mine].astype(np.uint64))
+    slots = _mix(flat.slot[mine].astype(np.uint64))
     rows = 2 if flat.sources <= _FEW else 3
     found = np.zeros(0, dtype=np.int64)
     for band in range(HASHES // rows):
         bucket = np.zeros(len(sources), dtype=np.uint64)
         for row in range(rows):
-            seed = _mixed(np.full(1, band * rows + row + 1, dtype=np.uint64))
-            bucket = _mixed(bucket ^ np.minimum.reduceat(_mixed(slots ^ seed), begins))
+            seed = _mix(np.full(1, band * rows + row + 1, dtype=np.uint64))
+            bucket = _mix(bucket ^ np.minimum.reduceat(_mix(slots ^ seed), begins))
         order = np.argsort(bucket, kind="stable")
         keys = [found]
         for step in range(1, WINDOW + 1):
@@ -370,7 +370,7 @@ def _hashed_candidates(flat: FlatVotes, values: SharedValues) -> Ints:
     return found
 
 
-def _judged(
+def _weigh_pairs(
     flat: FlatVotes, stands: NDArray[np.int8], values: SharedValues, right: Floats, first: Ints, other: Ints
 ) -> tuple[Ints, Floats]:
     """Return, for each pair, how many false values it shares, and its evidence, from all votes of both."""
@@ -396,12 +396,12 @@ def _judged(
         same = not_both_right & (flat.slot[one] == flat.slot[two])
         of = pair[same]
         p = values.chances[level[flat.slot[one[same]]]]
-        weight = shared_evidence(right[first[of]], right[other[of]], p)
+        weight = weigh_shared(right[first[of]], right[other[of]], p)
         begin, size = int(chunk[0]), len(chunk)
         counts = np.bincount(of - begin, minlength=size)
         differ = np.bincount(pair[not_both_right] - begin, minlength=size) - counts
         shared[chunk] = counts
-        evidence[chunk] = np.bincount(of - begin, weight, minlength=size) + differ * unshared_evidence(
+        evidence[chunk] = np.bincount(of - begin, weight, minlength=size) + differ * weigh_unshared(
             right[first[chunk]], right[other[chunk]], values.usual
         )
     return shared, evidence
@@ -420,7 +420,7 @@ def _chunks(work: Ints, together: Ints | None = None) -> Iterator[Ints]:
         begin = end
 
 
-def _mixed(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return a hash of 64 bits (the finaliser of SplitMix64)."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -30,10 +30,10 @@ class Dependence:
     probability: Floats
 
 
-def wording(group: ArrayLike) -> str:
+def describe_groups(group: ArrayLike) -> str:
     """Return how many of these sources are independent, and how many copy one of them.
 
-    >>> wording([0, 1, 1, 1]), wording([0, 1]), wording([5, 5])
+    >>> describe_groups([0, 1, 1, 1]), describe_groups([0, 1]), describe_groups([5, 5])
     ('2 independent, 2 copies', '2 independent', '1 independent, 1 copy')
     """
     numbers = np.asarray(group)
@@ -65,7 +65,7 @@ def groups_of(sources: int, *pairs: ArrayLike) -> NDArray[np.int32]:
     return np.unique(label, return_inverse=True)[1].astype(np.int32)
 
 
-def united_list(votes: FlatVotes, group: ArrayLike, *, split: Split = "first") -> FlatVotes:
+def unite_votes(votes: FlatVotes, group: ArrayLike, *, split: Split = "first") -> FlatVotes:
     """Return the votes of groups: each group votes like most of its members.
 
     `split` is the vote of a group that is evenly divided: `first` for the cluster met first, `none` for no
@@ -99,7 +99,7 @@ def united_list(votes: FlatVotes, group: ArrayLike, *, split: Split = "first") -
     keys = np.concatenate(
         [flat.question[alone_rows] * groups + numbers[flat.source[alone_rows]], question * groups + number]
     )
-    by_group = sorted_by(keys, np.arange(len(keys)) >= len(alone_rows))
+    by_group = find_order(keys, np.arange(len(keys)) >= len(alone_rows))
     del keys, together
     return FlatVotes(
         question=in_order(flat.question, question),
@@ -110,7 +110,7 @@ def united_list(votes: FlatVotes, group: ArrayLike, *, split: Split = "first") -
     )
 
 
-def sorted_by(key: NDArray[np.int64], moved: NDArray[np.bool_]) -> NDArray[np.int64]:
+def find_order(key: NDArray[np.int64], moved: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the order that sorts keys, which rise but for those that have `moved`."""
     still, rows = key[~moved], np.flatnonzero(moved)
     if not np.all(still[1:] >= still[:-1]):
@@ -121,7 +121,7 @@ def sorted_by(key: NDArray[np.int64], moved: NDArray[np.bool_]) -> NDArray[np.in
     return np.insert(np.flatnonzero(~moved), places, rows)
 
 
-def tied_by_text(pairs: ArrayLike, source: ArrayLike, sources: int) -> Dependence:
+def tie_by_text(pairs: ArrayLike, source: ArrayLike, sources: int) -> Dependence:
     """Tie the sources whose passages are near duplicates.
 
     Two sources are tied if more than `SHARE` of the passages of one are in the other. `pairs` (n, 2) are

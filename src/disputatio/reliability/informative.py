@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
 from disputatio.reliability.posterior import posterior
-from disputatio.reliability.weighted_vote import CAP, UNKNOWN, FlatVotes, distinct, fitting, pinned
+from disputatio.reliability.weighted_vote import CAP, UNKNOWN, FlatVotes, check_weights, distinct, pin_known
 from disputatio.types import Source
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -94,7 +94,7 @@ def estimate_informed(
     """
     rows = _rows_of(FlatVotes.of(votes), own, groups, known, importance)
     even = np.full(rows.votes.sources, START)
-    begin = even if start is None else np.clip(fitting(start, rows.votes.sources), 0.05, 0.95)
+    begin = even if start is None else np.clip(check_weights(start, rows.votes.sources), 0.05, 0.95)
     near, far = (
         max((_fit(rows, first, knows, prior) for knows in KNOWS), key=lambda fit: fit.likelihood)
         for first in (begin, even)
@@ -126,8 +126,8 @@ def _rows_of(
     known: NDArray[np.int32] | None,
     importance: ArrayLike | None,
 ) -> _VoteRows:
-    readers = pinned(np.asarray(own, dtype=np.int64), flat.questions).astype(np.int64)
-    truth = pinned(known, flat.questions).astype(np.int64)
+    readers = pin_known(np.asarray(own, dtype=np.int64), flat.questions).astype(np.int64)
+    truth = pin_known(known, flat.questions).astype(np.int64)
     unit = np.arange(flat.sources) if groups is None else np.asarray(groups, dtype=np.int64)
     weight = np.ones(flat.questions) if importance is None else np.asarray(importance, dtype=np.float64)
     if unit.shape != (flat.sources,) or weight.shape != (flat.questions,):

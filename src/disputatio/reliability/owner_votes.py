@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability.grouping import Split, groups_of, sorted_by, united_list
-from disputatio.reliability.weighted_vote import FlatVotes, distinct, fitting
+from disputatio.reliability.grouping import Split, find_order, groups_of, unite_votes
+from disputatio.reliability.weighted_vote import FlatVotes, check_weights, distinct
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -103,18 +103,18 @@ class OwnerVotes:
         """
         listed = FlatVotes.of(votes)
         sources = listed.sources
-        owner = numbered(owners, sources, "owners")
-        group = numbered(groups, sources, "groups")
+        owner = number_groups(owners, sources, "owners")
+        group = number_groups(groups, sources, "groups")
         size = int(owner.max()) + 1 if sources else 0
         # Owners that have sources in one group are tied: each source ties its owner to its group.
         tied = groups_of(size + sources, np.stack([owner, size + group], axis=1))[:size]
         unit = np.unique(tied, return_inverse=True)[1].astype(np.int64)
-        flat = united_list(listed, owner, split=split)
+        flat = unite_votes(listed, owner, split=split)
         units = int(unit.max(initial=0)) + 1
         key = flat.question * units + unit[flat.source]
         if len(key) > 1 and not np.all(key[1:] > key[:-1]):
             tied_rows = (np.bincount(unit) > 1)[unit][flat.source]
-            order = sorted_by(key * distinct(flat, len(key)) + flat.number, tied_rows)
+            order = find_order(key * distinct(flat, len(key)) + flat.number, tied_rows)
             key = key[order]
             flat = FlatVotes(
                 question=flat.question[order],
@@ -293,7 +293,7 @@ def rule(
     0
     """
     source_choices = np.asarray(row)
-    source_weights = fitting(weights, len(source_choices))
+    source_weights = check_weights(weights, len(source_choices))
     if np.any(source_weights < 0):
         raise InputError("the weights of a vote by owners must not be negative")
     owner_votes = OwnerVotes.of(source_choices.reshape(1, -1), owners, groups)
@@ -333,7 +333,7 @@ def rule(
     )
 
 
-def numbered(names: ArrayLike | None, sources: int, what: str) -> Ints:
+def number_groups(names: ArrayLike | None, sources: int, what: str) -> Ints:
     """Return numbers from 0, in the order met, for numbers or names; negative or empty ones stand alone."""
     if names is None:
         return np.arange(sources, dtype=np.int64)

@@ -88,23 +88,23 @@ def independent(passages: Sequence[Passage]) -> list[list[Passage]]:
     return groups
 
 
-def meaning_similarity(cosine: float, embedder: str) -> float:
+def rescale_cosine(cosine: float, embedder: str) -> float:
     """Return the cosine of two texts on the scale of `RETOLD`, by the name of the embedder that it is of.
 
-    >>> round(meaning_similarity(0.91, "multilingual-e5-small@3dc552ed"), 2)
+    >>> round(rescale_cosine(0.91, "multilingual-e5-small@3dc552ed"), 2)
     0.7
-    >>> meaning_similarity(0.91, "minilm-l6-v2@8199be6f")
+    >>> rescale_cosine(0.91, "minilm-l6-v2@8199be6f")
     0.91
     """
     return 1 - (1 - cosine) * _SPREAD if _NARROW.search(embedder) else cosine
 
 
-def linked(count: int, similarity: Mapping[tuple[int, int], float], bar: float = RETOLD) -> list[list[int]]:
+def link(count: int, similarity: Mapping[tuple[int, int], float], bar: float = RETOLD) -> list[list[int]]:
     """Return groups of `count` things by average linkage: the most similar two join while they reach `bar`.
 
     `similarity` has that of pairs (smaller number first); a pair that it does not have is not similar at all.
 
-    >>> linked(3, {(0, 1): 0.9, (0, 2): 0.2, (1, 2): 0.4}), linked(2, {(0, 1): 0.6})
+    >>> link(3, {(0, 1): 0.9, (0, 2): 0.2, (1, 2): 0.4}), link(2, {(0, 1): 0.6})
     ([[0, 1], [2]], [[0], [1]])
     """
     groups = [[number] for number in range(count)]

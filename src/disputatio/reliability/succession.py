@@ -61,7 +61,7 @@ def succession(newer: Passage, older: Passage, day: str = "") -> Succession | No
     >>> (made.kind, made.believed) if made else None, succession(old, new)
     (('version', True), None)
     """
-    forward, back = _claimed(newer, older, day), _claimed(older, newer, day)
+    forward, back = _find_claim(newer, older, day), _find_claim(older, newer, day)
     if forward is None or (back is not None and back.believed >= forward.believed):
         return None
     return forward
@@ -94,7 +94,7 @@ def why_not_in_force(passage: Passage, day: str) -> tuple[SuccessionKind, str] |
     return None
 
 
-def _claimed(newer: Passage, older: Passage, day: str) -> Succession | None:
+def _find_claim(newer: Passage, older: Passage, day: str) -> Succession | None:
     """Return what makes one document take the place of another, as far as its own side goes."""
     if newer.document and newer.document == older.document:
         return None

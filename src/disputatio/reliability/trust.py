@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from disputatio.errors import InputError
-from disputatio.reliability.copy_detection import tied_by_votes
-from disputatio.reliability.grouping import Dependence, united_list
+from disputatio.reliability.copy_detection import tie_by_votes
+from disputatio.reliability.grouping import Dependence, unite_votes
 from disputatio.reliability.owner_votes import OwnerVotes, VoteOutcome
 from disputatio.reliability.posterior import posterior
 from disputatio.reliability.weighted_vote import (
@@ -26,10 +26,10 @@ from disputatio.reliability.weighted_vote import (
     UNKNOWN,
     FlatVotes,
     Votes,
+    check_weights,
     distinct,
     estimate,
-    fitting,
-    pinned,
+    pin_known,
     weights_of,
 )
 
@@ -189,7 +189,7 @@ def trust(
     listed = FlatVotes.of(votes)
     owner_votes = OwnerVotes.of(listed, owners, groups, split="none")
     flat = owner_votes.votes
-    truth = pinned(known, flat.questions)
+    truth = pin_known(known, flat.questions)
     size = distinct(votes) if options is None else options
     weight = _importance(importance, flat.questions)
     is_known = truth != UNKNOWN
@@ -201,10 +201,10 @@ def trust(
     power, spare = figures.power, figures.spare
     if start is not None:
         first_source = np.unique(owner_votes.owner, return_index=True)[1]
-        power = spare = np.maximum(fitting(start, listed.sources), 0)[first_source]
+        power = spare = np.maximum(check_weights(start, listed.sources), 0)[first_source]
     if not power.any():  # nothing is verified: start from RA-RAG's estimate, with one vote for each unit
         plain = estimate(
-            united_list(listed, owner_votes.unit[owner_votes.owner], split="none"),
+            unite_votes(listed, owner_votes.unit[owner_votes.owner], split="none"),
             options=size,
             prior=prior,
             known=truth,
@@ -288,7 +288,7 @@ def judge(record: Tally, options: int, prior: float = 0.5) -> Figures:
     )
 
 
-def untangled(
+def untangle(
     votes: Votes | FlatVotes,
     *,
     owners: ArrayLike | None = None,
@@ -308,7 +308,7 @@ def untangled(
     size = distinct(votes) if options is None else options
     bound = groups
     listed = FlatVotes.of(votes)
-    is_known = pinned(known, listed.questions) != UNKNOWN
+    is_known = pin_known(known, listed.questions) != UNKNOWN
     ties: Dependence | None = None
     weights: Floats | None = None
     if start is not None:
@@ -316,7 +316,7 @@ def untangled(
         fresh = listed.sources - len(earlier.owner)
         weights = np.concatenate([earlier.weights, np.zeros(fresh)])
         group = ties.group[earlier.owner].astype(np.int64)
-        bound = joined(np.concatenate([group, group.max(initial=-1) + 1 + np.arange(fresh)]), groups)
+        bound = join_ties(np.concatenate([group, group.max(initial=-1) + 1 + np.arange(fresh)]), groups)
         if not weights.any():
             weights = None
     rounds = 0
@@ -335,17 +335,17 @@ def untangled(
         if ties is None and is_known.any():
             judged[~is_known] = -1
         first_source = np.unique(estimated.owner, return_index=True)[1]
-        new = tied_by_votes(
-            united_list(listed, estimated.owner), judged, estimated.reliability[first_source], options=size
+        new = tie_by_votes(
+            unite_votes(listed, estimated.owner), judged, estimated.reliability[first_source], options=size
         )
         rounds += 1
         if rounds == ROUNDS or (ties is not None and np.array_equal(new.group, ties.group)):
             return estimated, new
         ties = new
-        bound = joined(new.group[estimated.owner], groups)
+        bound = join_ties(new.group[estimated.owner], groups)
 
 
-def joined(ties: ArrayLike, groups: ArrayLike | None) -> Ints:
+def join_ties(ties: ArrayLike, groups: ArrayLike | None) -> Ints:
     """Return groups of sources that are tied in either way."""
     first = np.asarray(ties, dtype=np.int64)
     return OwnerVotes.of(np.full((0, len(first)), -1, dtype=np.int32), first, groups).unit[first]

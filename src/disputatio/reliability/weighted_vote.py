@@ -96,7 +96,7 @@ class FlatVotes:
         )
 
     @classmethod
-    def listed(
+    def from_list(
         cls, question: Ints, source: Ints, number: NDArray[Any], *, questions: int, sources: int
     ) -> FlatVotes:
         """Return votes from a list: the question and source of each, and its cluster, numbered from 0 as met.
@@ -182,7 +182,7 @@ class FlatVotes:
             part = self.part(questions, rows)
             answered = np.flatnonzero(np.diff(part.start))
             if answered.size:
-                start, tied = part.start[answered], part._leading(weights, answered)
+                start, tied = part.start[answered], part._find_leading(weights, answered)
                 first = np.where(tied, np.arange(len(tied)), len(tied))
                 won[questions.start + answered] = np.minimum.reduceat(first, start) - start
         return won
@@ -198,12 +198,12 @@ class FlatVotes:
             part = self.part(questions, rows)
             answered = np.flatnonzero(np.diff(part.start))
             if answered.size:
-                tied = part._leading(weights, answered).astype(np.float64)
+                tied = part._find_leading(weights, answered).astype(np.float64)
                 count = np.add.reduceat(tied, part.start[answered])
                 agreed[rows] = (tied / np.repeat(count, np.diff(part.start)[answered]))[part.slot]
         return agreed
 
-    def _leading(self, weights: Floats, answered: Ints) -> NDArray[np.bool_]:
+    def _find_leading(self, weights: Floats, answered: Ints) -> NDArray[np.bool_]:
         """Return which slots have the greatest sum of their question, of those that were answered."""
         # Sums that differ by rounding alone, as they do when sources are reordered, are ties.
         slack = 1e-12 * float(np.abs(weights).sum())
@@ -212,17 +212,17 @@ class FlatVotes:
         return scores >= np.repeat(best - slack, np.diff(self.start)[answered])
 
 
-def weighted_vote(votes: ArrayLike, weights: ArrayLike) -> NDArray[np.int32]:
+def hold_vote(votes: ArrayLike, weights: ArrayLike) -> NDArray[np.int32]:
     """Return each question's winning cluster: argmax over u of the sum of v_i of its voters i (eq. 1).
 
     A tie goes to the cluster met first; -1 without answers. With the true reliabilities as weights it is
     the paper's Oracle WMV. Raises `InputError` on weights that do not fit.
 
-    >>> weighted_vote([[0, 1, 1], [-1, -1, -1]], [3.0, 1.0, 1.0]).tolist()
+    >>> hold_vote([[0, 1, 1], [-1, -1, -1]], [3.0, 1.0, 1.0]).tolist()
     [0, -1]
     """
     flat = FlatVotes.of(votes)
-    return flat.winners(fitting(weights, flat.sources))
+    return flat.winners(check_weights(weights, flat.sources))
 
 
 def majority(votes: ArrayLike) -> NDArray[np.int32]:
@@ -257,7 +257,7 @@ def most_reliable(votes: ArrayLike, weights: ArrayLike, kappa: int) -> NDArray[n
     array = np.asarray(votes, dtype=np.int32)
     if kappa < 1:
         raise InputError("kappa must be at least 1")
-    order = np.argsort(-fitting(weights, array.shape[1]), kind="stable")
+    order = np.argsort(-check_weights(weights, array.shape[1]), kind="stable")
     ranked = array[:, order]
     chosen = np.where(np.cumsum(ranked >= 0, axis=1) <= kappa, ranked, -1)
     result = np.empty_like(array)
@@ -295,7 +295,7 @@ def as_met(labels: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return votes, zero
 
 
-def fitting(weights: ArrayLike, sources: int) -> Floats:
+def check_weights(weights: ArrayLike, sources: int) -> Floats:
     """Return weights as an array; raises `InputError` unless there is one finite number for each source."""
     array = np.asarray(weights, dtype=np.float64)
     if array.shape != (sources,) or not np.all(np.isfinite(array)):
@@ -313,7 +313,7 @@ def distinct(votes: ArrayLike | FlatVotes, cap: int = CAP) -> int:
     return max(2, min(most, cap))
 
 
-def pinned(known: ArrayLike | None, questions: int) -> NDArray[np.int32]:
+def pin_known(known: ArrayLike | None, questions: int) -> NDArray[np.int32]:
     """Return the right cluster of each question as far as known; raises `InputError` if it does not fit."""
     if known is None:
         return np.full(questions, UNKNOWN, dtype=np.int32)
@@ -353,7 +353,7 @@ def estimate(
         raise InputError("prior must lie between 0 and 1, and iterations be at least 1")
     flat = FlatVotes.of(votes)
     size = distinct(votes) if options is None else options
-    truth = pinned(known, flat.questions)
+    truth = pin_known(known, flat.questions)
     is_known = truth != UNKNOWN
     together = is_known | (np.bincount(flat.question, minlength=flat.questions) > 1)
     checked = np.zeros(flat.sources, dtype=np.bool_)
@@ -364,7 +364,7 @@ def estimate(
     def shares(agreed: Floats) -> Floats:
         return np.where(checked, agreed / np.maximum(answered, 1), prior)
 
-    def agreeing(weights: Floats) -> Floats:
+    def sum_agreements(weights: Floats) -> Floats:
         agreement = flat.agreements(weights)
         if is_known.any():
             right = (flat.number == truth[flat.question]).astype(np.float64)
@@ -375,14 +375,14 @@ def estimate(
     # This always ends and never cycles. With a_i answers that won of n_i, each round's vote makes the sum
     # over i of (L a_i / n_i - 1) a'_i greatest: the tangent at a of the strictly convex sum of
     # L a_i^2 / (2 n_i) - a_i, which rises with every round that changes an a_i; the votes are finitely many.
-    weights = np.ones(flat.sources) if start is None else fitting(start, flat.sources)
-    agreed, following = np.zeros(flat.sources), agreeing(weights)
+    weights = np.ones(flat.sources) if start is None else check_weights(start, flat.sources)
+    agreed, following = np.zeros(flat.sources), sum_agreements(weights)
     converged, rounds = False, 0
     while rounds < iterations and not converged:
         rounds += 1
         agreed = following
         weights = weights_of(shares(agreed), size)
-        following = agreeing(weights)
+        following = sum_agreements(weights)
         converged = np.allclose(following, agreed, rtol=0, atol=1e-9)
     winners = np.where(is_known, truth, flat.winners(weights)).astype(np.int32)
     _, low, high = posterior(agreed, answered, mean=prior)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import InputError
-from disputatio.eval.builders.controlled import Controlled, Kind, controlled, supports
+from disputatio.eval.builders.controlled import Controlled, Kind, build_controlled, supports
 from disputatio.eval.builders.material import bears_any, stands
 from disputatio.eval.data.datasets import load
 from disputatio.types import Example
@@ -43,7 +43,7 @@ def _count(row: Mapping[str, Any], kind: str, answer: str) -> int:
 def test_a_question_stands_at_every_level_and_keeps_what_it_had_in_its_order(
     rows: list[Example], kind: Kind
 ) -> None:
-    built = controlled(rows, kind)
+    built = build_controlled(rows, kind)
     assert built.questions == len(NAMES)
     for levels in _levels(built):
         assert len(levels) == 3
@@ -55,7 +55,7 @@ def test_a_question_stands_at_every_level_and_keeps_what_it_had_in_its_order(
 
 
 def test_imbalance_has_one_passage_for_one_answer_and_more_for_the_other(rows: list[Example]) -> None:
-    for levels in _levels(controlled(rows, "imbalance")):
+    for levels in _levels(build_controlled(rows, "imbalance")):
         minor, major = levels[0]["gold"]
         for level, row in enumerate(levels, 1):
             assert row["categories"] == {"imbalance": f"1 : {level}"}
@@ -65,7 +65,7 @@ def test_imbalance_has_one_passage_for_one_answer_and_more_for_the_other(rows: l
 
 
 def test_misinformation_tells_one_wrong_answer_beside_two_right_ones(rows: list[Example]) -> None:
-    built = controlled(rows, "misinformation")
+    built = build_controlled(rows, "misinformation")
     assert (built.published, built.made) == (len(NAMES), 2 * len(NAMES))
     for levels in _levels(built):
         for level, row in enumerate(levels, 1):
@@ -79,13 +79,13 @@ def test_misinformation_tells_one_wrong_answer_beside_two_right_ones(rows: list[
 
 
 def test_level_0_has_no_misinformation_and_no_wrong_answer(rows: list[Example]) -> None:
-    for clean, *_ in _levels(controlled(rows, "misinformation", levels=(0, 1))):
+    for clean, *_ in _levels(build_controlled(rows, "misinformation", levels=(0, 1))):
         assert clean["wrong"] == []
         assert {one["type"] for one in clean["passages"]} == {"correct"}
 
 
 def test_a_set_without_misinformation_of_its_own_gets_it_from_other_questions(tmp_path: Path) -> None:
-    built = controlled(
+    built = build_controlled(
         _examples(tmp_path, *(ramdocs_row(name, lies=0) for name in NAMES)), "misinformation", levels=(1, 2)
     )
     assert built.questions == len(NAMES)
@@ -95,14 +95,16 @@ def test_a_set_without_misinformation_of_its_own_gets_it_from_other_questions(tm
 
 
 def test_the_same_seed_gives_the_same_rows_and_another_one_others(rows: list[Example]) -> None:
-    assert controlled(rows, "imbalance", seed=1) == controlled(rows, "imbalance", seed=1)
-    assert controlled(rows, "imbalance", seed=1).rows != controlled(rows, "imbalance", seed=2).rows
+    assert build_controlled(rows, "imbalance", seed=1) == build_controlled(rows, "imbalance", seed=1)
+    assert (
+        build_controlled(rows, "imbalance", seed=1).rows != build_controlled(rows, "imbalance", seed=2).rows
+    )
 
 
 def test_rows_load_as_our_plain_format_with_the_level_as_a_stratum(
     rows: list[Example], tmp_path: Path
 ) -> None:
-    built = controlled(rows, "imbalance")
+    built = build_controlled(rows, "imbalance")
     loaded = load(f"jsonl:{write_rows(tmp_path / 'built.jsonl', built.rows)}")
     assert [example.metadata["strata"]["imbalance"] for example in loaded[:3]] == [
         "1 : 1",
@@ -120,7 +122,7 @@ def test_near_copies_count_once(tmp_path: Path) -> None:
     (example,) = _examples(tmp_path, row)
     assert [len(texts) for texts in supports(example).values()] == [1, 1]
     with pytest.raises(InputError, match=r"no right answer with 3 passages of its own \(1\)"):
-        controlled([example], "imbalance")
+        build_controlled([example], "imbalance")
 
 
 def _spelled_twice(row: dict[str, Any]) -> None:
@@ -144,7 +146,7 @@ def _with_both(row: dict[str, Any]) -> None:
 def test_what_is_no_clean_pair_of_answers_is_left_out_by_row(tmp_path: Path, spoil: Any) -> None:
     row = ramdocs_row("Vell")
     spoil(row)
-    built = controlled(_examples(tmp_path, row, ramdocs_row("Tarn")), "imbalance")
+    built = build_controlled(_examples(tmp_path, row, ramdocs_row("Tarn")), "imbalance")
     assert built.left_out == {"no two right answers that passages bear": [0]}
 
 
@@ -153,9 +155,9 @@ def test_what_is_no_clean_pair_of_answers_is_left_out_by_row(tmp_path: Path, spo
 )
 def test_levels_that_cannot_be_are_refused(rows: list[Example], kind: Kind, levels: Sequence[int]) -> None:
     with pytest.raises(InputError, match="rising numbers"):
-        controlled(rows, kind, levels=levels)
+        build_controlled(rows, kind, levels=levels)
 
 
 def test_a_data_set_that_knows_no_types_is_refused() -> None:
     with pytest.raises(InputError, match="ramdocs"):
-        controlled([Example(id="x", row=0, question="q", gold=("a",))], "imbalance")
+        build_controlled([Example(id="x", row=0, question="q", gold=("a",))], "imbalance")

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from disputatio.eval.builders.fabrication import fabricated, wrong_answers
+from disputatio.eval.builders.fabrication import fabricate, wrong_answers
 from disputatio.kit import Kit
 from disputatio.llm.cached_llm import CachedLLM
 from disputatio.llm.call_cache import CallCache
@@ -26,7 +26,7 @@ def _author(prompt: str) -> str:
 
 
 def test_good_texts_take_the_place_of_those_made_in_code() -> None:
-    (fabricated_row,) = fabricated([material()], Kit(model=Scripted(_author)))
+    (fabricated_row,) = fabricate([material()], Kit(model=Scripted(_author)))
     assert [lie.answer for lie in fabricated_row.lies] == LIES
     assert fabricated_row.factual[0] == "The mill stands in Goldtown0, so version 1 says."
     assert fabricated_row.made == {"generated": 36, "kept": 0}
@@ -40,7 +40,7 @@ def test_texts_that_fail_the_checks_twice_stay_as_they_were() -> None:
         return json.dumps({"text": "The mill is old."})
 
     model = Scripted(liar)
-    (fabricated_row,) = fabricated([material()], Kit(model=model))
+    (fabricated_row,) = fabricate([material()], Kit(model=model))
     assert fabricated_row.factual == material().factual
     assert fabricated_row.lies == material().lies
     assert fabricated_row.made == {"generated": 0, "kept": 36}
@@ -54,13 +54,13 @@ def test_a_false_text_that_names_the_truth_is_not_taken() -> None:
             reply.replace("so version", "not in Goldtown0, so version") if "that world" in prompt else reply
         )
 
-    (fabricated_row,) = fabricated([material()], Kit(model=Scripted(honest)))
+    (fabricated_row,) = fabricate([material()], Kit(model=Scripted(honest)))
     assert fabricated_row.lies == material().lies
     assert fabricated_row.made == {"generated": 9, "kept": 27}
 
 
 def test_a_broken_reply_costs_only_itself() -> None:
-    (fabricated_row,) = fabricated([material()], Kit(model=Scripted(lambda _: "no JSON")))
+    (fabricated_row,) = fabricate([material()], Kit(model=Scripted(lambda _: "no JSON")))
     assert (fabricated_row.factual, fabricated_row.lies) == (material().factual, material().lies)
 
 
@@ -82,8 +82,8 @@ def test_an_interrupted_run_goes_on_from_the_journal(tmp_path: Path) -> None:
     materials = [material(n) for n in range(6)]
     first = Scripted(_author)
     with_journal = CachedLLM(first, CallCache(tmp_path / "calls.sqlite"), engine="scripted 1")
-    once = fabricated(materials[:4], Kit(model=with_journal))
+    once = fabricate(materials[:4], Kit(model=with_journal))
     second = Scripted(_author)
     again = CachedLLM(second, CallCache(tmp_path / "calls.sqlite"), engine="scripted 1")
-    assert fabricated(materials, Kit(model=again))[:4] == once
+    assert fabricate(materials, Kit(model=again))[:4] == once
     assert len(second.calls) < len(first.calls)

@@ -9,7 +9,7 @@ import pytest
 from disputatio.errors import InputError, UnknownName
 from disputatio.eval.builders.material import Lie, Material, bears_any
 from disputatio.eval.builders.origins import key_answers, poisonedrag, read_material
-from disputatio.eval.builders.substitution import kind_of, replaced, substituted, windows
+from disputatio.eval.builders.substitution import kind_of, replace_answer, substitute, windows
 from tests.eval.material import conflictnq_rows, material, write_rows
 
 
@@ -89,7 +89,7 @@ def test_an_origin_that_is_not_known_is_named() -> None:
 
 
 def test_substitution_makes_nine_truths_and_nine_lies_that_pass_the_checks(tmp_path: Path) -> None:
-    whole = substituted(read_material(f"conflictnq:{write_rows(tmp_path / 'v.jsonl', conflictnq_rows())}"))
+    whole = substitute(read_material(f"conflictnq:{write_rows(tmp_path / 'v.jsonl', conflictnq_rows())}"))
     assert len(whole) == 12
     for one in whole:
         assert (len(one.factual), len(one.lies), {len(lie.texts) for lie in one.lies}) == (9, 9, {3})
@@ -104,7 +104,7 @@ def test_substitution_makes_nine_truths_and_nine_lies_that_pass_the_checks(tmp_p
 @pytest.mark.long
 def test_substitution_is_the_same_for_a_seed_and_another_for_another(tmp_path: Path) -> None:
     rows = read_material(f"conflictnq:{write_rows(tmp_path / 'v.jsonl', conflictnq_rows())}")
-    assert substituted(rows, seed=1) == substituted(rows, seed=1) != substituted(rows, seed=2)
+    assert substitute(rows, seed=1) == substitute(rows, seed=1) != substitute(rows, seed=2)
 
 
 def test_wrong_answers_are_of_the_type_of_the_right_one() -> None:
@@ -117,13 +117,13 @@ def test_wrong_answers_are_of_the_type_of_the_right_one() -> None:
         )
         for n in range(3)
     ]
-    for one in substituted(dates):
+    for one in substitute(dates):
         assert {kind_of(one.question, lie.answer) for lie in one.lies} == {"date"}
 
 
 def test_a_question_with_too_few_rivals_is_left_out() -> None:
     alone = Material(id="q", question="Who sang?", gold=("Ada Fen",), factual=("Then Ada Fen sang.",))
-    assert substituted([alone]) == []
+    assert substitute([alone]) == []
 
 
 def test_every_window_bears_the_answer_and_is_short() -> None:
@@ -135,10 +135,10 @@ def test_every_window_bears_the_answer_and_is_short() -> None:
 
 def test_all_mentions_are_replaced_whatever_their_spacing_and_case() -> None:
     assert (
-        replaced("NEW  YORK; in New-York, not Newer York", "New York", "Lund")
+        replace_answer("NEW  YORK; in New-York, not Newer York", "New York", "Lund")
         == "Lund; in Lund, not Newer York"
     )
-    assert replaced("It cost $5.", "???", "x") == "It cost $5."
+    assert replace_answer("It cost $5.", "???", "x") == "It cost $5."
 
 
 def test_faults_name_a_lie_that_is_true_and_a_truth_that_is_not() -> None:

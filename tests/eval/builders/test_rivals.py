@@ -7,7 +7,7 @@ import re
 import pytest
 
 from disputatio.eval.builders.bearing import rarities
-from disputatio.eval.builders.rivals import rivals, swapped
+from disputatio.eval.builders.rivals import rivals, swap_answers
 
 
 def test_the_answer_of_the_most_similar_question_comes_first() -> None:
@@ -85,7 +85,7 @@ def test_no_year_lies_ahead() -> None:
 def test_a_copy_that_would_not_read_or_still_tells_the_truth_is_refused(
     text: str, right: list[str], wrong: str
 ) -> None:
-    assert swapped(text, right, wrong) is None
+    assert swap_answers(text, right, wrong) is None
 
 
 @pytest.mark.parametrize(
@@ -102,4 +102,4 @@ def test_a_copy_that_would_not_read_or_still_tells_the_truth_is_refused(
 def test_every_name_of_the_right_answer_is_replaced_and_grammar_follows(
     text: str, right: list[str], wrong: str, copy: str | None
 ) -> None:
-    assert swapped(text, right, wrong) == copy
+    assert swap_answers(text, right, wrong) == copy

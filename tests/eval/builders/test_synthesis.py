@@ -21,7 +21,7 @@ from disputatio.eval.builders.synthesis import (
     TRIES,
     Synthetic,
     categories,
-    changed_mix,
+    change_mix,
     draw_from,
     fault_of,
     row_of,
@@ -98,7 +98,7 @@ def test_the_default_mix_is_that_of_the_paper_and_draws_come_near_it() -> None:
 
 
 def test_a_mix_can_be_changed_by_category() -> None:
-    changed = changed_mix(["answer=factoid:3, comparison:1", "user=expert:1"])
+    changed = change_mix(["answer=factoid:3, comparison:1", "user=expert:1"])
     assert changed["answer"] == {"factoid": 3.0, "comparison": 1.0}
     assert changed["premise"] == dict(MIX["premise"])
     assert {categories(n, changed, 0)["user"] for n in range(50)} == {"expert"}
@@ -118,7 +118,7 @@ def test_a_mix_can_be_changed_by_category() -> None:
 )
 def test_a_wrong_mix_is_named(change: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        changed_mix([change])
+        change_mix([change])
 
 
 def test_every_answer_stands_in_its_own_passage_and_two_are_of_two_documents(index: FolderIndex) -> None:

@@ -12,7 +12,7 @@ from disputatio.errors import InputError
 from disputatio.eval.reporting.headline import headline, pareto_front
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import markdown
-from disputatio.eval.reporting.wording import finding, remarks, so_far, verdict
+from disputatio.eval.reporting.wording import describe_finding, remarks, so_far, verdict
 from disputatio.eval.running.run_log import Entrant
 from disputatio.trace import Trace
 from disputatio.types import Answer, Passage, Usage
@@ -41,7 +41,7 @@ def test_a_clear_leader_is_named_with_distance_test_and_cost(tmp_path: Path) -> 
     part = evaluated(tmp_path, 10, 30)
     lead = part["headline"]
     assert verdict(lead) == "of30 leads"
-    sentence = finding(lead)
+    sentence = describe_finding(lead)
     assert sentence.startswith("of30: EM 75.0 % [")
     assert "on 40 questions, 50.0 points above of10 (paired, [" in sentence
     assert sentence.endswith("p < 0.001), at 3.0 times its tokens.")
@@ -80,7 +80,7 @@ def test_nothing_right_is_no_lead(tmp_path: Path) -> None:
 def test_one_strategy_is_alone(tmp_path: Path) -> None:
     part = evaluated(tmp_path, 12)
     assert verdict(part["headline"]) == "of12, alone"
-    assert finding(part["headline"]).endswith("there is nothing to compare it with.")
+    assert describe_finding(part["headline"]).endswith("there is nothing to compare it with.")
 
 
 def test_few_questions_are_said_to_be_few(tmp_path: Path) -> None:

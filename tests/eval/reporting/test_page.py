@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from disputatio.errors import ServerFault
-from disputatio.eval.reporting.markup import escaped, grid
+from disputatio.eval.reporting.markup import escape, grid
 from disputatio.eval.reporting.page import page
 from disputatio.eval.reporting.report import report
 from disputatio.eval.reporting.tables import Table
@@ -194,7 +194,7 @@ def test_an_evaluation_that_only_failed_has_a_page(tmp_path: Path) -> None:
 
 
 def test_control_characters_and_directions_are_taken_out_of_text() -> None:
-    assert escaped("a\x1b[31m\u202eb\x00<c>") == "a[31mb&lt;c&gt;"
+    assert escape("a\x1b[31m\u202eb\x00<c>") == "a[31mb&lt;c&gt;"
 
 
 def test_a_column_without_figures_is_set_as_text() -> None:

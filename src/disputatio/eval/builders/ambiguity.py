@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.errors import InputError
-from disputatio.eval.builders.bearing import content_words, covered, is_about, is_one_answer
+from disputatio.eval.builders.bearing import content_words, is_about, is_one_answer, measure_coverage
 from disputatio.eval.builders.material import bears_any, stands
 from disputatio.eval.builders.origins import nq_passages
 from disputatio.eval.builders.substitution import MONTHS
@@ -243,13 +243,13 @@ def borne(
 
 def seems_to_answer(text: str, answer: str, question: str, rarity: Mapping[str, float]) -> bool:
     """Return True if a text has the answer, and the question's words, some of them near it."""
-    if covered(text, question, rarity) < ABOUT:
+    if measure_coverage(text, question, rarity) < ABOUT:
         return False
     spans = [text[start:end] for start, end in sentences(text)]
     near = (
         " ".join(spans[max(n - 1, 0) : n + 1]) for n, sentence in enumerate(spans) if stands(sentence, answer)
     )
-    if not any(covered(span, question, rarity) >= NEAR for span in near):
+    if not any(measure_coverage(span, question, rarity) >= NEAR for span in near):
         return False
     return not _FIGURE.fullmatch(answer) or _is_counted(text, answer, question)
 

@@ -21,12 +21,12 @@ _ASKING = re.compile(
 )
 
 
-def covered(text: str, question: str, rarity: Mapping[str, float] | None = None) -> float:
+def measure_coverage(text: str, question: str, rarity: Mapping[str, float] | None = None) -> float:
     """Return the share of the question's words that a text has, those apart that any question has; in [0, 1].
 
     `rarity` weighs them: what few questions ask about weighs more than "season" or "first".
 
-    >>> covered("The mill at Lund is old.", "Who built the mill at Lund?")
+    >>> measure_coverage("The mill at Lund is old.", "Who built the mill at Lund?")
     0.6666666666666666
     """
     weights = {word: 1.0 if rarity is None else rarity.get(word, 1.0) for word in content_words(question)}

@@ -22,9 +22,15 @@ from itertools import chain, combinations, islice, product
 from typing import Any, Literal
 
 from disputatio.errors import InputError
-from disputatio.eval.builders.bearing import covered, distinct, is_one_answer, names_subject, rarities
+from disputatio.eval.builders.bearing import (
+    distinct,
+    is_one_answer,
+    measure_coverage,
+    names_subject,
+    rarities,
+)
 from disputatio.eval.builders.material import bears_any, stands
-from disputatio.eval.builders.rivals import rivals, swapped
+from disputatio.eval.builders.rivals import rivals, swap_answers
 from disputatio.text import content_id
 from disputatio.types import Example
 from disputatio.values import same_answer
@@ -66,7 +72,7 @@ class Controlled:
     twins: int = 0
 
 
-def controlled(
+def build_controlled(
     examples: Sequence[Example], kind: Kind, *, levels: Sequence[int] = LEVELS, seed: int = 0
 ) -> Controlled:
     """Return the set of a kind in the order of the examples, levels of a question together.
@@ -88,9 +94,9 @@ def controlled(
     for example in examples:
         chance = random.Random(f"{seed}/{kind}/{example.row}")
         if kind == "imbalance":
-            texts = _imbalanced(example, levels[-1], chance)
+            texts = _build_imbalance(example, levels[-1], chance)
         else:
-            texts = _misinformed(example, levels[-1], known, rarity, chance, seed)
+            texts = _build_misinformation(example, levels[-1], known, rarity, chance, seed)
         if isinstance(texts, str):
             left_out.setdefault(texts, []).append(example.row)
             continue
@@ -129,7 +135,7 @@ def supports(example: Example) -> dict[str, list[str]]:
         if not bears_any(passage.text, others) and names_subject(passage.text, example.question):
             bearing[gold].append(passage.text)
     return {
-        gold: distinct(sorted(texts, key=lambda text: -covered(text, example.question)))
+        gold: distinct(sorted(texts, key=lambda text: -measure_coverage(text, example.question)))
         for gold, texts in bearing.items()
     }
 
@@ -141,7 +147,7 @@ def _pairs(bearing: Mapping[str, Sequence[str]], chance: random.Random) -> list[
     return [(first, other) for first, other in pairs if not is_one_answer(first, other)]
 
 
-def _imbalanced(example: Example, most: int, chance: random.Random) -> list[LabelledText] | str:
+def _build_imbalance(example: Example, most: int, chance: random.Random) -> list[LabelledText] | str:
     """Return one passage for one answer and `most` for another; or the reason why there are none."""
     bearing = supports(example)
     pairs = _pairs(bearing, chance)
@@ -154,7 +160,7 @@ def _imbalanced(example: Example, most: int, chance: random.Random) -> list[Labe
     return f"no right answer with {most} passages of its own"
 
 
-def _misinformed(
+def _build_misinformation(
     example: Example,
     most: int,
     known: Sequence[tuple[str, str]],
@@ -202,7 +208,7 @@ def _misinformed(
             if any(stands(text, wrong) for text in used):
                 continue
             copies = (
-                swapped(text, example.gold, wrong, question=example.question) for text in (*spare, *used)
+                swap_answers(text, example.gold, wrong, question=example.question) for text in (*spare, *used)
             )
             candidates = [*misinformation.get(wrong, []), *(text for text in copies if text is not None)]
             # What is no copy of a valid passage comes first, and the others where it is not enough.

@@ -62,12 +62,12 @@ ANSWERS_SCHEMA: Mapping[str, Any] = object_of(answers=list_of(TEXT, most=LIES + 
 TEXT_SCHEMA: Mapping[str, Any] = object_of(text=TEXT)
 
 
-def fabricated(
+def fabricate(
     materials: Sequence[Material], kit: Kit, *, say: Callable[[str], None] = lambda _: None
 ) -> list[Material]:
     """Return the questions with texts by the model where they pass the checks, counted in `made`.
 
-    `materials` are whole already (`substituted`): what they hold is kept where the model fails `_TRIES`
+    `materials` are whole already (`substitute`): what they hold is kept where the model fails `_TRIES`
     times. A lie is the model's only with all its texts. Raises `LLMError`.
     """
     done: list[Material] = []
@@ -92,7 +92,7 @@ def _some(materials: Sequence[Material], kit: Kit) -> list[Material]:
     for material, answers in zip(materials, wrong, strict=True):
         factual = [next(texts) for _ in range(FACTUAL)]
         lies = [(answer, [next(texts) for _ in range(TEXTS)]) for answer in answers]
-        done.append(_merged(material, factual, lies))
+        done.append(_merge(material, factual, lies))
     return done
 
 
@@ -165,9 +165,7 @@ def _write(asks: Sequence[tuple[Prompt, Callable[[str], bool]]], kit: Kit) -> li
     return texts
 
 
-def _merged(
-    material: Material, factual: Sequence[str], lies: Sequence[tuple[str, Sequence[str]]]
-) -> Material:
+def _merge(material: Material, factual: Sequence[str], lies: Sequence[tuple[str, Sequence[str]]]) -> Material:
     """Return the material with what the model made, each text once, filled up with what it held."""
     complete = [Lie(answer=answer, texts=tuple(texts)) for answer, texts in lies if all(texts)]
     complete = [lie for lie in complete if len(set(lie.texts)) == TEXTS]

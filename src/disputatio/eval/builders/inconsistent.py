@@ -20,7 +20,7 @@ from disputatio.eval.builders.ambiguity import NQ, read_ambiguous, seems_to_answ
 from disputatio.eval.builders.bearing import distinct, is_about, is_one_answer, rarities
 from disputatio.eval.builders.material import Material, bears_any, stands
 from disputatio.eval.builders.origins import ORIGINS, read_material
-from disputatio.eval.builders.rivals import rivals, swapped
+from disputatio.eval.builders.rivals import rivals, swap_answers
 from disputatio.text import content_id
 
 RIVALS = 20  # wrong answers tried for one question
@@ -147,7 +147,7 @@ def _contrary(
     ]
     for text in (*bearing[1:], bearing[0]):
         for wrong in others:
-            copy = swapped(text, material.gold, wrong, question=material.question)
+            copy = swap_answers(text, material.gold, wrong, question=material.question)
             if copy is not None:
                 yield copy, wrong, SAME if text == bearing[0] else OTHER
 

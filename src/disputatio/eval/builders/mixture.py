@@ -22,7 +22,7 @@ from disputatio.errors import InputError
 from disputatio.eval.builders.ambiguity import Ambiguous, Borne, borne, look_up, noise
 from disputatio.eval.builders.bearing import distinct, rarities
 from disputatio.eval.builders.material import stands
-from disputatio.eval.builders.rivals import rivals, swapped
+from disputatio.eval.builders.rivals import rivals, swap_answers
 from disputatio.protocols import Retriever
 from disputatio.values import bears, same_answer
 
@@ -293,7 +293,7 @@ def _row(
         (other, text) for other in buildable.bearing if other not in right for text in distinct(other.texts)
     ]
     used = [(bearing, bearing.texts[0]) for bearing in right]
-    originals = [*_mixed(spare, chance)[: 3 * lying], *_mixed(used, chance)]
+    originals = [*_shuffle(spare, chance)[: 3 * lying], *_shuffle(used, chance)]
     lies = _lies(buildable, originals, lying, known, rarity, chance, seed)
     quotas[MISINFO].add(len(lies))
     copied = {text for _, text in used}
@@ -307,7 +307,7 @@ def _row(
     documents += [{"text": text, "type": NOISY, "answer": "unknown"} for text in texts]
     row = {
         "question": buildable.origin.question,
-        "documents": _mixed(documents, chance),
+        "documents": _shuffle(documents, chance),
         "disambig_entity": [bearing.sense.entity or bearing.sense.question for bearing in right],
         "gold_answers": [bearing.answer for bearing in right],
         "wrong_answers": wrong,
@@ -340,7 +340,7 @@ def _lies(
             seed=seed,
         )
         for wrong in (*again, *islice(others, RIVALS)):
-            copy = swapped(text, buildable.origin.answers, wrong, question=buildable.origin.question)
+            copy = swap_answers(text, buildable.origin.answers, wrong, question=buildable.origin.question)
             if copy is not None and not any(stands(other, wrong) for other in _texts(buildable)):
                 lies.append(({"text": copy, "type": MISINFO, "answer": wrong}, text))
                 break
@@ -351,5 +351,5 @@ def _texts(buildable: _Buildable) -> list[str]:
     return [text for bearing in buildable.bearing for text in bearing.texts]
 
 
-def _mixed(those: Sequence[T], chance: random.Random) -> list[T]:
+def _shuffle(those: Sequence[T], chance: random.Random) -> list[T]:
     return chance.sample(those, len(those))

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from disputatio.errors import InputError, UnknownName
 from disputatio.eval.builders.material import TEXTS, Lie, Material, bears_any, stands
-from disputatio.eval.builders.substitution import DATE, NAME, NUMBER, kind_of, replaced
+from disputatio.eval.builders.substitution import DATE, NAME, NUMBER, kind_of, replace_answer
 from disputatio.eval.data.rows import read_text
 from disputatio.text import bare_words, content_id, squad_normalise
 from disputatio.types import Passage
@@ -107,7 +107,7 @@ def poisonedrag(row: Mapping[str, Any]) -> Material | None:
         id=content_id("q", question),
         question=question,
         gold=gold,
-        factual=tuple(replaced(text, target, gold[0]) for text in false),
+        factual=tuple(replace_answer(text, target, gold[0]) for text in false),
         lies=(Lie(answer=target.strip(" ."), texts=tuple(false[:TEXTS])),),
     )
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from disputatio.eval.builders.bearing import covered
+from disputatio.eval.builders.bearing import measure_coverage
 from disputatio.eval.builders.material import bears_any, stands
 from disputatio.eval.builders.substitution import MONTHS, kind_of, mentions, near_figure, surnames
 from disputatio.text import bare_words, content_id, squad_normalise, stem
@@ -91,7 +91,7 @@ def _of_others(
             continue
         if kind in ("phrase", "name") and likeness < ALIKE:  # a type that no question word gives
             continue
-        if rarity is not None and covered(other_question, question, rarity) >= SUBJECT:
+        if rarity is not None and measure_coverage(other_question, question, rarity) >= SUBJECT:
             continue
         ranked.append((-likeness, content_id("r", str(seed), question, other_answer), other_answer))
     yield from (answer for _, _, answer in sorted(ranked))
@@ -136,18 +136,18 @@ def _told_already(figure: str) -> bool:
     return all(int(year) <= LATEST for year in _YEAR.findall(figure))
 
 
-def swapped(text: str, right: Sequence[str], wrong: str, *, question: str = "") -> str | None:
+def swap_answers(text: str, right: Sequence[str], wrong: str, *, question: str = "") -> str | None:
     """Return a copy of a text with a wrong answer for each right one; None without a clean copy.
 
     `right` are all answers that must not stay in it. Refused are copies of a text that has the wrong answer
     already, those in which a right one or a telling word of it stays, and those that would cut a longer
     name in two. Articles and capitals are set right.
 
-    >>> swapped("He is an actor. Actors travel.", ["actor"], "painter") is None
+    >>> swap_answers("He is an actor. Actors travel.", ["actor"], "painter") is None
     True
-    >>> swapped("Bo Lund is an actor from Oslo.", ["actor"], "painter")
+    >>> swap_answers("Bo Lund is an actor from Oslo.", ["actor"], "painter")
     'Bo Lund is a painter from Oslo.'
-    >>> swapped("She taught at Lund University.", ["Lund"], "Oslo") is None
+    >>> swap_answers("She taught at Lund University.", ["Lund"], "Oslo") is None
     True
     """
     if stands(text, wrong):

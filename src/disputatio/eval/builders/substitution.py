@@ -45,10 +45,10 @@ def kind_of(question: str, answer: str) -> str:
     return "place" if re.match(r"(?:\w+ )?where\b", lowered) else "name"
 
 
-def replaced(text: str, old: str, new: str) -> str:
+def replace_answer(text: str, old: str, new: str) -> str:
     """Return the text with every mention of an answer replaced, however its words are spaced and spelled.
 
-    >>> replaced("On August 8 , 2014 it came out.", "August 8, 2014", "May 1998")
+    >>> replace_answer("On August 8 , 2014 it came out.", "August 8, 2014", "May 1998")
     'On May 1998 it came out.'
     """
     return mentions(old).sub(lambda _: new, text)
@@ -119,7 +119,7 @@ def _variants(texts: Sequence[str], wanted: int) -> list[str]:
     return list(wordings)
 
 
-def substituted(materials: Sequence[Material], *, seed: int = 0) -> list[Material]:
+def substitute(materials: Sequence[Material], *, seed: int = 0) -> list[Material]:
     """Return every question with nine factual texts and nine lies of three texts, made in code.
 
     Wrong answers are right and wrong answers of other questions of the same type, and figures near the
@@ -131,11 +131,11 @@ def substituted(materials: Sequence[Material], *, seed: int = 0) -> list[Materia
             pools.setdefault(kind_of(material.question, answer), {}).setdefault(
                 squad_normalise(answer), answer
             )
-    done = (_substituted(material, pools, random.Random(f"{seed}/{material.id}")) for material in materials)
+    done = (_substitute(material, pools, random.Random(f"{seed}/{material.id}")) for material in materials)
     return [material for material in done if material is not None and not material.faults()]
 
 
-def _substituted(
+def _substitute(
     material: Material, pools: Mapping[str, Mapping[str, str]], chance: random.Random
 ) -> Material | None:
     cuts = windows(material.factual, material.gold)
@@ -185,13 +185,13 @@ def _rivals(
         figures = (near_figure(material.gold[0], kind, chance) for _ in range(60))
         near = [figure for figure in figures if figure != material.gold[0]]
         yield from dict.fromkeys(near)
-    yield from _shuffled(pools.get(kind, {}), chance)
+    yield from _shuffle_short(pools.get(kind, {}), chance)
     if kind in ("person", "place", "name"):
         for other in ("name", "place", "person"):
-            yield from _shuffled(pools.get(other, {}) if other != kind else {}, chance)
+            yield from _shuffle_short(pools.get(other, {}) if other != kind else {}, chance)
 
 
-def _shuffled(pool: Mapping[str, str], chance: random.Random) -> list[str]:
+def _shuffle_short(pool: Mapping[str, str], chance: random.Random) -> list[str]:
     short = [pool[key] for key in sorted(pool) if len(key.split()) <= 4]
     return chance.sample(short, len(short))
 
@@ -227,7 +227,7 @@ def _false(cuts: Sequence[str], gold: Sequence[str], answer: str) -> list[str]:
     for cut in cuts:
         text = cut
         for right in sorted(gold, key=len, reverse=True):
-            text = surnames(replaced(text, right, answer), right, answer)
+            text = surnames(replace_answer(text, right, answer), right, answer)
         again = rf"(?:,? and |, (?:and )?| or ){re.escape(answer)}(?!\w)"
         changed.append(re.sub(rf"(?<!\w)({re.escape(answer)})(?:{again})+", r"\1", text))
     return [text for text in changed if stands(text, answer) and not bears_any(text, gold)]

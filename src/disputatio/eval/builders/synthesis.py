@@ -120,7 +120,7 @@ def write_facts(passages: Sequence[Passage], hints: Sequence[str], kit: Kit) -> 
         for passage, hint in zip(passages, hints, strict=True)
     ]
     facts: list[tuple[str, str] | str] = []
-    for fields in _asked(prompts, FACT_SCHEMA, kit):
+    for fields in _ask(prompts, FACT_SCHEMA, kit):
         facts.append(
             fields
             if isinstance(fields, str)
@@ -145,7 +145,7 @@ def word_questions(
         prompts.append(chat(WORDING_SYSTEM, WORDING_TASK.format(questions=listed, **worded)))
     return [
         fields if isinstance(fields, str) else (one_line(fields["question"]),)
-        for fields in _asked(prompts, WORDING_SCHEMA, kit)
+        for fields in _ask(prompts, WORDING_SCHEMA, kit)
     ]
 
 
@@ -159,7 +159,7 @@ def _shown(passage: Passage) -> str:
     return fence("passage", f"Title: {passage.title}\n{passage.text}" if passage.title else passage.text)
 
 
-def _asked(prompts: Sequence[Prompt], schema: Mapping[str, Any], kit: Kit) -> list[Mapping[str, Any] | str]:
+def _ask(prompts: Sequence[Prompt], schema: Mapping[str, Any], kit: Kit) -> list[Mapping[str, Any] | str]:
     """Return the fields of each reply, or why it is unusable."""
     replies: list[Mapping[str, Any] | str] = []
     for reply in kit.complete("questioner", prompts, Sampling(max_tokens=120, schema=schema)):
@@ -275,12 +275,12 @@ def categories(n: int, mix: Mix, seed: int) -> dict[str, str]:
     return {name: dice.choices(list(shares), list(shares.values()))[0] for name, shares in mix.items()}
 
 
-def changed_mix(changes: Sequence[str]) -> dict[str, dict[str, float]]:
+def change_mix(changes: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return the mix with some categories changed: `answer=factoid:70,comparison:30`.
 
     Raises `UnknownName` for a category or a value, `InputError` for a share that is no number.
 
-    >>> changed_mix(["user=novice:1"])["user"]
+    >>> change_mix(["user=novice:1"])["user"]
     {'novice': 1.0}
     """
     mix = {name: dict(shares) for name, shares in MIX.items()}

@@ -69,7 +69,7 @@ def load(spec: str, *, limit: int | None = None, rows: Path | Sequence[int] | No
     file that cannot be read, rows that are not what the format promises (all are counted), or a row that
     is not there; `DownloadError` where a hub's file cannot be had.
     """
-    request = _parsed(spec)
+    request = _parse(spec)
     wanted = None if rows is None else row_numbers(rows)
     if limit is not None and limit < 1:
         raise InputError(f"a limit of {limit} leaves no rows")
@@ -110,7 +110,7 @@ def load(spec: str, *, limit: int | None = None, rows: Path | Sequence[int] | No
 
 def identify(spec: str) -> Identity:
     """Identify the file of `NAME:PATH`; raises as `load` does."""
-    request = _parsed(spec)
+    request = _parse(spec)
     digest = hashlib.sha256()
     files = files_of(request.form, request.path, request.part)
     beside = [files[0].parent / name for name in request.form.beside]
@@ -134,26 +134,26 @@ def check(examples: Sequence[Example], *, searched: bool = False) -> list[str]:
     both = [e.row for e in examples if set(answer_set(e.gold)) & set(answer_set(e.wrong))]
     if both:
         notes.append(
-            f"{len(both)} of {len(examples)} rows list an answer as both gold and wrong ({_listed(both)}): "
-            "it counts as gold, and as wrong only under em_literal"
+            f"{len(both)} of {len(examples)} rows list an answer as both gold and wrong "
+            f"({_list_rows(both)}): it counts as gold, and as wrong only under em_literal"
         )
     without = [e.row for e in examples if not _has_gold(e) and not e.metadata.get("abstain")]
     if without and len(without) == len(examples):
         notes.append("no row has a gold answer: nothing is scored but by a judge")
     elif without:
         notes.append(
-            f"{len(without)} of {len(examples)} rows have no gold answer ({_listed(without)}): "
+            f"{len(without)} of {len(examples)} rows have no gold answer ({_list_rows(without)}): "
             "they are asked and unscored"
         )
     again = _again(examples)
     if again:
         notes.append(
             f"{len(again)} of {len(examples)} rows have the id of an earlier row, or are that row again "
-            f"({_listed(again)}): they count on their own"
+            f"({_list_rows(again)}): they count on their own"
         )
     bare = [e.row for e in examples if not e.passages]
     if bare and not searched:
-        named = "" if len(bare) == len(examples) else f" ({_listed(bare)})"
+        named = "" if len(bare) == len(examples) else f" ({_list_rows(bare)})"
         notes.append(
             f"{len(bare)} of {len(examples)} rows have no passages{named}: search an index (--index)"
         )
@@ -186,17 +186,17 @@ def _content(example: Example) -> tuple[str, ...]:
     return (*fields, *(passage.text for passage in example.passages))
 
 
-def _listed(rows: Sequence[int]) -> str:
+def _list_rows(rows: Sequence[int]) -> str:
     """Return row numbers, the first dozen of them.
 
-    >>> _listed([4, 7])
+    >>> _list_rows([4, 7])
     'rows 4, 7'
     """
     return f"rows {', '.join(map(str, rows[:_NAMED]))}" + (", ..." if len(rows) > _NAMED else "")
 
 
 # --- reading ------------------------------------------------------------------------------------
-def _parsed(spec: str) -> _Request:
+def _parse(spec: str) -> _Request:
     name, colon, path = spec.partition(":")
     if name not in FORMATS:
         raise UnknownName("data set", name, FORMATS, command="disputatio eval datasets")
@@ -238,7 +238,7 @@ def _whole_row(file_row: FileRow) -> Mapping[str, Any] | None:
         return None
 
 
-def _lacking(form: DatasetFormat, row: Mapping[str, Any]) -> str:
+def _find_missing(form: DatasetFormat, row: Mapping[str, Any]) -> str:
     """Return the first field that a row lacks of the shape that it is nearest to."""
     keys = min(form.shapes, key=lambda keys: sum(key not in row for key in keys))
     return next(key for key in keys if key not in row)
@@ -249,7 +249,7 @@ def _example(file_row: FileRow, request: _Request, facts: Mapping[str, Any]) -> 
     row = file_row.read(form.name)
     place = file_row.place(request.label, part=request.part, facts=facts)
     if not form.knows(row):
-        raise place.wrong(f"the field {_lacking(form, row)} is missing")
+        raise place.wrong(f"the field {_find_missing(form, row)} is missing")
     example = form.loader(row, place)
     declared = {"expects": form.expects} if form.expects else {}
     return replace(example, metadata={**example.metadata, **declared})
@@ -267,8 +267,8 @@ def _refusal(bad: Mapping[int, InputError], seen: int) -> InputError:
     if not others:
         return bad[first]
     return InputError(
-        f"{bad[first]}; {len(bad)} of {seen} rows cannot be read ({_listed(list(bad))}): mend them, or name "
-        "the others in a file for --rows"
+        f"{bad[first]}; {len(bad)} of {seen} rows cannot be read ({_list_rows(list(bad))}): mend them, "
+        "or name the others in a file for --rows"
     )
 
 
@@ -311,7 +311,7 @@ def as_dataset(
             if row not in by_row:
                 raise InputError(f"the examples have no row {row} (rows count from 0)")
         examples = [by_row[row] for row in dict.fromkeys(rows)]
-    named = [_named(example) for example in examples[:limit]]
+    named = [_name_dataset(example) for example in examples[:limit]]
     if not named:
         raise InputError("no examples")
     ids: set[str] = set()
@@ -323,7 +323,7 @@ def as_dataset(
     return named, [_identity(name, named) for name in names]
 
 
-def _named(example: Example) -> Example:
+def _name_dataset(example: Example) -> Example:
     if example.metadata.get("dataset"):
         return example
     return replace(example, metadata={**example.metadata, "dataset": NAME})
@@ -518,7 +518,7 @@ def _whole(form: DatasetFormat, path: Path, whole: Any) -> Iterator[Row]:
             yield f"row {number}", None, inner
         return
     if not all(isinstance(row, dict) and form.knows(row) for row in whole.values()):
-        alone = f": as one row it lacks the field {_lacking(form, whole)}"
+        alone = f": as one row it lacks the field {_find_missing(form, whole)}"
         other = hint(whole, path, form) or f"{alone}; one JSON object on each line, or a list of them, is"
         raise InputError(f"{path}: not what {form.name} reads{other}")
     for name, row in whole.items():

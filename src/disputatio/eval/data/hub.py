@@ -41,14 +41,14 @@ def parse(name: str) -> tuple[str, str, str]:
     return match["repo"], match["revision"] or "main", match["file"] or ""
 
 
-def matching_files(files: Sequence[str], patterns: Sequence[str], name: str) -> list[str]:
+def match_files(files: Sequence[str], patterns: Sequence[str], name: str) -> list[str]:
     """List the files of a repository that a format reads, by its first pattern that fits.
 
     Raises `InputError` that names some where there are several, or none.
 
-    >>> matching_files(["README.md", "data/test-0.parquet", "x.json"], ["data/test-*.parquet"], "hf:o/n")
+    >>> match_files(["README.md", "data/test-0.parquet", "x.json"], ["data/test-*.parquet"], "hf:o/n")
     ['data/test-0.parquet']
-    >>> matching_files(["README.md", "x.jsonl"], [], "hf:o/n")
+    >>> match_files(["README.md", "x.jsonl"], [], "hf:o/n")
     ['x.jsonl']
     """
     for pattern in patterns:
@@ -75,11 +75,11 @@ def fetch_file(name: str, patterns: tuple[str, ...] = (), beside: tuple[str, ...
     nothing, `DownloadError` where the hub does not give it, `MissingDependency` without the hub's client.
     """
     repo, revision, file = parse(name)
-    listing, fetch = _client(name, repo, revision)
-    files = [file] if file else matching_files(listing(), patterns, name)
+    list_files, fetch = _client(name, repo, revision)
+    files = [file] if file else match_files(list_files(), patterns, name)
     if beside:
         folder = PurePosixPath(files[0]).parent
-        there = set(listing())
+        there = set(list_files())
         files += [file for file in ((folder / more).as_posix() for more in beside) if file in there]
     paths = [fetch(file) for file in files]
     return paths[0] if file else paths[0].parents[files[0].count("/")]
@@ -104,7 +104,7 @@ def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
     if not sys.stderr.isatty():
         disable_progress_bars()
 
-    def named_error(error: Exception) -> DownloadError:
+    def to_download_error(error: Exception) -> DownloadError:
         if isinstance(error, LocalEntryNotFoundError | OfflineModeIsEnabled) or (
             isinstance(error, HTTPError) and not isinstance(error, HfHubHTTPError)
         ):
@@ -117,12 +117,12 @@ def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
             why = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
         return DownloadError(f"{name}: {why}: fetch the file by hand and give its path instead")
 
-    def listing() -> Sequence[str]:
+    def list_files() -> Sequence[str]:
         try:
             api = HfApi(endpoint=endpoint)
             return api.list_repo_files(repo, repo_type="dataset", revision=revision)
         except (HTTPError, EntryNotFoundError, OSError, ValueError) as error:
-            raise named_error(error) from error
+            raise to_download_error(error) from error
 
     def fetch(file: str) -> Path:
         try:
@@ -130,6 +130,6 @@ def _client(name: str, repo: str, revision: str) -> tuple[Listing, Fetch]:
                 hf_hub_download(repo, file, repo_type="dataset", revision=revision, endpoint=endpoint)
             )
         except (HTTPError, EntryNotFoundError, OSError, ValueError) as error:
-            raise named_error(error) from error
+            raise to_download_error(error) from error
 
-    return listing, fetch
+    return list_files, fetch

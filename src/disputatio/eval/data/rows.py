@@ -77,7 +77,7 @@ def read_text(path: Path) -> str:
 
 def string(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> str:
     """Return a field that must be text, and not empty."""
-    content = required_field(row, key, place, at)
+    content = get_required(row, key, place, at)
     if not isinstance(content, str) or not content.strip():
         raise place.wrong(f"{at}{key} must be text, and not empty")
     return content
@@ -98,7 +98,7 @@ def scalar_text(row: Mapping[str, Any], key: str) -> str:
 
 
 def number(row: Mapping[str, Any], key: str, place: Place) -> float:
-    content = required_field(row, key, place)
+    content = get_required(row, key, place)
     if isinstance(content, bool) or not isinstance(content, int | float) or not math.isfinite(content):
         raise place.wrong(f"{key} must be a number")
     return float(content)
@@ -110,7 +110,7 @@ def list_field(row: Mapping[str, Any], key: str, kind: type, place: Place) -> li
     Two spellings are read as well: a list of objects told by columns, {"a": [...], "b": [...]}, as a
     parquet file has it, and a list written out in a text, as a table has it.
     """
-    content = literal(required_field(row, key, place))
+    content = literal(get_required(row, key, place))
     if kind is dict and isinstance(content, dict):
         content = objects_of_columns(content)
     if not isinstance(content, list) or not all(isinstance(item, kind) for item in content):
@@ -155,7 +155,7 @@ def literal(cell: Any) -> Any:
         return cell
 
 
-def required_field(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> Any:
+def get_required(row: Mapping[str, Any], key: str, place: Place, at: str = "") -> Any:
     if key not in row:
         raise place.wrong(f"the field {at}{key} is missing")
     return row[key]

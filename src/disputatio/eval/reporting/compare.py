@@ -10,9 +10,9 @@ from typing import Any
 from disputatio.errors import InputError
 from disputatio.eval.judge import METRICS
 from disputatio.eval.metrics import answer_set
-from disputatio.eval.reporting.headline import deciding_metric
-from disputatio.eval.reporting.markup import document, escaped
-from disputatio.eval.reporting.pairs import ends_of, rounded
+from disputatio.eval.reporting.headline import choose_metric
+from disputatio.eval.reporting.markup import document, escape
+from disputatio.eval.reporting.pairs import ends_of, round_figure
 from disputatio.eval.reporting.wording import (
     SCORES,
     TITLES,
@@ -24,7 +24,7 @@ from disputatio.eval.reporting.wording import (
     unit,
 )
 from disputatio.eval.running.run_log import Contents, Entry, read_answers, read_journal, read_trace
-from disputatio.eval.statistics import RESAMPLES, mcnemar, paired_difference
+from disputatio.eval.statistics import RESAMPLES, estimate_difference, mcnemar
 
 KINDS = ("one_better", "other_better", "level", "unscored")
 """How two differ on a question: by the deciding score, or with equal scores, or where one has none."""
@@ -58,7 +58,7 @@ def choose_runs(folders: Sequence[Path], strategies: str | None) -> tuple[Compar
         named = named or (labels[0] if len(labels[0]) == 2 else [])
         if len(named) != 2 or named[0] == named[1]:
             raise InputError(
-                f"{folders[0]}: say which two to compare, --strategies X,Y of {_listed(labels[0])}"
+                f"{folders[0]}: say which two to compare, --strategies X,Y of {_join_names(labels[0])}"
             )
         folders, journals, labels = [*folders] * 2, journals * 2, labels * 2
     elif not named:
@@ -69,15 +69,15 @@ def choose_runs(folders: Sequence[Path], strategies: str | None) -> tuple[Compar
             named = [labels[0][0], labels[1][0]]
         else:
             raise InputError(
-                f"say which strategy of each, --strategies X,Y: {folders[0]} has {_listed(labels[0])}; "
-                f"{folders[1]} has {_listed(labels[1])}"
+                f"say which strategy of each, --strategies X,Y: {folders[0]} has {_join_names(labels[0])}; "
+                f"{folders[1]} has {_join_names(labels[1])}"
             )
     named = named * 2 if len(named) == 1 else named
     if len(named) != 2:
         raise InputError(f"--strategies {strategies}: name two")
     for name, known, folder in zip(named, labels, folders, strict=True):
         if name not in known:
-            raise InputError(f"{folder}: no strategy {name}; it has {_listed(known)}")
+            raise InputError(f"{folder}: no strategy {name}; it has {_join_names(known)}")
     first, second = (
         ComparedRun(folder=folder, label=name, journal=journal)
         for folder, name, journal in zip(folders, named, journals, strict=True)
@@ -94,15 +94,17 @@ def compare(first: ComparedRun, second: ComparedRun, *, metric: str | None = Non
     shared = [key for key in first.journal.examples if key in first_entries and key in second_entries]
     if not shared:
         raise InputError(
-            f"no question in common: {first.folder} has {_listed(first.journal.manifest.datasets)}, "
-            f"{second.folder} has {_listed(second.journal.manifest.datasets)}"
+            f"no question in common: {first.folder} has {_join_names(first.journal.manifest.datasets)}, "
+            f"{second.folder} has {_join_names(second.journal.manifest.datasets)}"
         )
-    names = [name for name in _measured(first_entries, shared) if name in _measured(second_entries, shared)]
-    decides = deciding_metric(names, metric)
+    names = [
+        name for name in _list_metrics(first_entries, shared) if name in _list_metrics(second_entries, shared)
+    ]
+    decides = choose_metric(names, metric)
     values = [(_score(first_entries[key], decides), _score(second_entries[key], decides)) for key in shared]
     first_scores, second_scores = [a for a, _ in values], [b for _, b in values]
     seed = first.journal.manifest.seed
-    gap = paired_difference(first_scores, second_scores, resamples=RESAMPLES, seed=seed)
+    gap = estimate_difference(first_scores, second_scores, resamples=RESAMPLES, seed=seed)
     test = mcnemar(first_scores, second_scores) if gap.n else None
     differing = {key for key in shared if _differ(first_entries[key], second_entries[key])}
     kinds = {key: _kind(*pair) for key, pair in zip(shared, values, strict=True) if key in differing}
@@ -117,11 +119,11 @@ def compare(first: ComparedRun, second: ComparedRun, *, metric: str | None = Non
         "kinds": {kind: sum(value == kind for value in kinds.values()) for kind in KINDS},
         "difference": {
             "n": gap.n,
-            "mean": rounded(gap.mean),
+            "mean": round_figure(gap.mean),
             "ci": ends_of(gap.low, gap.high),
-            "p": rounded(gap.p),
+            "p": round_figure(gap.p),
             "mcnemar": test
-            and {"one_only": test.one_only, "other_only": test.other_only, "p": rounded(test.p)},
+            and {"one_only": test.one_only, "other_only": test.other_only, "p": round_figure(test.p)},
         },
         "questions": [
             {
@@ -203,7 +205,7 @@ def _unlike(first: ComparedRun, second: ComparedRun) -> list[str]:
     return differences
 
 
-def _measured(entries: Mapping[str, Entry], keys: Sequence[str]) -> list[str]:
+def _list_metrics(entries: Mapping[str, Entry], keys: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name for key in keys for name in entries[key].record.scores))
 
 
@@ -231,7 +233,7 @@ def _kind(first: float | None, second: float | None) -> str:
     return "level" if first == second else "one_better" if first > second else "other_better"
 
 
-def _listed(names: Sequence[str] | Mapping[str, Any]) -> str:
+def _join_names(names: Sequence[str] | Mapping[str, Any]) -> str:
     return ", ".join(names) or "nothing"
 
 
@@ -278,16 +280,16 @@ def outcome(comparison: Mapping[str, Any]) -> list[str]:
 def comparison_page(comparison: Mapping[str, Any]) -> str:
     """Return the whole comparison as HTML; long traces are folded."""
     first, second = names(comparison)
-    body = [f"<h1>{escaped(first)} and {escaped(second)}</h1>"]
-    body += [f"<p>{escaped(line)}</p>" for line in outcome(comparison)]
+    body = [f"<h1>{escape(first)} and {escape(second)}</h1>"]
+    body += [f"<p>{escape(line)}</p>" for line in outcome(comparison)]
     last = ""
     for question in comparison["questions"]:
         if question["kind"] != last:
             last = question["kind"]
-            body.append(f"<h2>{escaped(_HEADS[last].format(one=first, other=second))}</h2>")
+            body.append(f"<h2>{escape(_HEADS[last].format(one=first, other=second))}</h2>")
         body += [
-            f"<h3>{escaped(question['question'] or 'a question without an answer')}</h3>",
-            f'<p class="soft">{escaped(_question_line(question))}</p>',
+            f"<h3>{escape(question['question'] or 'a question without an answer')}</h3>",
+            f'<p class="soft">{escape(_question_line(question))}</p>',
             '<div class="both">',
             _side_markup(first, question["one"], comparison["metric"]),
             _side_markup(second, question["other"], comparison["metric"]),
@@ -336,17 +338,17 @@ def _side_markup(name: str, side: Mapping[str, Any], metric: str | None) -> str:
     score = side["scores"].get(metric) if metric else None
     mood = "" if score is None else " right" if score >= 1 else " wrong"
     body = [
-        f'<div class="side{mood}"><h4>{escaped(name)}</h4>',
-        f'<p class="answer">{escaped(answer_text(side))}</p>',
-        f'<p class="soft">{escaped(figures(side))}</p>',
+        f'<div class="side{mood}"><h4>{escape(name)}</h4>',
+        f'<p class="answer">{escape(answer_text(side))}</p>',
+        f'<p class="soft">{escape(figures(side))}</p>',
     ]
     if side["positions"]:
-        items = "".join(f"<li>{escaped(position_line(position))}</li>" for position in side["positions"])
-        body.append(f"<p>Positions (conflict: {escaped(side['conflict'])}):</p><ul>{items}</ul>")
+        items = "".join(f"<li>{escape(position_line(position))}</li>" for position in side["positions"])
+        body.append(f"<p>Positions (conflict: {escape(side['conflict'])}):</p><ul>{items}</ul>")
     if side["explanation"]:
-        body.append(f"<p>{escaped(side['explanation'])}</p>")
-    body += _folded("Replies", [reply_line(reply) for reply in side["replies"]])
-    body += _folded("Trace", [event_line(event) for event in side["trace"]])
+        body.append(f"<p>{escape(side['explanation'])}</p>")
+    body += _fold("Replies", [reply_line(reply) for reply in side["replies"]])
+    body += _fold("Trace", [event_line(event) for event in side["trace"]])
     return "\n".join([*body, "</div>"])
 
 
@@ -362,8 +364,8 @@ def reply_line(reply: Mapping[str, Any]) -> str:
     return f"round {reply['round']}: {answer}{quote}"
 
 
-def _folded(title: str, lines: Sequence[str]) -> list[str]:
+def _fold(title: str, lines: Sequence[str]) -> list[str]:
     if not lines:
         return []
-    items = "".join(f"<li>{escaped(line)}</li>" for line in lines)
-    return [f"<details><summary>{escaped(title)} ({len(lines)})</summary><ol>{items}</ol></details>"]
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return [f"<details><summary>{escape(title)} ({len(lines)})</summary><ol>{items}</ol></details>"]

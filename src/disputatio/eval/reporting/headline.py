@@ -13,7 +13,7 @@ from typing import Any
 from disputatio.errors import InputError
 from disputatio.eval.judge import METRICS
 from disputatio.eval.metrics import SCORES
-from disputatio.eval.reporting.pairs import between, p_of, rounded
+from disputatio.eval.reporting.pairs import between, p_of, round_figure
 from disputatio.eval.statistics import holm
 
 CHANCE = 0.05
@@ -21,7 +21,7 @@ _LESS = tuple(row.name for row in SCORES if row.less_is_better)  # none of these
 _FIRST = ("em", "accuracy", *METRICS, "f1")  # the metric that decides, the first that is measured
 
 
-def deciding_metric(names: Sequence[str], wanted: str | None) -> str | None:
+def choose_metric(names: Sequence[str], wanted: str | None) -> str | None:
     """Return the metric that ranks the strategies; raises `InputError` for one that is not measured."""
     if wanted is not None:
         if wanted in _LESS:
@@ -93,7 +93,7 @@ def headline(
         "abstained": leader["abstained"],
         "score": leader[metric],
         "ci": leader["ci"].get(metric),
-        "tokens": rounded(tokens(leader)),
+        "tokens": round_figure(tokens(leader)),
         "calls": leader["calls"],
         "rivals": rivals,
         "level": [rival["strategy"] for rival in rivals if not rival["beyond_chance"]],
@@ -125,9 +125,9 @@ def _rivals(
                 "ci": pair and pair["ci"],
                 "n": pair["n"] if pair else 0,
                 "test": "McNemar, exact" if pair and pair["mcnemar"] else "paired bootstrap",
-                "p": rounded(p),
+                "p": round_figure(p),
                 "beyond_chance": p is not None and p < CHANCE,
-                "tokens": rounded(tokens(other)),
+                "tokens": round_figure(tokens(other)),
                 "tokens_ratio": spent and spent["ratio"],
             }
         )

@@ -1,6 +1,6 @@
 """A page of HTML that stands alone: no script, nothing loaded, light and dark, for a desk and a phone.
 
-Whatever comes from data, models or documents passes `escaped`; nothing else makes markup of text.
+Whatever comes from data, models or documents passes `escape`; nothing else makes markup of text.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ def _style() -> str:
     return text.partition("*/")[2].strip()
 
 
-def escaped(text: object) -> str:
+def escape(text: object) -> str:
     """Return text as a page shows it: one line, no control characters, no markup.
 
-    >>> escaped("<script>[1]\\n'a' & b")
+    >>> escape("<script>[1]\\n'a' & b")
     '&lt;script&gt;[1] &#x27;a&#x27; &amp; b'
     """
     return html.escape(one_line(str(text)))
@@ -38,7 +38,7 @@ def document(title: str, body: Sequence[str]) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
             "style-src 'unsafe-inline'\">",
-            f"<title>{escaped(title)}</title>",
+            f"<title>{escape(title)}</title>",
             f"<style>{_style()}</style>",
             "</head>",
             "<body>",
@@ -53,11 +53,11 @@ def document(title: str, body: Sequence[str]) -> str:
 def grid(table: Table) -> str:
     """Return a table that scrolls sideways; columns without figures are text."""
     prose = [not any(_has_figure(row[at]) for row in table.rows) for at in range(len(table.head))]
-    head = "".join(f"<th>{escaped(title)}</th>" for title in table.head)
+    head = "".join(f"<th>{escape(title)}</th>" for title in table.head)
     rows = []
     for row in table.rows:
         cells = "".join(
-            f'<td class="text">{escaped(cell)}</td>' if text and at else f"<td>{escaped(cell)}</td>"
+            f'<td class="text">{escape(cell)}</td>' if text and at else f"<td>{escape(cell)}</td>"
             for at, (cell, text) in enumerate(zip(row, prose, strict=True))
         )
         rows.append(f"<tr>{cells}</tr>")

@@ -7,7 +7,7 @@ from typing import Any
 
 from disputatio.eval.judge import METRICS
 from disputatio.eval.reporting.headline import tokens
-from disputatio.eval.reporting.markup import document, escaped, grid
+from disputatio.eval.reporting.markup import document, escape, grid
 from disputatio.eval.reporting.plots import (
     COLOURS,
     NAMED,
@@ -19,7 +19,7 @@ from disputatio.eval.reporting.plots import (
     scatter,
     shape_of,
 )
-from disputatio.eval.reporting.tables import Lines, basis, setting, tables
+from disputatio.eval.reporting.tables import Lines, basis, describe_setting, tables
 from disputatio.eval.reporting.wording import (
     TITLES,
     interval,
@@ -39,14 +39,14 @@ SHOWN = 6  # strategies in a plot that has several values of each; the best by t
 def page(report: Mapping[str, Any]) -> str:
     body = [
         "<h1>Evaluation</h1>",
-        f'<p class="soft">{escaped(report["model"])}; {escaped(report["engine"] or "engine not stated")}</p>',
+        f'<p class="soft">{escape(report["model"])}; {escape(report["engine"] or "engine not stated")}</p>',
     ]
     if unfinished := so_far(report["progress"]):
-        body.append(f'<p class="sofar"><b>{escaped(unfinished)}</b></p>')
+        body.append(f'<p class="sofar"><b>{escape(unfinished)}</b></p>')
     for part in report["datasets"]:
         body += _dataset(part)
     body += ["<h2>What the figures rest on</h2>", "<ul>"]
-    body += [f"<li>{escaped(line)}</li>" for line in setting(report)]
+    body += [f"<li>{escape(line)}</li>" for line in describe_setting(report)]
     body.append("</ul>")
     names = ", ".join(part["dataset"] for part in report["datasets"])
     return document(f"Evaluation: {names}", body)
@@ -55,36 +55,36 @@ def page(report: Mapping[str, Any]) -> str:
 def _dataset(part: Mapping[str, Any]) -> list[str]:
     lead = part["headline"]
     numbers = _numbers(part)
-    body = [f"<section><h2>{escaped(part['dataset'])}</h2>", *_lead(lead, part["strategies"])]
+    body = [f"<section><h2>{escape(part['dataset'])}</h2>", *_lead(lead, part["strategies"])]
     if lead is not None:
-        shown = [_figure(*drawn) for drawn in (_ranking(part, numbers), _costs(part, numbers)) if drawn]
+        shown = [_figure(*drawn) for drawn in (_draw_ranking(part, numbers), _costs(part, numbers)) if drawn]
         body += ['<div class="figures">', *shown, "</div>"]
     all_tables = tables(part)
     for table in all_tables[:1]:
-        body += [f"<h3>{escaped(table.title)}</h3>", grid(table)]
+        body += [f"<h3>{escape(table.title)}</h3>", grid(table)]
     if strata := _strata(part, numbers):
         body += ["<h3>By kind of question</h3>", '<div class="figures">', *strata, "</div>"]
     if confident := _confidence(part, numbers):
         body += ["<h3>What confidence is worth</h3>", '<div class="figures">', *confident, "</div>"]
     body.append("<h3>All figures</h3>")
     for table in all_tables[1:]:
-        note = f"<p><small>{escaped(table.note)}</small></p>" if table.note else ""
-        body.append(f"<details><summary>{escaped(table.title)}</summary>{note}{grid(table)}</details>")
-    body += [f"<p><small>{escaped(line)}</small></p>" for line in basis(part)]
+        note = f"<p><small>{escape(table.note)}</small></p>" if table.note else ""
+        body.append(f"<details><summary>{escape(table.title)}</summary>{note}{grid(table)}</details>")
+    body += [f"<p><small>{escape(line)}</small></p>" for line in basis(part)]
     body.append("</section>")
     return body
 
 
 def _lead(lead: Mapping[str, Any] | None, strategies: Lines) -> list[str]:
     """Return the finding: a verdict in large letters, then score, distance and cost side by side."""
-    body = ['<div class="lead">', f'<p class="verdict">{escaped(verdict(lead))}</p>']
+    body = ['<div class="lead">', f'<p class="verdict">{escape(verdict(lead))}</p>']
     if lead is None:
         lines = [
             f"{strategy['strategy']}: {strategy['withheld']}"
             for strategy in strategies
             if strategy["withheld"]
         ]
-        return [*body, *(f"<p>{escaped(line)}</p>" for line in lines), "</div>"]
+        return [*body, *(f"<p>{escape(line)}</p>" for line in lines), "</div>"]
     metric = lead["metric"]
     tiles = [
         (
@@ -99,8 +99,8 @@ def _lead(lead: Mapping[str, Any] | None, strategies: Lines) -> list[str]:
     else:
         tiles.append((cost, "a question, read and written; there is nothing to compare with"))
     body.append('<div class="tiles">')
-    body += [f'<div class="tile"><b>{escaped(big)}</b> {escaped(small)}</div>' for big, small in tiles]
-    body += ["</div>", "<ul>", *(f"<li>{escaped(line)}</li>" for line in remarks(lead, strategies)), "</ul>"]
+    body += [f'<div class="tile"><b>{escape(big)}</b> {escape(small)}</div>' for big, small in tiles]
+    body += ["</div>", "<ul>", *(f"<li>{escape(line)}</li>" for line in remarks(lead, strategies)), "</ul>"]
     return [*body, "</div>"]
 
 
@@ -135,7 +135,7 @@ def _numbers(part: Mapping[str, Any]) -> dict[str, int]:
     return {name: at for at, name in enumerate([*ranked, *others])}
 
 
-def _ranking(part: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[str, str, str]:
+def _draw_ranking(part: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[str, str, str]:
     lead, metric = part["headline"], part["metric"]
     marks = _marks(part, numbers)
     drawing = forest(
@@ -165,7 +165,7 @@ def _costs(part: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[str, st
         f"Each on {part['same_rows']} questions; whiskers are 95 % intervals."
         + (" The others go by the marks of the list beside." if len(marks) > NAMED else "")
     )
-    return f"{TITLES[metric]} against tokens", drawing, escaped(caption)
+    return f"{TITLES[metric]} against tokens", drawing, escape(caption)
 
 
 def _marks(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[Mark]:
@@ -232,7 +232,7 @@ def _strata(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str]:
             per_cent=metric not in METRICS,
         )
         left_out = f" The best {SHOWN} are drawn, all are in the table." if len(numbers) > SHOWN else ""
-        caption = escaped(f"Questions: {counts}.{left_out}") + _key(part, numbers, best)
+        caption = escape(f"Questions: {counts}.{left_out}") + _key(part, numbers, best)
         shown.append(_figure(f"By {stratum}", drawing, caption))
     return shown
 
@@ -263,7 +263,7 @@ def _confidence(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str
         for line in stated
     )
     shown = [
-        _figure("Risk against coverage", drawing, escaped(f"{caption}.") + _key(part, numbers, list(risks)))
+        _figure("Risk against coverage", drawing, escape(f"{caption}.") + _key(part, numbers, list(risks)))
     ]
     bins = {
         line["strategy"]: [(tenth["confidence"], tenth["score"]) for tenth in line["bins"]] for line in stated
@@ -281,13 +281,13 @@ def _confidence(part: Mapping[str, Any], numbers: Mapping[str, int]) -> list[str
         f"({line['answered']} answers)"
         for line in stated
     )
-    shown.append(_figure("Calibration", drawing, escaped(f"{caption}.") + _key(part, numbers, list(bins))))
+    shown.append(_figure("Calibration", drawing, escape(f"{caption}.") + _key(part, numbers, list(bins))))
     return shown
 
 
 def _figure(title: str, drawing: str, caption: str) -> str:
     """Return a plot with its title; the caption is markup."""
-    return f"<figure><h4>{escaped(title)}</h4>\n{drawing}\n<figcaption>{caption}</figcaption></figure>"
+    return f"<figure><h4>{escape(title)}</h4>\n{drawing}\n<figcaption>{caption}</figcaption></figure>"
 
 
 def _key(part: Mapping[str, Any], numbers: Mapping[str, int], names: Sequence[str]) -> str:
@@ -299,5 +299,5 @@ def _key(part: Mapping[str, Any], numbers: Mapping[str, int], names: Sequence[st
         number = numbers[name]
         mark = f'<i class="s{number % COLOURS}">{SHAPES[shape_of(number)]}</i>'
         text = f"{name} (n {strategy['n']}, failed {strategy['failed']}, abstained {strategy['abstained']})"
-        items.append(f"<li>{mark} {escaped(text)}</li>")
+        items.append(f"<li>{mark} {escape(text)}</li>")
     return f'<ul class="key">{"".join(items)}</ul>'

@@ -8,7 +8,7 @@ from typing import Any
 
 from disputatio.eval.reporting.wording import STRATA
 from disputatio.eval.running.run_log import Entry, Record
-from disputatio.eval.statistics import Difference, holm, mcnemar, paired_differences
+from disputatio.eval.statistics import Difference, estimate_differences, holm, mcnemar
 
 COMPARED = (*STRATA, "tokens", "seconds")
 
@@ -29,12 +29,12 @@ def differences(
         for first, second in itertools.combinations(labels, 2)
         for column in _columns(first, second, rows, names)
     ]
-    gaps = paired_differences([column[3:] for column in columns], resamples=resamples, seed=seed)
+    gaps = estimate_differences([column[3:] for column in columns], resamples=resamples, seed=seed)
     lines = [_line(*column, gap, names) for column, gap in zip(columns, gaps, strict=True)]
     for name in COMPARED:
         tested = [line for line in lines if line["metric"] == name and line["p"] is not None]
         for line, adjusted in zip(tested, holm([p_of(line) for line in tested]), strict=True):
-            line["p_holm"] = rounded(adjusted)
+            line["p_holm"] = round_figure(adjusted)
     return lines
 
 
@@ -57,7 +57,7 @@ def between(lines: Sequence[Mapping[str, Any]], first: str, second: str, name: s
             "other": second,
             "difference": None if gap is None else 0.0 - gap,
             "ci": span and [0.0 - span[1], 0.0 - span[0]],
-            "ratio": rounded(1 / line["ratio"]) if line["ratio"] else None,
+            "ratio": round_figure(1 / line["ratio"]) if line["ratio"] else None,
             "mcnemar": test and {**test, "one_only": test["other_only"], "other_only": test["one_only"]},
         }
     return None
@@ -72,14 +72,14 @@ def cost(name: str) -> Callable[[Record], float]:
     return lambda record: float(getattr(record.usage, name))
 
 
-def rounded(value: float | None) -> float | None:
+def round_figure(value: float | None) -> float | None:
     """Return a figure as reports keep it, so that the last bits of a sum are not in them."""
     return None if value is None else round(value, 6)
 
 
 def ends_of(low: float | None, high: float | None) -> list[float | None] | None:
     """Return an interval as reports keep it; None where there is none."""
-    return None if low is None else [rounded(low), rounded(high)]
+    return None if low is None else [round_figure(low), round_figure(high)]
 
 
 _Values = list[float | None]
@@ -123,10 +123,11 @@ def _line(
         "other": second,
         "metric": name,
         "n": gap.n,
-        "difference": rounded(gap.mean),
+        "difference": round_figure(gap.mean),
         "ci": ends_of(gap.low, gap.high),
-        "p": rounded(gap.p),
+        "p": round_figure(gap.p),
         "p_holm": None,
-        "ratio": None if name in names else rounded(gap.ratio),
-        "mcnemar": test and {"one_only": test.one_only, "other_only": test.other_only, "p": rounded(test.p)},
+        "ratio": None if name in names else round_figure(gap.ratio),
+        "mcnemar": test
+        and {"one_only": test.one_only, "other_only": test.other_only, "p": round_figure(test.p)},
     }

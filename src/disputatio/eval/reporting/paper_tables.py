@@ -125,7 +125,7 @@ def _cell(table: Mapping[str, Any], method: Mapping[str, Any], column: int, grou
             if needs_estimates(entrant["strategy"], entrant["options"]) and not part.has_estimates:
                 cells.append(Cell(part=part, label=line["strategy"], value=None, n=line["n"], why=REFUSED))
             else:
-                cells.append(_measured(part, line, about.get("metric", ""), scale))
+                cells.append(_build_cell(part, line, about.get("metric", ""), scale))
     names = {method["strategy"], method.get("also", {}).get("strategy")}
 
     def rank(cell: Cell) -> tuple[bool, bool, int, int]:
@@ -151,7 +151,7 @@ def _is(method: Mapping[str, Any], entrant: Mapping[str, Any]) -> bool:
     )
 
 
-def _measured(part: TableSource, line: Mapping[str, Any], metric: str, scale: float) -> Cell:
+def _build_cell(part: TableSource, line: Mapping[str, Any], metric: str, scale: float) -> Cell:
     if line["withheld"]:
         return Cell(part=part, label=line["strategy"], value=None, why="withheld: faults")
     if metric == "tokens":
@@ -254,7 +254,7 @@ def _order(
         (above, below, models)
         for above in measured
         for below in measured
-        if (models := _agreed(table, column, group, above, below))
+        if (models := _count_agreeing(table, column, group, above, below))
     ]
     if not agreed:
         return []
@@ -263,7 +263,7 @@ def _order(
         first, second = measured[above].value or 0.0, measured[below].value or 0.0
         same += first > second
         if first < second:
-            remarks.append(_reversed(name, above, below, models, measured, metric))
+            remarks.append(_describe_reversal(name, above, below, models, measured, metric))
     level = "" if same == len(agreed) else f"; {len(agreed) - same} are level"
     pairs = "pair" if len(agreed) == 1 else "pairs"
     return remarks or [
@@ -284,7 +284,7 @@ def _gain(column: int, gain: Mapping[str, Any], cells: Mapping[str, Sequence[Cel
     return f"{text}{ours:+.2f} ({n}): {direction}."
 
 
-def _agreed(table: Mapping[str, Any], column: int, group: str | None, above: str, below: str) -> int:
+def _count_agreeing(table: Mapping[str, Any], column: int, group: str | None, above: str, below: str) -> int:
     """Count the paper's models with which `above` is better than `below`; 0 where they do not agree."""
     by_model: dict[str, dict[str, float]] = {}
     for model, method, *values in table["rows"]:
@@ -294,7 +294,7 @@ def _agreed(table: Mapping[str, Any], column: int, group: str | None, above: str
     return len(both) if both and all(scores[above] > scores[below] for scores in both) else 0
 
 
-def _reversed(
+def _describe_reversal(
     name: str, above: str, below: str, models: int, measured: Mapping[str, Cell], metric: str
 ) -> str:
     """Return a sentence on a pair that stands the other way round here."""

@@ -156,7 +156,7 @@ def curves(
     tops = [y for points in series.values() for _, y in points]
     across = Axis(low=0.0, high=1.0, start=left, end=WIDTH - 12, per_cent=True)
     up = Axis(
-        low=0.0, high=1.0 if diagonal else _ceiling(max(tops)), start=height - 46, end=24, per_cent=True
+        low=0.0, high=1.0 if diagonal else _round_up(max(tops)), start=height - 46, end=24, per_cent=True
     )
     body = [*_up(up, left, WIDTH - 12), *_across(across, 24, height - 46, height - 32, lines=False)]
     if diagonal:
@@ -234,16 +234,16 @@ def _axis(
     """Return an axis that holds all values and intervals; one of shares begins at 0 and ends within 1."""
     every = [*values, *(end_of for span in spans if span for end_of in span)]
     if per_cent:
-        return Axis(low=0.0, high=_ceiling(max(every)), start=start, end=end, per_cent=True)
+        return Axis(low=0.0, high=_round_up(max(every)), start=start, end=end, per_cent=True)
     low, high = min(every), max(every)
     spread = (high - low) or 1.0
     return Axis(low=low - spread / 8, high=high + spread / 8, start=start, end=end)
 
 
-def _ceiling(value: float) -> float:
+def _round_up(value: float) -> float:
     """Return the end of an axis of shares above a value.
 
-    >>> _ceiling(0.41), _ceiling(0.97), _ceiling(0.0)
+    >>> _round_up(0.41), _round_up(0.97), _round_up(0.0)
     (0.5, 1.0, 0.1)
     """
     return min(1.0, max(0.1, math.ceil(value * 10 - 1e-9) / 10))
@@ -323,11 +323,11 @@ def _room(x: float, y: float, text: str, taken: Sequence[_Box], within: _Box) ->
     ]
     boxes = [(left, top, left + wide, top + tall) for left, top in corners]
 
-    def crowding(box: _Box) -> float:
+    def measure_crowding(box: _Box) -> float:
         inside = min(box[0] - within[0], box[1] - within[1], within[2] - box[2], within[3] - box[3])
         return sum(_overlap(box, other) for other in taken) + max(0.0, -inside) * tall
 
-    return min(boxes, key=crowding)
+    return min(boxes, key=measure_crowding)
 
 
 def _overlap(box: _Box, other: _Box) -> float:

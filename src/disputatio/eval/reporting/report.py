@@ -19,8 +19,8 @@ from typing import Any
 from disputatio.eval.judge import ABSTAINED, METRICS
 from disputatio.eval.metrics import score
 from disputatio.eval.reporting.confidence import IntervalFigure, ScoredAnswer, risk_coverage
-from disputatio.eval.reporting.headline import deciding_metric, headline
-from disputatio.eval.reporting.pairs import Rows, cost, differences, ends_of, rounded
+from disputatio.eval.reporting.headline import choose_metric, headline
+from disputatio.eval.reporting.pairs import Rows, cost, differences, ends_of, round_figure
 from disputatio.eval.running.entrants import DECLARED, EXPECT
 from disputatio.eval.running.run_log import (
     Contents,
@@ -77,7 +77,7 @@ def by_stratum(
                     "n": len(shared),
                     "failed": sum(key in rows[label] and rows[label][key].state != "done" for key in keys),
                     "abstained": sum(record.abstained is not None for record in records[label]),
-                    **{name: rounded(estimate.mean) for name, estimate in scores.items()},
+                    **{name: round_figure(estimate.mean) for name, estimate in scores.items()},
                     "ci": {
                         name: ends
                         for name, estimate in scores.items()
@@ -117,7 +117,7 @@ def seeds_of(entrants: Sequence[Entrant]) -> dict[str, list[str]]:
     return labels
 
 
-def merged(
+def merge_seeds(
     rows: Rows, confidences: Mapping[Pair, float | None], groups: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, dict[str, Entry]], dict[Pair, float | None]]:
     """Return entries and confidences by name, not label: one for each question that all seeds were asked.
@@ -155,7 +155,7 @@ def by_seed(
                     "failed": sum(entry.state != "done" for entry in rows.get(label, {}).values()),
                     "abstained": sum(record.abstained is not None for record in records),
                     **{
-                        metric: rounded(mean([record.scores.get(metric) for record in records]))
+                        metric: round_figure(mean([record.scores.get(metric) for record in records]))
                         for metric in names
                     },
                 }
@@ -259,7 +259,7 @@ def _dataset(
             rows[entry.entrant][entry.record.example] = entry
     groups = seeds_of(journal.entrants)
     apart = {label: entries for label, entries in rows.items() if entries}
-    rows, confidences = merged(apart, confidences, groups)
+    rows, confidences = merge_seeds(apart, confidences, groups)
     withheld = {label: reason for label in rows if (reason := _why_withheld(rows[label]))}
     sound = [label for label in rows if label not in withheld]
     common = [
@@ -271,7 +271,7 @@ def _dataset(
     names = tuple(score(["a"], ["a"], [], journal.manifest.metrics[name]))
     names += METRICS if journal.manifest.judge else ()
     seed = journal.manifest.seed
-    decides = deciding_metric(names, metric)
+    decides = choose_metric(names, metric)
     options = {entrant.name: entrant.options for entrant in journal.entrants}
     strategies = [
         _strategy(
@@ -351,21 +351,21 @@ def _strategy(
     means = estimates(columns, resamples=resamples, seed=seed)
     intervals: dict[str, list[float | None]] = {}
     for name, estimate in zip((*measured, *COSTS), means, strict=True):
-        line[name] = rounded(estimate.mean)
+        line[name] = round_figure(estimate.mean)
         if ends := ends_of(estimate.low, estimate.high):
             intervals[name] = ends
     line["precision_n"] = sum(record.scores.get("precision") is not None for record in records)
     seconds = [record.seconds for record in records]
-    line["seconds_median"] = rounded(median(seconds)) if seconds else None
-    line["model_seconds"] = rounded(mean([record.usage.seconds for record in records]))
-    line["rounds"] = rounded(mean([float(record.rounds) for record in records]))
+    line["seconds_median"] = round_figure(median(seconds)) if seconds else None
+    line["model_seconds"] = round_figure(mean([record.usage.seconds for record in records]))
+    line["rounds"] = round_figure(mean([float(record.rounds) for record in records]))
     line["adaptive"] = _adaptive(records)
     line["ci"] = intervals
-    line["judged"] = {name: _judged(records, name) for name in METRICS if name in names}
+    line["judged"] = {name: _summarise_grades(records, name) for name in METRICS if name in names}
     return line
 
 
-def _judged(records: Sequence[Record], name: str) -> dict[str, Any]:
+def _summarise_grades(records: Sequence[Record], name: str) -> dict[str, Any]:
     """Count the answers of each grade and those without one by reason, and average the judge's margin."""
     verdicts = [record.judged[name] for record in records if name in record.judged]
     reasons = Counter(verdict["reason"].partition(":")[0] for verdict in verdicts if verdict["grade"] is None)
@@ -379,11 +379,11 @@ def _judged(records: Sequence[Record], name: str) -> dict[str, Any]:
     every = [*grades.elements(), *[0] * silent]
     return {
         "n": sum(grades.values()),
-        "mean_with_abstentions": rounded(mean([float(value) for value in every])) if every else None,
+        "mean_with_abstentions": round_figure(mean([float(value) for value in every])) if every else None,
         "unscored": sum(reasons.values()),
         "reasons": dict(sorted(reasons.items())),
         "grades": {str(grade): grades[grade] for grade in sorted(grades)},
-        "margin_median": rounded(median(margins)) if margins else None,
+        "margin_median": round_figure(median(margins)) if margins else None,
     }
 
 
@@ -399,9 +399,9 @@ def _adaptive(records: Sequence[Record]) -> dict[str, Any] | None:
     retrieved = [float(count) for count in counts if count]
     return {
         "n": len(counts),
-        "direct": rounded(1 - len(retrieved) / len(counts)),
-        "ra": rounded(len(retrieved) / len(counts)),
-        "iters": rounded(mean(retrieved)),
+        "direct": round_figure(1 - len(retrieved) / len(counts)),
+        "ra": round_figure(len(retrieved) / len(counts)),
+        "iters": round_figure(mean(retrieved)),
     }
 
 
@@ -428,11 +428,11 @@ def _confidence(
         "answered": curve.answered,
         "abstained": sum(record.abstained is not None for record in records.values()),
         "unsure": curve.unsure,
-        "points": [[rounded(value) for value in point] for point in curve.points],
+        "points": [[round_figure(value) for value in point] for point in curve.points],
         "area": _figure(curve.area),
         "ece": _figure(curve.ece),
         "bins": [
-            {**asdict(each), "confidence": rounded(each.confidence), "score": rounded(each.score)}
+            {**asdict(each), "confidence": round_figure(each.confidence), "score": round_figure(each.score)}
             for each in curve.bins
         ],
     }
@@ -440,7 +440,9 @@ def _confidence(
 
 def _figure(figure: IntervalFigure | None) -> dict[str, Any] | None:
     return (
-        None if figure is None else {"value": rounded(figure.value), "ci": ends_of(figure.low, figure.high)}
+        None
+        if figure is None
+        else {"value": round_figure(figure.value), "ci": ends_of(figure.low, figure.high)}
     )
 
 

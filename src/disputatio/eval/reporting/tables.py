@@ -15,7 +15,7 @@ from disputatio.eval.reporting.wording import (
     SCORES,
     STRATA,
     TITLES,
-    finding,
+    describe_finding,
     grade,
     interval,
     metric_value,
@@ -47,11 +47,11 @@ def markdown(report: Mapping[str, Any]) -> str:
         head += [f"**{unfinished}**", ""]
     for part in report["datasets"]:
         head += [*_summary(part, named=len(report["datasets"]) > 1), ""]
-    head += [f"* {cell(line)}" for line in setting(report)]
+    head += [f"* {cell(line)}" for line in describe_setting(report)]
     return "\n\n".join(["\n".join(head), *(_dataset(part) for part in report["datasets"])]) + "\n"
 
 
-def setting(report: Mapping[str, Any]) -> list[str]:
+def describe_setting(report: Mapping[str, Any]) -> list[str]:
     """Return the setting of the figures, a line each: model, engine, seed, versions, prompts."""
     roles = "".join(f", {role}: {model}" for role, model in sorted(report["roles"].items()))
     versions = "; ".join(f"{what} {', '.join(which)}" for what, which in report["versions"].items())
@@ -151,7 +151,7 @@ def _summary(part: Mapping[str, Any], *, named: bool) -> list[str]:
     lines = [f"**{cell(name + verdict(lead))}.**"]
     if lead is None:
         return lines
-    lines[0] += f" {cell(finding(lead))}"
+    lines[0] += f" {cell(describe_finding(lead))}"
     return [" ".join([*lines, *map(cell, remarks(lead, part["strategies"]))])]
 
 

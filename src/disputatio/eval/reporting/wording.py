@@ -119,7 +119,7 @@ def verdict(lead: Mapping[str, Any] | None) -> str:
     return f"{lead['leader']} leads"
 
 
-def finding(lead: Mapping[str, Any]) -> str:
+def describe_finding(lead: Mapping[str, Any]) -> str:
     """Return the leader's score, its uncertainty, its lead and its cost, in one sentence."""
     metric = lead["metric"]
     score = (

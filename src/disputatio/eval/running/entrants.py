@@ -67,7 +67,7 @@ def _module(name: str) -> tuple[str, tuple[str, ...]]:
         return "", ()
     tree = ast.parse(source)
     package = name if _is_package(name) else name.rpartition(".")[0]
-    imports = tuple(dict.fromkeys(_imported(tree, package)))
+    imports = tuple(dict.fromkeys(_find_imports(tree, package)))
     return _hash(tree), imports
 
 
@@ -80,7 +80,7 @@ def _hash(tree: ast.Module) -> str:
     return hashlib.sha256(ast.unparse(tree).encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
-def _imported(tree: ast.AST, package: str) -> Iterator[str]:
+def _find_imports(tree: ast.AST, package: str) -> Iterator[str]:
     """Yield the modules that are imported anywhere in a module, but not those for type checkers alone."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
@@ -97,7 +97,7 @@ def _imported(tree: ast.AST, package: str) -> Iterator[str]:
             if len(modules) < len(below):
                 yield start
         else:
-            yield from _imported(node, package)
+            yield from _find_imports(node, package)
 
 
 @cache
@@ -137,7 +137,7 @@ def entrants(
     beside the strategy's own whose change makes another entrant. Raises `UnknownName` for a strategy, label,
     option or choice, `InputError` for a value that its option cannot take.
     """
-    named = labelled(strategies)
+    named = label_strategies(strategies)
     functions = {
         label: load_strategy(strategy) if isinstance(strategy, str) else strategy
         for label, strategy in named.items()
@@ -146,7 +146,7 @@ def entrants(
     return [
         Entrant(
             label=label if seed == seeds[0] else f"{label}#{seed}",
-            strategy=recorded_name(label, named[label]),
+            strategy=name_for_records(label, named[label]),
             options=_storable(defaults(function, seed) | chosen[label]),
             prompts=prompts_hash(function),
             code=_code(named[label], function, code),
@@ -156,10 +156,10 @@ def entrants(
     ]
 
 
-def labelled(strategies: Strategies) -> dict[str, str | Strategy]:
+def label_strategies(strategies: Strategies) -> dict[str, str | Strategy]:
     """Return strategies by label, names and functions as given; raises `InputError` for a bad label.
 
-    >>> labelled("concat, twice=majority_vote")
+    >>> label_strategies("concat, twice=majority_vote")
     {'concat': 'concat', 'twice': 'majority_vote'}
     """
     if isinstance(strategies, str):
@@ -167,7 +167,7 @@ def labelled(strategies: Strategies) -> dict[str, str | Strategy]:
     if isinstance(strategies, Mapping):
         return _by_label(list(strategies.items()), ", ".join(strategies))
     if callable(strategies):
-        return labelled([strategies])
+        return label_strategies([strategies])
     pairs = [pair for strategy in strategies for pair in _pairs(strategy)]
     return _by_label(pairs, ", ".join(label for label, _ in pairs))
 
@@ -175,13 +175,13 @@ def labelled(strategies: Strategies) -> dict[str, str | Strategy]:
 def functions_of(strategies: Strategies) -> dict[str, Strategy]:
     """Return the strategies that were given as functions, by the names that records have for them."""
     return {
-        recorded_name(label, strategy): strategy
-        for label, strategy in labelled(strategies).items()
+        name_for_records(label, strategy): strategy
+        for label, strategy in label_strategies(strategies).items()
         if not isinstance(strategy, str)
     }
 
 
-def recorded_name(label: str, strategy: str | Strategy) -> str:
+def name_for_records(label: str, strategy: str | Strategy) -> str:
     """Return a strategy's name in records; `module:label` for a function that cannot be imported."""
     if isinstance(strategy, str):
         return strategy

@@ -160,7 +160,7 @@ def engine_modules(models: Iterable[str]) -> list[str]:
     return [module for kind, module in _ENGINES.items() if kind in kinds]
 
 
-def installed_versions() -> dict[str, str]:
+def find_versions() -> dict[str, str]:
     """Return the versions that results depend on, of what is installed."""
     versions = {"python": platform.python_version()}
     for package in ("disputatio", "openvino-genai", "openai"):

@@ -31,10 +31,10 @@ from disputatio.eval.running.run_log_file import (
     lock,
     read_passages,
     transaction,
-    unsynced,
     verify,
     verify_row,
     version_of,
+    write_unsynced,
 )
 from disputatio.text import content_id
 from disputatio.types import Abstention, Answer, Example, Reading, Usage
@@ -255,7 +255,7 @@ class RunLog:
         On return it outlives the process; it is synced to the disk with the next record.
         """
         tokens = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
-        with self._lock, unsynced(self._database):
+        with self._lock, write_unsynced(self._database):
             self._database.execute(
                 "INSERT INTO spending (example, entrant, model, calls, prompt_tokens, cached_tokens, "
                 "completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -299,7 +299,7 @@ def open_run_log(
 
 def read_journal(out: Path) -> Contents:
     """Return everything a report needs; raises `InputError` when there is no journal in `out`."""
-    with reading(out) as database:
+    with open_to_read(out) as database:
         verify(database, out / FILE)
         return _contents(database)
 
@@ -308,9 +308,9 @@ def read_spending(out: Path) -> dict[str, Usage]:
     """Sum the usage of every call in `out` by model, failed questions included.
 
     What was under way when a process was killed is not in it. Raises `InputError` as `read_journal`."""
-    with reading(out) as database:
+    with open_to_read(out) as database:
         verify(database, out / FILE, ("spending",))
-        return _spending(database)
+        return _sum_spending(database)
 
 
 def read_trace(out: Path, entrant: str, example: str) -> list[dict[str, Any]]:
@@ -318,7 +318,7 @@ def read_trace(out: Path, entrant: str, example: str) -> list[dict[str, Any]]:
 
     Raises `InputError` as `read_journal`.
     """
-    with reading(out) as database:
+    with open_to_read(out) as database:
         row = database.execute(
             "SELECT t.record, t.body FROM records r JOIN traces t ON t.record = r.n WHERE r.entrant = ? "
             "AND r.example = ? ORDER BY r.state = 'done' DESC, r.n DESC LIMIT 1",
@@ -331,7 +331,7 @@ def read_trace(out: Path, entrant: str, example: str) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def reading(out: Path) -> Iterator[sqlite3.Connection]:
+def open_to_read(out: Path) -> Iterator[sqlite3.Connection]:
     """Open the journal's database to read in one transaction; raises `InputError` when there is none."""
     path = out / FILE
     if not path.is_file():
@@ -381,7 +381,7 @@ def read_answer(out: Path, entrant: str, example: str) -> dict[str, Any] | None:
     Raises `InputError` where the answer or a passage is not what was written.
     """
     query = "SELECT n, example, entrant, state, body, answer, detail FROM records"
-    with reading(out) as database:
+    with open_to_read(out) as database:
         row = database.execute(
             f"{query} WHERE state = 'done' AND entrant = ? AND example = ?", (entrant, example)
         ).fetchone()
@@ -395,7 +395,7 @@ def read_answer(out: Path, entrant: str, example: str) -> dict[str, Any] | None:
 
 
 def _read(out: Path, query: str, *values: str) -> list[tuple[Any, ...]]:
-    with reading(out) as database:
+    with open_to_read(out) as database:
         return list(database.execute(query, values))
 
 
@@ -508,7 +508,7 @@ def _entrants(database: sqlite3.Connection) -> tuple[Entrant, ...]:
     return tuple(Entrant(**json.loads(body)) for (body,) in bodies)
 
 
-def _spending(database: sqlite3.Connection) -> dict[str, Usage]:
+def _sum_spending(database: sqlite3.Connection) -> dict[str, Usage]:
     rows = database.execute(f"SELECT model, {_SUMS} GROUP BY model ORDER BY model")
     return {model: _usage(*sums) for model, *sums in rows}
 

@@ -103,7 +103,7 @@ def transaction(database: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def unsynced(database: sqlite3.Connection) -> Iterator[None]:
+def write_unsynced(database: sqlite3.Connection) -> Iterator[None]:
     """Run a block as a transaction that a kill cannot undo, and that waits for no disk.
 
     Should the machine itself fail, it may be lost, unless a synced one came after it.
@@ -193,24 +193,24 @@ def verify(database: sqlite3.Connection, file: Path, tables: Sequence[str] = RES
     # Digests are of rows; that the tables' indexes say the same, SQLite knows.
     problem = database.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if problem != "ok":
-        raise InputError(_damaged(file, "its structure,", " ".join(str(problem).split())))
+        raise InputError(_describe_damage(file, "its structure,", " ".join(str(problem).split())))
     for table in tables:
         known = dict(database.execute("SELECT key, digest FROM digests WHERE name = ?", (table,)))
         for row in database.execute(f"SELECT {', '.join(_COLUMNS[table])} FROM {table}"):
             if known.pop(row[0], "") != digest_of(table, *row):
-                raise InputError(_damaged(file, table, row[0]))
+                raise InputError(_describe_damage(file, table, row[0]))
         if known:
-            raise InputError(_damaged(file, table, next(iter(known))))
+            raise InputError(_describe_damage(file, table, next(iter(known))))
 
 
 def verify_row(database: sqlite3.Connection, file: Path, table: str, *values: object) -> None:
     """Raise `InputError` where a row, its key first, is not what was written, as `verify` does."""
     row = database.execute("SELECT digest FROM digests WHERE name = ? AND key = ?", (table, values[0]))
     if row.fetchone() != (digest_of(table, *values),):
-        raise InputError(_damaged(file, table, values[0]))
+        raise InputError(_describe_damage(file, table, values[0]))
 
 
-def _damaged(file: Path, table: str, key: object) -> str:
+def _describe_damage(file: Path, table: str, key: object) -> str:
     return (
         f"{file}: {table} {key!r:.60} is not what was written: the file is damaged; restore it from a copy, "
         "or evaluate anew into another folder"

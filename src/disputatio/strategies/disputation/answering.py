@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from disputatio.agents.replies import why_none
-from disputatio.attribution.alignment import plain_statement, turned
+from disputatio.attribution.alignment import plain_statement, turn_question
 from disputatio.attribution.citations import cite
 from disputatio.reliability.certificate import certify
 from disputatio.strategies.disputation.details import WiderSearch
@@ -147,7 +147,7 @@ def _claim(question: str, side: Side, *, alone: bool) -> Claim:
     quote = without_headings(citations[0].quote)[1] if citations else ""
     text = value_sentence(question, side.answer, quote) if alone or subject else None
     if text is None and alone:
-        text = turned(question, side.answer)
+        text = turn_question(question, side.answer)
     if text is None and is_yes_or_no(side.answer) and quote:
         text = f"{side.answer.capitalize()}: {quote}"
     if text is None:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from disputatio.kit import LATE, Kit
-from disputatio.reliability.similarity import meaning_similarity
+from disputatio.reliability.similarity import rescale_cosine
 from disputatio.strategies.disputation.reading import Reader
 from disputatio.trace import judgement_key
 from disputatio.types import Passage
@@ -92,5 +92,5 @@ class Similarity:
             for first, second in new:
                 key = judgement_key("alike", first.id, second.id)
                 cosine = float(rows[first.id] @ rows[second.id])
-                self.known[key] = meaning_similarity(cosine, self._embedder.name)
+                self.known[key] = rescale_cosine(cosine, self._embedder.name)
         return [self.known.get(key) for key in keys]

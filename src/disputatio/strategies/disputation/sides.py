@@ -24,7 +24,7 @@ from disputatio.reliability.similarity import (
     independent,
     is_account,
     is_copy,
-    linked,
+    link,
 )
 from disputatio.reliability.source_weights import weight_of
 from disputatio.reliability.succession import Succession, best_claim, denial
@@ -610,7 +610,7 @@ def independent_votes(
     similarity = {pair: sum(values) / len(values) for pair, values in scores.items()}
     return [
         max((votes[number] for number in group), key=lambda vote: vote[1])
-        for group in linked(len(groups), similarity)
+        for group in link(len(groups), similarity)
     ]
 
 

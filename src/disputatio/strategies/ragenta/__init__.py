@@ -27,10 +27,10 @@ from typing import Annotated, Any
 from disputatio.agents.options import Deviations, Floor, Logprobs, MaxTokens, PassageCount, Votes
 from disputatio.agents.passage_judge import Triplet, judge, keep, predict
 from disputatio.agents.replies import TEXT, list_of, object_of, parse_object, why_none
-from disputatio.attribution.citations import escape_marks, joined
+from disputatio.attribution.citations import add_statement, escape_marks
 from disputatio.attribution.entailment import odds_to_probability
-from disputatio.attribution.positions import cited_positions, conflict_of
-from disputatio.attribution.statements import marked
+from disputatio.attribution.positions import conflict_of, find_cited_positions
+from disputatio.attribution.statements import split_marked
 from disputatio.errors import ReplyError
 from disputatio.events import AgentFault, PassagesJudged, Revised
 from disputatio.kit import Kit, chat
@@ -306,7 +306,7 @@ def merge_claims(claims: Sequence[Claim], triplets: Sequence[Triplet]) -> list[C
     """
     merged_claims = list(claims)
     for statement in (claim for triplet in triplets for claim in triplet.statements):
-        grown = joined(merged_claims, escape_marks(one_line(statement.text)), statement.citations)
+        grown = add_statement(merged_claims, escape_marks(one_line(statement.text)), statement.citations)
         if len(grown) <= len(claims) + MOST_ADDED:
             merged_claims = grown
     return merged_claims
@@ -375,14 +375,14 @@ def _final(
     places = {name: citation for name, (_, citation) in named.items()}
     claims: list[Claim] = []
     for field in fields["claims"]:
-        for text, marks in marked(one_line(field["statement"]), places):
+        for text, marks in split_marked(one_line(field["statement"]), places):
             picked = [places[name] for name in dict.fromkeys((*marks, *field["evidence"])) if name in places]
             if is_unknown(text):
                 continue
             # An id that does not exist leaves the evidence that says so in its words, or no claim.
             cited = picked or [citation for citation in places.values() if bears(citation.quote, text)]
             if cited:
-                claims = joined(claims, escape_marks(text), cited)
+                claims = add_statement(claims, escape_marks(text), cited)
     for answer in answers:
         if not any(states(claim.text, answer) for claim in claims):
             stating = [
@@ -434,4 +434,4 @@ def _conflict(answer: Answer, triplets: Sequence[Triplet]) -> Conflict:
     if answer.answers and all(len(bare_words(text)) <= SHORT for text in answer.answers):
         brief = tuple(triplet.reply for triplet in triplets if len(bare_words(triplet.reply.answer)) <= SHORT)
         return conflict_of(replace(answer, replies=brief), {})
-    return cited_positions(answer)
+    return find_cited_positions(answer)

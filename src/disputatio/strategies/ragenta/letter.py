@@ -17,8 +17,8 @@ from typing import Any
 
 from disputatio.agents.passage_judge import nearest
 from disputatio.agents.replies import TEXT, object_of, parse_object, shown
-from disputatio.attribution.citations import escape_marks, joined
-from disputatio.attribution.statements import marked
+from disputatio.attribution.citations import add_statement, escape_marks
+from disputatio.attribution.statements import split_marked
 from disputatio.errors import ReplyError
 from disputatio.events import AgentFault
 from disputatio.kit import Kit, chat
@@ -167,7 +167,7 @@ def follow(
             merged = one
         else:
             for claim in added:
-                merged = joined(merged, claim.text, claim.citations)
+                merged = add_statement(merged, claim.text, claim.citations)
     return merged
 
 
@@ -183,10 +183,10 @@ def _claims(
         kit.emit(AgentFault(role=role, reason=error.reason))
         return []
     claims: list[Claim] = []
-    for text, marks in marked(prose, documents.numbers):
+    for text, marks in split_marked(prose, documents.numbers):
         if not is_unknown(text):
             cited = [nearest(question, documents.numbers[mark], text) for mark in marks]
-            claims = joined(claims, escape_marks(text), cited)
+            claims = add_statement(claims, escape_marks(text), cited)
     return claims
 
 

@@ -15,14 +15,14 @@ from disputatio.eval.data.formats.format import DatasetFormat
 from disputatio.eval.data.rows import Place
 
 
-def _declared() -> Iterator[DatasetFormat]:
+def _load_declared() -> Iterator[DatasetFormat]:
     for module in pkgutil.iter_modules(formats.__path__):
         if module.name != "catalogue":
             yield from getattr(importlib.import_module(f"{formats.__name__}.{module.name}"), "FORMATS", ())
 
 
 FORMATS: Mapping[str, DatasetFormat] = MappingProxyType(
-    {form.name: form for form in sorted(_declared(), key=lambda form: form.name)}
+    {form.name: form for form in sorted(_load_declared(), key=lambda form: form.name)}
 )
 
 
@@ -37,7 +37,9 @@ def hint(row: object, path: Path, form: DatasetFormat, *, above: int = 0) -> str
     """
     if not isinstance(row, Mapping):
         return ""
-    fits = [other for other in fitting(row, path) if other is not form and _known(other, row, path) > above]
+    fits = [
+        other for other in find_fitting(row, path) if other is not form and _known(other, row, path) > above
+    ]
     if not fits:
         return ""
     known = max(_known(fit, row, path) for fit in fits)
@@ -46,7 +48,7 @@ def hint(row: object, path: Path, form: DatasetFormat, *, above: int = 0) -> str
     return f"; its fields are those of {' and '.join(fit.name for fit in best[:3])}: try {tried}"
 
 
-def fitting(row: object, path: Path) -> list[DatasetFormat]:
+def find_fitting(row: object, path: Path) -> list[DatasetFormat]:
     """Return the formats that read a row, or the first row of a whole file, without an error.
 
     Where none does, those that have its fields.

@@ -19,9 +19,9 @@ from disputatio.eval.data.rows import (
     answers,
     distinct,
     document,
+    get_required,
     list_field,
     optional,
-    required_field,
     scalar_text,
     string,
 )
@@ -119,7 +119,7 @@ def conflictnq(row: Mapping[str, Any], place: Place) -> Example:
     fake = string(row, "fake_short_answer", place)
     typed = [("correct", real, text) for text in _texts(row, "real_passages", place)]
     typed += [("misinfo", fake, text) for text in _texts(row, "fake_passages", place)]
-    return _mixed_example(
+    return _build_example(
         row, place, question=string(row, "cleaned_question", place), gold=(real,), wrong=(fake,), typed=typed
     )
 
@@ -147,7 +147,7 @@ def conflictqa(row: Mapping[str, Any], place: Place) -> Example:
         question, gold = with_options(question, _TRUTHS), (right,)
         wrong = tuple(truth for truth in _TRUTHS if truth != right)
         metadata = {"options": _TRUTHS, "strata": {"answer": right}}
-    return _mixed_example(row, place, question=question, gold=gold, wrong=wrong, typed=typed, **metadata)
+    return _build_example(row, place, question=question, gold=gold, wrong=wrong, typed=typed, **metadata)
 
 
 def conflicts(row: Mapping[str, Any], place: Place) -> Example:
@@ -186,7 +186,7 @@ def conflicts(row: Mapping[str, Any], place: Place) -> Example:
     )
 
 
-def _mixed_example(
+def _build_example(
     row: Mapping[str, Any],
     place: Place,
     *,
@@ -213,7 +213,7 @@ def _mixed_example(
 
 def _texts(row: Mapping[str, Any], key: str, place: Place) -> list[str]:
     """Return the texts of ConflictNQ's passages."""
-    required_field(row, key, place)
+    get_required(row, key, place)
     return [
         string(item, "passage", place, f"{key}[{number}].")
         for number, item in enumerate(list_field(row, key, dict, place))

@@ -11,7 +11,7 @@ from typing import Any
 from disputatio.errors import InputError
 from disputatio.eval.data.formats.format import DatasetFormat
 from disputatio.eval.data.formats.menus import LETTERS, menu, options_of
-from disputatio.eval.data.rows import Place, document, read_text, required_field, scalar_text, string
+from disputatio.eval.data.rows import Place, document, get_required, read_text, scalar_text, string
 from disputatio.types import Example
 
 _SPLIT = re.compile(r"_(?:test|dev|val|validation|train)$")
@@ -37,10 +37,10 @@ def mmlu(row: Mapping[str, Any], place: Place) -> Example:
     The subject is the row's, or that of the file's name (anatomy_test.csv).
     """
     choices = (
-        row["choices"] if "choices" in row else [required_field(row, letter, place) for letter in _LETTERS]
+        row["choices"] if "choices" in row else [get_required(row, letter, place) for letter in _LETTERS]
     )
     options = list(options_of(choices, place, "choices").values())
-    answer = required_field(row, "answer", place)
+    answer = get_required(row, "answer", place)
     if isinstance(answer, str) and answer.strip() in LETTERS[: len(options)] and answer.strip():
         right = LETTERS.index(answer.strip())
     elif isinstance(answer, int | str) and str(answer).isdigit() and int(answer) < len(options):
@@ -78,7 +78,7 @@ def legalbench(row: Mapping[str, Any], place: Place) -> Example:
     part = place.path.name.partition(".")[0]
     return place.example(
         row,
-        **_asked(question, options, answer, answer),
+        **_build_question(question, options, answer, answer),
         passages=tuple(document(number, text) for number, text in enumerate(texts.values(), 1)),
         part=part,
         id=f"{part} {scalar_text(row, 'index')}" if scalar_text(row, "index") else "",
@@ -86,7 +86,7 @@ def legalbench(row: Mapping[str, Any], place: Place) -> Example:
     )
 
 
-def _asked(question: str, options: Sequence[str], right: str, answer: str) -> dict[str, Any]:
+def _build_question(question: str, options: Sequence[str], right: str, answer: str) -> dict[str, Any]:
     """Return a question with its options, or as a free one where the right answer is none of them."""
     if right in options:
         return menu(question, options, options.index(right))
@@ -99,7 +99,7 @@ def legalbench_examples(row: Mapping[str, Any], place: Place) -> Example:
     The options are those that the instruction letters, else the answers that occur in the file for a task of
     classes, if they are ten or fewer. The parts are the five kinds of legal reasoning.
     """
-    name, fields = string(row, "task", place), required_field(row, "fields", place)
+    name, fields = string(row, "task", place), get_required(row, "fields", place)
     if not isinstance(fields, Mapping):
         raise place.wrong("fields must be an object")
     task = place.facts.get("tasks", {}).get(name, {})
@@ -115,7 +115,7 @@ def legalbench_examples(row: Mapping[str, Any], place: Place) -> Example:
     options = list(lettered.values()) or place.facts.get("answers", {}).get(name, ())
     right = lettered.get(answer.strip(), answer.strip())
     kind = KINDS.get(scalar_text(task, "reasoning"), "other")
-    asked = _asked(question, options, right, answer)
+    asked = _build_question(question, options, right, answer)
     return place.example(row, **asked, part=kind, strata={"reasoning": kind}, task=name)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from disputatio.eval.data.formats.format import BY_ANSWER, DatasetFormat
 from disputatio.eval.data.formats.menus import menu, options_of
-from disputatio.eval.data.rows import Place, answers, document, optional, required_field, scalar_text, string
+from disputatio.eval.data.rows import Place, answers, document, get_required, optional, scalar_text, string
 from disputatio.text import is_unknown
 from disputatio.types import Example
 
@@ -47,7 +47,7 @@ def counterfactual(row: Mapping[str, Any], place: Place) -> Example:
 
     To keep to the context is right: its option is the gold answer.
     """
-    options = options_of(required_field(row, "choices", place), place, "choices")
+    options = options_of(get_required(row, "choices", place), place, "choices")
     key = string(row, "answerKey", place)
     if key not in options:
         raise place.wrong(f"answerKey {key!r} is none of its options {', '.join(options)}")

@@ -11,7 +11,7 @@ from typing import Any
 from disputatio.errors import InputError
 from disputatio.eval.data.formats.format import DatasetFormat
 from disputatio.eval.data.formats.menus import DECISIONS, menu, options_of, with_options
-from disputatio.eval.data.rows import Place, list_field, read_text, required_field, scalar_text, string
+from disputatio.eval.data.rows import Place, get_required, list_field, read_text, scalar_text, string
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
 
@@ -26,7 +26,7 @@ def mirage(row: Mapping[str, Any], place: Place) -> Example:
     """
     answer = string(row, "answer", place)
     return _chosen(
-        row, place, options=required_field(row, "options", place), answer=answer, part=scalar_text(row, "set")
+        row, place, options=get_required(row, "options", place), answer=answer, part=scalar_text(row, "set")
     )
 
 
@@ -51,7 +51,7 @@ def medqa(row: Mapping[str, Any], place: Place) -> Example:
     example = _chosen(
         row,
         place,
-        options=required_field(row, "options", place),
+        options=get_required(row, "options", place),
         answer=string(row, "answer_idx", place),
         part=scalar_text(row, "meta_info") or "all",
     )
@@ -68,7 +68,7 @@ def medmcqa(row: Mapping[str, Any], place: Place) -> Example:
     test rows are not published (no `cop`, or -1): they are asked and unscored.
     """
     options = {
-        letter: str(required_field(row, key, place)) for letter, key in zip("ABCD", _OPTIONS, strict=True)
+        letter: str(get_required(row, key, place)) for letter, key in zip("ABCD", _OPTIONS, strict=True)
     }
     choice = row.get("cop")
     if isinstance(choice, bool) or not isinstance(choice, int | None):
@@ -117,7 +117,7 @@ def pubmedqa(row: Mapping[str, Any], place: Place) -> Example:
     Its passage is the abstract without its conclusion, which would give the answer away. The parts are
     `test` (the ids in test_ground_truth.json beside the file) and `train` (the others).
     """
-    fields = _spelled(row)
+    fields = _normalise(row)
     decision = string(fields, "final_decision", place)
     if decision not in DECISIONS:
         raise place.wrong(f"final_decision {decision!r} is none of {', '.join(DECISIONS)}")
@@ -158,7 +158,7 @@ def pubmedqa(row: Mapping[str, Any], place: Place) -> Example:
     )
 
 
-def _spelled(row: Mapping[str, Any]) -> dict[str, Any]:
+def _normalise(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with lower-case keys and a `pmid`, whichever form of the data it is from."""
     fields = {key.lower(): value for key, value in row.items()}
     context = fields.get("context")

@@ -16,11 +16,11 @@ from disputatio.eval.data.rows import (
     answers,
     distinct,
     document,
+    get_required,
     list_field,
     literal,
     objects_of_columns,
     optional,
-    required_field,
     scalar_text,
     string,
 )
@@ -49,7 +49,7 @@ def ambignq(row: Mapping[str, Any], place: Place) -> Example:
     """
     readings = []
     for number, item in enumerate(list_field(row, "annotations", dict, place)):
-        reading = _reading(item, place, f"annotations[{number}].")
+        reading = _parse_annotation(item, place, f"annotations[{number}].")
         if reading and reading not in readings:
             readings.append(reading)
     richest = max(readings, key=len, default=())
@@ -63,13 +63,13 @@ def ambignq(row: Mapping[str, Any], place: Place) -> Example:
     )
 
 
-def _reading(annotation: Mapping[str, Any], place: Place, at: str) -> tuple[tuple[str, ...], ...]:
+def _parse_annotation(annotation: Mapping[str, Any], place: Place, at: str) -> tuple[tuple[str, ...], ...]:
     """Return an annotator's answers with their names: one, or one to each question that was told apart."""
     kind = string(annotation, "type", place, at)
     if kind == "singleAnswer":
         groups = [answers(annotation, "answer", place)]
     elif kind == "multipleQAs":
-        pairs = literal(required_field(annotation, "qaPairs", place, at))
+        pairs = literal(get_required(annotation, "qaPairs", place, at))
         # In parquet the pairs of a single annotation are told by their columns, in a list of one.
         if isinstance(pairs, Mapping):
             pairs = objects_of_columns(pairs)
@@ -125,7 +125,7 @@ def hotpotqa(row: Mapping[str, Any], place: Place) -> Example:
 
     The test rows have no answer: they are asked and unscored.
     """
-    context = literal(required_field(row, "context", place))
+    context = literal(get_required(row, "context", place))
     if isinstance(context, Mapping):
         context = [
             [paragraph.get("title"), paragraph.get("sentences")]
@@ -133,7 +133,7 @@ def hotpotqa(row: Mapping[str, Any], place: Place) -> Example:
         ]
     if not isinstance(context, list):
         raise place.wrong("context must be a list of titles with sentences")
-    named = _supporting(row)
+    named = _find_supporting(row)
     passages, types = [], []
     for number, paragraph in enumerate(context, 1):
         if not (isinstance(paragraph, list) and [type(part) for part in paragraph] == [str, list]):
@@ -157,7 +157,7 @@ def hotpotqa(row: Mapping[str, Any], place: Place) -> Example:
     )
 
 
-def _supporting(row: Mapping[str, Any]) -> set[str]:
+def _find_supporting(row: Mapping[str, Any]) -> set[str]:
     """Return the titles of the paragraphs that answer a question together; none where they are not told."""
     facts = row.get("supporting_facts")
     if isinstance(facts, Mapping):

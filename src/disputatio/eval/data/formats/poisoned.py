@@ -12,9 +12,9 @@ from disputatio.eval.data.rows import (
     Place,
     distinct,
     document,
+    get_required,
     list_field,
     literal,
-    required_field,
     scalar_text,
     string,
 )
@@ -75,11 +75,11 @@ def realtimeqa(row: Mapping[str, Any], place: Place) -> Example:
     if part == POISONED:
         first = list(passages.values())[:READ]
         texts = [text for text in list_field(row, "incorrect_context", str, place) if text.strip()]
-        planted = [_planted(place.row, number, text) for number, text in enumerate(texts, 1)]
+        planted = [_plant(place.row, number, text) for number, text in enumerate(texts, 1)]
         passages = {passage.id: passage for passage in (*planted, *first)}
         types = ["misinfo"] * len(planted) + ["real"] * len(first)
     if part == CHOICE:
-        options = list(options_of(required_field(row, "choices", place), place, "choices").values())
+        options = list(options_of(get_required(row, "choices", place), place, "choices").values())
         right = scalar_text(row, "choices answer")
         if not (right.isascii() and right.isdigit() and int(right) < len(options)):
             raise place.wrong(f"choices answer {right!r} is the number of none of its {len(options)} choices")
@@ -94,7 +94,7 @@ def realtimeqa(row: Mapping[str, Any], place: Place) -> Example:
     )
 
 
-def _planted(row: int, number: int, text: str) -> Passage:
+def _plant(row: int, number: int, text: str) -> Passage:
     """Return a poisoned passage; it comes from a domain that is new."""
     source = f"fresh-{row}-{number}.example"
     return Passage(text=text, source=source, id=content_id("p", source, text))
@@ -102,7 +102,7 @@ def _planted(row: int, number: int, text: str) -> Passage:
 
 def _answers(row: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
     """Return the answers of a field that holds one, or a list."""
-    content = literal(required_field(row, key, place))
+    content = literal(get_required(row, key, place))
     listed = content if isinstance(content, list) else [content]
     return distinct([str(answer) for answer in listed if isinstance(answer, str | int | float)])
 

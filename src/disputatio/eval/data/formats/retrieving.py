@@ -8,7 +8,7 @@ from typing import Any
 
 from disputatio.errors import InputError
 from disputatio.eval.data.formats.format import DatasetFormat
-from disputatio.eval.data.rows import Place, answers, read_text, required_field, string
+from disputatio.eval.data.rows import Place, answers, get_required, read_text, string
 from disputatio.text import content_id
 from disputatio.types import Example, Passage
 
@@ -23,7 +23,7 @@ def retrievalqa(row: Mapping[str, Any], place: Place) -> Example:
     A passage is an object with a text, and mostly a title, or a text alone; those without text are left
     out. The parts are the data sets that the questions come from. Any answer of the list is right.
     """
-    context = required_field(row, "context", place)
+    context = get_required(row, "context", place)
     if not isinstance(context, list):
         raise place.wrong("context must be a list")
     passages: dict[str, Passage] = {}
@@ -54,7 +54,7 @@ def beir(row: Mapping[str, Any], place: Place) -> Example:
     These are in the metadata (`relevant`, their grades by id): a query has no answer, what is measured is
     the search. The parts are the splits of the judgements; a query without any is of the part unjudged.
     """
-    name = str(required_field(row, "_id", place))
+    name = str(get_required(row, "_id", place))
     judged: Mapping[str, Mapping[str, Mapping[str, int]]] = place.facts.get("judged", {})
     part = next((split for split in SPLITS if name in judged.get(split, {})), UNJUDGED)
     relevant = dict(judged.get(part, {}).get(name, {}))
