@@ -68,8 +68,8 @@ def report(name: str, options: argparse.Namespace, model: str) -> None:
         for each in wrong:
             print(
                 f"  WRONG {each.severity} {each.kind} {each.about}: {each.scope}",
-                _shown(each.first),
-                _shown(each.second),
+                shown(each.first),
+                shown(each.second),
                 sep="\n    ",
             )
     if options.missed:
@@ -102,7 +102,8 @@ def _stands(statement: Statement, place: list[str], folder: Path) -> bool:
     return Path(statement.path) == folder / name and words in " ".join(statement.quote.split())
 
 
-def _shown(statement: Statement) -> str:
+def shown(statement: Statement) -> str:
+    """Return a statement in a line: its file, its words and what is read from them."""
     return f"{Path(statement.path).name}: {statement.quote[:160]!r} -> {statement.value!r}"
 
 

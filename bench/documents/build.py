@@ -19,7 +19,7 @@ import re
 import textwrap
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -357,9 +357,14 @@ def documents(metadata: Metadata = "found", part: Part = "development") -> Itera
 
 
 def build(folder: Path, metadata: Metadata = "found", part: Part = "development") -> str:
-    """Write the documents below a folder and return the SHA-256 of their paths and contents."""
+    """Write the documents of a part below a folder and return the SHA-256 of their paths and contents."""
+    return lay(folder, documents(metadata, part))
+
+
+def lay(folder: Path, files: Iterable[tuple[str, bytes]]) -> str:
+    """Write files below a folder and return the SHA-256 of their paths and contents."""
     digest = hashlib.sha256()
-    for name, data in documents(metadata, part):
+    for name, data in files:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)

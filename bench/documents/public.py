@@ -17,7 +17,7 @@ import tarfile
 import tempfile
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,18 @@ HERE = Path(__file__).parent
 _FIRST = ("public", "public2", "public3")
 # The lists of archives of each part.
 PUBLIC = {**{name: (name,) for name in (*_FIRST, "public4", "public5")}, "yesno": _FIRST, "yesno2": _FIRST}
+Archive = dict[str, Any]  # as a list has it
 _SIMPLE = {"Accept": "application/vnd.pypi.simple.v1+json"}
 
 
 def public_names(part: str) -> list[str]:
     """Return the paths of a part's documents; nothing is fetched."""
-    return [place for archive in _archives(part) for place in archive["members"].values()]
+    return places(_archives(part))
+
+
+def places(archives: Iterable[Archive]) -> list[str]:
+    """Return the paths where the members of archives are laid."""
+    return [place for archive in archives for place in archive["members"].values()]
 
 
 def public_sidecar(part: str) -> str:
@@ -41,13 +47,18 @@ def public_sidecar(part: str) -> str:
 
 
 def public_documents(part: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the path and the content of every document; ends the run for an archive that is not the one listed."""
+    """Yield the path and the content of every document of a part."""
+    return fetch(_archives(part), part)
+
+
+def fetch(archives: Iterable[Archive], of: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the path and the content of every member; ends the run for an archive that is not the one listed."""
     index = _index_of_pip()
-    for archive in _archives(part):
+    for archive in archives:
         try:
             data = _fetched(archive, index)
             if hashlib.sha256(data).hexdigest() != archive["sha256"]:
-                raise ValueError(f"has another digest than {part}.yaml says")
+                raise ValueError(f"has another digest than {of}.yaml says")
             with tarfile.open(fileobj=io.BytesIO(data)) as opened:
                 for member, place in archive["members"].items():
                     stream = opened.extractfile(member)
@@ -55,12 +66,16 @@ def public_documents(part: str) -> Iterator[tuple[str, bytes]]:
                         raise ValueError(f"has no file {member}")
                     yield place, stream.read()
         except (ValueError, LookupError, OSError, subprocess.CalledProcessError, tarfile.TarError) as error:
-            raise SystemExit(f"{part}: {archive['file']}: {error}") from error
+            raise SystemExit(f"{of}: {archive['file']}: {error}") from error
 
 
-def _archives(part: str) -> list[dict[str, Any]]:
-    lists = (yaml.safe_load((HERE / f"{name}.yaml").read_text("utf-8")) for name in PUBLIC[part])
-    return [archive for each in lists for archive in each]
+def _archives(part: str) -> list[Archive]:
+    return [archive for name in PUBLIC[part] for archive in read_archives(HERE / f"{name}.yaml")]
+
+
+def read_archives(file: Path) -> list[Archive]:
+    """Return the archives that a file lists."""
+    return list(yaml.safe_load(file.read_text("utf-8")))
 
 
 def _index_of_pip() -> str:
@@ -71,7 +86,7 @@ def _index_of_pip() -> str:
     return str(re.findall(r"--index-url <url>.*?\(default\s+(\S+?)/?\)", shown, re.DOTALL)[0])
 
 
-def _fetched(archive: dict[str, Any], index: str) -> bytes:
+def _fetched(archive: Archive, index: str) -> bytes:
     if archive["registry"] == "npm":
         with tempfile.TemporaryDirectory() as into:
             command = ["npm", "pack", f"{archive['package']}@{archive['version']}"]

@@ -1,0 +1,88 @@
+"""The folder of versions is listed in full, and what was written down is found where `check` finds it."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from bench.check import versions
+from bench.documents.build import SIDECAR
+from bench.documents.public import HERE, PUBLIC, places, read_archives
+
+ROW = {
+    "old_file": "tool/tool-1/README.md",
+    "old_quote": "Tool requires Python 3.8 or newer.",
+    "new_file": "tool/tool-2/README.md",
+    "new_quote": "Tool requires Python 3.11 or newer.",
+    "kind": "requirement",
+}
+
+
+def test_each_package_has_two_versions_and_is_in_no_other_list() -> None:
+    listed = versions.archives()
+    assert len(places(listed)) == len(set(places(listed))) == 334
+    packages = Counter(archive["package"] for archive in listed)
+    assert len(packages) == 32
+    assert set(packages.values()) == {2}
+    lists = {name for names in PUBLIC.values() for name in names}
+    others = {archive["package"] for name in lists for archive in read_archives(HERE / f"{name}.yaml")}
+    assert not packages.keys() & others
+
+
+def test_the_sidecar_names_every_document_and_nothing_else() -> None:
+    names = places(versions.archives())
+    patterns = [line.strip('":') for line in versions.sidecar().splitlines() if line.startswith('"')]
+    for pattern in patterns:
+        assert fnmatch.filter(names, pattern), pattern
+    for name in names:
+        assert sum(fnmatch.fnmatch(name, pattern) for pattern in patterns) == 2, name
+
+
+def test_written_contradictions_are_of_an_older_and_a_newer_document_that_are_listed() -> None:
+    order = [archive["members"].values() for archive in versions.archives()]
+    rows = versions.read_rows()
+    assert len(rows) == 69
+    for row in rows:
+        old, new = (
+            [row[f"{side}_file"] in members for members in order].index(True) for side in ("old", "new")
+        )
+        assert new == old + 1, row
+        assert row["old_quote"] != row["new_quote"]
+
+
+def test_a_folder_is_built_checked_and_sampled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "folder"
+    laid = {ROW[f"{side}_file"]: f"# Tool\n\n{ROW[f'{side}_quote']}\n".encode() for side in ("old", "new")}
+
+    def fetch(*_: object) -> Iterable[tuple[str, bytes]]:
+        return laid.items()
+
+    monkeypatch.setattr(versions, "archives", lambda: [{"members": dict.fromkeys(("a", "b"), "none.md")}])
+    monkeypatch.setattr(versions, "sidecar", lambda: '"tool/*/*":\n  owner: Tool\n')
+    monkeypatch.setattr(versions, "read_rows", lambda: [ROW])
+    monkeypatch.setattr("sys.argv", ["versions", str(folder), "--sample", "1"])
+    with patch("bench.check.versions.fetch", side_effect=fetch):
+        versions.main()
+    assert (folder / SIDECAR).read_text("utf-8").startswith('"tool')
+    assert "of 1 written contradictions found 1" in capsys.readouterr().out
+    sample = json.loads((tmp_path / "folder.sample.jsonl").read_text("utf-8"))
+    assert {"# Tool" in side["around"] for side in sample["sides"]} == {True}
+
+
+def test_a_quote_that_a_document_lacks_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versions, "archives", list)
+    monkeypatch.setattr(versions, "sidecar", str)
+    for side in ("old", "new"):
+        file = tmp_path / ROW[f"{side}_file"]
+        file.parent.mkdir(parents=True)
+        file.write_text("Tool requires Python 3.8\nor newer.", "utf-8")
+    with pytest.raises(SystemExit, match=r"tool-2/README.md lacks: Tool requires Python 3.11"):
+        versions.build(tmp_path, [ROW])
