@@ -41,12 +41,12 @@ OURS = {
 NOUNS = (ast.Module, ast.ClassDef)
 # Rooms whose functions are all named by verbs; "" are the modules beside the rooms.
 BY_VERBS = (
-    "", "adapters", "agents", "api", "calibration", "cli", "encoder", "inspect_ai", "llm", "rendering",
-    "server", "store", "values", "versions", "workers",
+    "", "adapters", "agents", "api", "attribution", "calibration", "cli", "encoder", "eval", "inspect_ai", "llm",
+    "reliability", "rendering", "server", "store", "strategies", "values", "versions", "workers",
 )  # fmt: skip
-VERBS = ("embed", "reembed", "feed")
-# Of public classes: the first two of `Index`, then of `Cancel` and of `Trace`.
-KEPT = ("unsearched", "estimated_states", "calling", "listening")
+VERBS = ("embed", "reembed", "feed", "string")
+# The first two are of `Index`, then of `Cancel` and of `Trace`; the last are a strategy and a format.
+KEPT = ("unsearched", "estimated_states", "calling", "listening", "closed_book", "judged_answers")
 
 
 def docstrings(path: Path) -> Iterator[tuple[ast.AST, str]]:

@@ -1,4 +1,4 @@
-"""What `disputatio check` finds in documents of packages that people wrote, an older and a newer version of each.
+"""Measure `disputatio check` on documents of packages that people wrote, an older and a newer version of each.
 
 versions.yaml lists the archives, statedversions.yaml what is stated of their documents. versions.jsonl has
 contradictions between an older and a newer document, by kind. A language model wrote them down that had read the
@@ -110,7 +110,7 @@ def _meets(found: Contradiction, row: Row, folder: Path) -> bool:
 
 
 def _quotes(statement: Statement, row: Row, side: str, folder: Path) -> bool:
-    """Whether a statement stands in a document and shares a run of half of the words of the shorter quote."""
+    """Return whether a statement stands in a document and shares a run of half of the words of the shorter quote."""
     if Path(statement.path) != folder / row[f"{side}_file"]:
         return False
     one, two = (re.findall(r"\w+", text) for text in (statement.quote, row[f"{side}_quote"]))
