@@ -41,8 +41,8 @@ OURS = {
 NOUNS = (ast.Module, ast.ClassDef)
 # Rooms whose functions are all named by verbs; "" are the modules beside the rooms.
 BY_VERBS = (
-    "", "adapters", "agents", "api", "attribution", "calibration", "cli", "encoder", "eval", "inspect_ai", "llm",
-    "reliability", "rendering", "server", "store", "strategies", "values", "versions", "workers",
+    "", "adapters", "agents", "api", "attribution", "calibration", "cli", "encoder", "eval", "inspect_ai",
+    "llm", "reliability", "rendering", "server", "store", "strategies", "values", "versions", "workers",
 )  # fmt: skip
 VERBS = ("embed", "reembed", "feed", "string")
 # The first two are of `Index`, then of `Cancel` and of `Trace`; the last are a strategy and a format.
