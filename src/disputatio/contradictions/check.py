@@ -283,10 +283,10 @@ class _Kept:
     def says(self, ours: tuple[int, Fact], theirs: tuple[int, Fact]) -> bool:
         """Return whether one document has the statement of the other, too; if it is short, each has both."""
         texts = self._corpus.texts
-        quotes = [_plain(texts[at].passage.text[fact.start : fact.end]) for at, fact in (ours, theirs)]
-        too = [quote in self._said(at)[0] for quote, (at, _) in zip(quotes, (theirs, ours), strict=True)]
-        long = (len(quote.split()) >= _SENTENCE for quote in quotes)
-        return all(too) or any(map(all, zip(too, long, strict=True)))
+        quote, other = (_plain(texts[at].passage.text[fact.start : fact.end]) for at, fact in (ours, theirs))
+        in_theirs, in_ours = quote in self._said(theirs[0])[0], other in self._said(ours[0])[0]
+        repeated = quote if in_theirs else other if in_ours else ""
+        return (in_theirs and in_ours) or len(repeated.split()) >= _SENTENCE
 
     def stand_apart(self, *places: tuple[int, int]) -> bool:
         """Return whether two versions have statements below two headings, of which one is in both."""
