@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from typing import Any
 
 import pytest
 
 from disputatio.agents.trained_reader import GAP, decide_prompt
 from disputatio.types import Passage
+from tests.train.material import example
+from train.language.leaves import Data, Shares
 from train.language.passages import branches_of, written_passages
 
 MILL: dict[str, Any] = {
@@ -42,3 +45,17 @@ def test_the_written_passages_say_yes_as_often_as_no() -> None:
     )
     assert abs(replies["yes"] - replies["no"]) < 0.03 * replies["yes"]
     assert 0.25 < replies["unknown"] / replies.total() < 0.35
+
+
+def test_every_round_of_training_has_its_share_of_decisions() -> None:
+    written = {task: [branch] for task, branch in branches_of(MILL, "mill.jsonl:1")}
+    shares = Shares(read=2, support=0, entail=0, same=0, look=0, decide=3, pages=1)
+    sung = [example("In Paris Anna sang.", "Anna")]
+    trees = list(islice(Data(sung, [], 1, written).trees(shares), 10))
+    for rounds in (trees[:5], trees[5:]):
+        assert Counter(tree.task for tree in rounds) == {"read": 2, "decide": 3}
+    decided = [branch for tree in trees if tree.task == "decide" for branch in tree.branches]
+    assert set(decided) == {*written["decide"]}
+
+    without = islice(Data(sung, [], 1, {"read": written["read"]}).trees(shares), 4)
+    assert {tree.task for tree in without} == {"read"}
