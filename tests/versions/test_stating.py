@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from disputatio.versions.families import is_higher
+from disputatio.versions.revisions import newest_revision
 from disputatio.versions.stating import read_statements
 
 DATES = [
@@ -205,3 +206,30 @@ def test_the_newest_row_of_a_table_of_revisions_is_the_document(up: bool) -> Non
     assert (one.version, one.date) == ("B", "2022-05-03")
     sold = "Version: 7; Date: 2019-03-05; Price: 9.\nVersion: 8; Date: 2024-09-01; Price: 12."
     assert read_statements(f"What we sold\n\nText.\n\n{sold}").version != "8"
+
+
+@pytest.mark.parametrize(
+    ("heading", "row"),
+    [
+        ("Revision history", "Version: {}; Date: {}."),
+        ("7.2 Version history.", "Version: {}; Date: {}; Status: released."),
+        ("Table 3: Change log", "Rev.: {}; Date of issue: {}."),
+        ("Änderungsverlauf", "Fassung: {}; Datum: {}."),
+        ("Historique des révisions :", "Indice: {}; Date: {}."),
+    ],
+)
+def test_a_table_of_revisions_without_a_column_for_the_change_is_known_by_its_heading(
+    heading: str, row: str
+) -> None:
+    rows = [row.format(*each) for each in (("1", "2019-03-05"), ("2", "2024-09-01"))]
+    for table in ("\n".join(rows), "\n".join(reversed(rows))):
+        made = read_statements(f"Manual of the ladder\n\n{heading}\n\n{table}\n\nIt has 9 steps.")
+        assert (made.version, made.date, made.date_quote) == ("2", "2024-09-01", rows[1])
+
+
+@pytest.mark.parametrize(
+    "above", ["Releases", "Version history of the ladders we sell", "Revision history\n\nText."]
+)
+def test_a_list_of_versions_below_any_other_line_is_no_table_of_revisions(above: str) -> None:
+    text = f"Ladders\n\n{above}\n\nVersion: 7; Date: 2019-03-05.\nVersion: 8; Date: 2024-09-01."
+    assert newest_revision(text) == (None, text)

@@ -41,6 +41,16 @@ _CHANGE = re.compile(
     ),
     re.IGNORECASE,
 )
+# A heading that says so of a table without such a column.
+_HISTORY = re.compile(
+    r"(?:table|tabelle|tableau)?[\W\d_]{0,12}(?:document )?"
+    r"(?:(?:revision|version|change|amendment)s?(?: history| record|[ -]?log)"
+    r"|record of (?:revisions|changes|amendments)"
+    r"|(?:änderungs|versions|revisions)-?(?:verlauf|historie|nachweis|verzeichnis|übersicht)"
+    r"|(?:historique|suivi|registre) des (?:révisions|versions|modifications))"
+    r"[\W_]{0,3}",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +70,17 @@ def newest_revision(text: str) -> tuple[Revision | None, str]:
     (Revision(version='B', day='2022-05-03', row='Rev.: B; Date: 3 May 2022; Author: AB.'), 'The winch')
     >>> releases = ["Version: 3.1; Released: 2020; End: 2024.", "Version: 3.2; Released: 2022; End: 2026."]
     >>> newest_revision("\\n".join(releases))[0]
+    >>> newest_revision("\\n".join(["Version history", *releases]).replace("Released", "Date"))[0].version
+    '3.2'
     """
     found: list[Revision] = []
     rest: list[str] = []
+    is_headed = False
     for line in text.split("\n"):
-        revision = _revision(line.strip())
+        revision = _revision(line.strip(), is_headed=is_headed)
         if revision is None:
             rest.append(line)
+            is_headed = bool(_HISTORY.fullmatch(line.strip())) if line.strip() else is_headed
         else:
             found.append(revision)
     if len(found) < FEWEST:
@@ -76,13 +90,13 @@ def newest_revision(text: str) -> tuple[Revision | None, str]:
     return newest, "\n".join(rest)
 
 
-def _revision(line: str) -> Revision | None:
-    if line.count("; ") < FEWEST or len(line) > 2_000:
+def _revision(line: str, *, is_headed: bool) -> Revision | None:
+    if "; " not in line or len(line) > 2_000:
         return None
     cells = [cell.partition(": ")[::2] for cell in line.removesuffix(".").split("; ")]
     version = next((value for name, value in cells if _VERSION.fullmatch(name)), "")
     days = next((list(days_in(value)) for name, value in cells if _DATE.fullmatch(name)), None)
     number = version_in(f"revision {version}")[0] or version_in(version)[0]
-    if not number or days is None or not any(_CHANGE.search(name) for name, _ in cells):
+    if not number or days is None or not (is_headed or any(_CHANGE.search(name) for name, _ in cells)):
         return None
     return Revision(number, days[0].iso if len(days) == 1 else "", line)
