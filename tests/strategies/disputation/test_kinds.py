@@ -132,6 +132,7 @@ def _passage(text: str, title: str = "") -> Passage:
 
 _WEIGHS, _NUMBER = "What does the QL-40 weigh?", "What is the number of the Elbe depot?"
 _RENT = "When does the Corle Harbour Company pay its rent?"
+_DEPOSIT, _WARRANTY = "Quel est le montant du dépôt de garantie ?", "Quelle est la durée de la garantie ?"
 _BOAT, _LIT = "It is for the small boat. What is the boat's?", "Un lit simple. Combien est-ce à Arvène ?"
 _PYTHON = "Can I install it on Python 3.7?"
 _CARRIES, _BORN = "How much does the Tern 20 carry?", "In which year was the painter Per Holm born?"
@@ -175,6 +176,13 @@ _CARRIES, _BORN = "How much does the Tern 20 carry?", "In which year was the pai
         ("Does version 4 run here?", "no", _passage("Version 5 and later run here."), None),
         (_BOAT, "9", _passage("For: small boat; Price: 9."), None),
         (_LIT, "9", _passage("Lit: lit simple; Prix: 9; Où: Arvene."), None),
+        (_DEPOSIT, "90 euros", _passage("La caution est de 90 euros."), None),
+        (_DEPOSIT, "90 euros", _passage("On consigne 90 euros à la remise des clés."), None),
+        (_DEPOSIT, "90 euros", _passage("Le loyer est de 90 euros."), False),
+        ("Quel est le montant de la caution ?", "90 euros", _passage("Dépôt de garantie : 90 euros."), None),
+        (_WARRANTY, "2 ans", _passage("La garantie dure 2 ans."), None),
+        (_WARRANTY, "2 ans", _passage("La caution est rendue après 2 ans."), False),
+        (_WARRANTY, "2 ans", _passage("Le dépôt de garantie est rendu après 2 ans."), False),
         ("what does the 5 kg bag cost?", "9 EUR", _passage("Bag: 5 kg; Price: 9 EUR."), None),
     ],
 )  # fmt: skip

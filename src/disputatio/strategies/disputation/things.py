@@ -84,7 +84,11 @@ _MENTIONED = tuple(
         ),
         (r"\be-?mail\s+address|邮箱", r"e-?mail|\S@\S"),
         (r"\bbatter(?:y|ies)\b|\bakku|电池", r"charg|\bcells?\b|batterie"),
-        (r"\bwarranty\b|\bgarantie|保修", r"warrant|guarantee|gewährleistung"),
+        (
+            r"\bwarranty\b|(?<!p[oô]t\sde\s)(?<!p[oô]ts\sde\s)\bgarantie|保修",
+            r"warrant|guarantee|gewährleistung",
+        ),
+        (r"\bd[ée]p[oô]ts?\sde\sgarantie", r"\bgarantie|\bcaution|\bconsign|\bd[ée]p[oô]t"),
         (r"\bapprentices?\b|auszubildende|学徒", r"apprentic|trainee|auszubild|\bazubi"),
         (r"\binterns?\b|praktikant|实习", r"\bintern(?:s|ships?)?\b|praktik"),
         (r"\bcontractors?\b|\bfreelancers?\b", r"contractor|freelanc|self-employed"),
