@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -52,6 +53,17 @@ from disputatio.types import Answer, Extraction, Passage
         ("By how many per cent is the written part longer?", "percent"),
         ("How many cents is a copy?", "money"),
         ("How many watts does the router use?", "other"),
+        ("How often is the monthly rent due?", "frequency"),
+        ("In winter, how frequently does the ferry run?", "frequency"),
+        ("How many times a year is the hall let?", "frequency count"),
+        ("Who decides how often the hall is swept?", "person"),
+        ("Wie oft wird das Gewicht geprüft?", "frequency"),
+        ("À quelle fréquence faut-il vidanger l'huile ?", "frequency"),
+        ("Combien de fois par an la grue est-elle vérifiée ?", "frequency count"),
+        ("Wie hoch darf die Hecke sein?", "amount"),
+        ("Bis wie hoch haftet der Mieter?", "amount"),
+        ("Wie hoch ist die Miete?", "money percent"),
+        ("Wer bestimmt, wie hoch die Kaution ist?", "person"),
         ("门票多少钱？", "money percent"),
         ("谁负责这座桥？", "person"),
     ],
@@ -124,6 +136,40 @@ def test_the_kind_of_value_is_told_from_the_question(question: str, kinds: str) 
 )
 def test_a_value_of_another_kind_is_told(question: str, answer: str, told: bool | None) -> None:
     assert is_of_the_kind(question, answer) is told
+
+
+_OFTEN, _HIGH = "How often is the crane serviced?", "Wie hoch ist die Kaution?"
+_TIMES = "Combien de fois par an la grue est-elle vérifiée ?"
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "answers"),
+    [
+        (_OFTEN, True, "every 6 months, twice, Quarterly, every 15,000 km, on Mondays, 500 operating hours"),
+        (_OFTEN, True, "after each trip, every 1,000 euros of turnover, 3x, at 10:00 and 14:00"),
+        (_OFTEN, None, "when it is full, 15000 km, 50 Hz, in 5 % of cases, 1 May and 1 October, after 30 t"),
+        (_OFTEN, False, "3 May 2021, EUR 900, 40 km/h, 20 °C"),
+        ("Wie oft fährt die Fähre?", True, "täglich, alle zwei Stunden, zweimal pro Woche, 3-mal am Tag"),
+        ("Wie oft fährt die Fähre?", None, "nach Bedarf"),
+        ("Wie oft fährt die Fähre?", False, "3. Mai 2021, 12 Euro"),
+        (_TIMES, True, "tous les deux ans, chaque mois, deux fois, une fois par semaine, 3"),
+        (_TIMES, False, "3 mai 2021, 12 euros, the north pier"),
+        (_HIGH, True, "500 Euro, 2 %, 30 m, drei Mieten, eine Monatsmiete, seit 1. Mai 2021 5 Euro, keine"),
+        (_HIGH, True, "das Doppelte der Miete, die Hälfte, 20 °C, 30 Tage, 12 bar"),
+        (_HIGH, None, "gering, sehr hoch, der gesetzliche Mindestlohn, Mindestlohn"),
+        (_HIGH, False, "Ada Lund, Corle Harbour Company, 12. Mai 1999, Version 2.1"),
+    ],
+)  # fmt: skip
+def test_how_often_and_how_high_are_answered_by_a_frequency_and_by_a_number(
+    question: str, told: bool | None, answers: str
+) -> None:
+    fits = {answer: is_of_the_kind(question, answer) for answer in re.split(r", (?!000)", answers)}
+    assert fits == dict.fromkeys(fits, told)
+
+
+def test_a_frequency_in_german_is_believed_without_a_language_model() -> None:
+    passages = [_passage("Die Fähre nach Arvene fährt täglich.")]
+    assert _answered("Wie oft fährt die Fähre nach Arvene?", passages, ["täglich"]).answers == ("täglich",)
 
 
 def _passage(text: str, title: str = "") -> Passage:

@@ -18,7 +18,7 @@ from disputatio.values.units import ORDINAL, READINGS, VERSION, symbol_of
 
 Kind: TypeAlias = Literal[
     "money", "mass", "length", "area", "volume", "duration", "speed", "temperature", "percent", "count",
-    "number", "date", "person", "place", "other",
+    "number", "amount", "frequency", "date", "person", "place", "other",
 ]  # fmt: skip
 
 _DIMENSIONS: dict[str, Kind] = {
@@ -40,6 +40,7 @@ _THE = (
 _OF = r"\b(?!\s+(?:unit|group|list|date|year|day|number|code|class|band|type|model|policy)\b)"
 # The first that fits counts.
 _QUESTIONS = (
+    _asks("frequency", r"^(?!\W*(?:who|whom|whose|when|where|which|what|wer|wen|wem|wann|wo|was|welche[rsmn]?|qui|quand|où|quel(?:le)?s?)\b)(?s:.*?)(?:\bhow\s+(?:often|frequently|many\s+times)\b|\bwie\s+(?:oft|häufig|viele?\s?male?)\b|\b(?:combien\s+de\s+fois|à\s+quelle\s+fréquence)\b)"),
     _asks("percent", r"\b(?:what|which)\s+(?:percentage|per\s?cent)\b|\bhow\s+many\s+per\s?cent|wie\s?viele?\s+prozent|\bquelle\s+(?:part|proportion)\b|\bwelcher\s+(?:prozents|ant)|百分之几|百分比"),
     _asks("mass", r"\bhow\s+(?:heavy\b|much\s+(?:[\w'’-]+\s+){1,8}weighs?\b)|\bwie\s+schwer\b|\bcombien\s+pès|\bquel\s+poids\b|多重|重量|重多少"),
     _asks("money percent", r"\bhow\s+much\s+(?:[\w'’-]+\s+){1,8}(?:costs?|paid|pay|pays|charged?|earns?|owed?)\b"),
@@ -72,6 +73,7 @@ _QUESTIONS = (
     _asks("number", r"\bhow\s+much\b|\bwie\s?viel\b|多少"),
     _asks("person", r"^\W*(?:who|whom|whose|wer|wen|wem)\b|谁"),
     _asks("place", r"^\W*(?:where|wo|wohin)\b|哪里|在哪"),
+    _asks("amount", r"^\W*(?:\w{2,20}\s+)?wie\s+hoch\b"),
 )  # fmt: skip
 _HOW_MANY = re.compile(
     r"\b(?:how\s+many\s+|wie\s?viel(?:en?)?\s+|combien\s+d(?:e\s+|['’])|cuánt[oa]s?\s+)(?P<first>[^\W\d_]+)(?:\s+(?P<second>[^\W\d_]+))?",
@@ -110,24 +112,30 @@ _STANDING = re.compile(r"(?<![\w.,])[-+~<>≈$€£¥]{0,3}\s?\d")
 _IN_GERMAN = re.compile(r"(?:tag|abend|nacht|woche|ende|jahr)s?\b", re.IGNORECASE)  # Karfreitag
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _CJK_FIGURE = re.compile(r"[0-9〇零一二两三四五六七八九十百千万亿半]")
-_NUMBERS, _FREE, _TIMES, _MOMENTS = (frozenset(words.split()) for words in (
+_NUMBERS, _FREE, _REGULARLY, _TIMES, _OFTEN, _MOMENTS = (frozenset(words.split()) for words in (
     """no none nil one dozen dozens hundreds thousands millions billions half third quarter double twice triple both
     all several many few unlimited nothing keine kein null ein eine elf dutzend hälfte drittel viertel alle mehrere
     einige viele aucun aucune zéro un une sept neuf cent mille dizaine douzaine centaine moitié tiers quart tous
-    toutes plusieurs ninguno mitad""",
+    toutes plusieurs ninguno mitad doppelte doppelten dreifache""",
     """free nothing none no nil waived included unpaid gratis complimentary kostenlos kostenfrei nichts gratuit
     gratuite gratuitement offert rien gratuito""",
-    """january february march april may june july august september october november december spring summer autumn fall
-    winter century monday tuesday wednesday thursday friday saturday sunday mondays tuesdays
-    wednesdays thursdays fridays saturdays sundays weekdays weekends today yesterday tomorrow tonight now
-    never noon midnight christmas easter annually monthly weekly daily yearly quarterly immediately always januar
-    februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag heute
-    morgen gestern nie immer sofort mittag mitternacht weihnachten ostern frühling sommer herbst montags dienstags
-    mittwochs donnerstags freitags samstags sonntags täglich wöchentlich monatlich jährlich janvier février avril
-    mai juin juillet août septembre octobre novembre décembre lundi mardi mercredi jeudi vendredi samedi dimanche
-    aujourdhui demain midi minuit jamais toujours noël pâques printemps automne hiver enero febrero marzo abril
-    junio agosto septiembre octubre noviembre diciembre lunes martes miércoles jueves viernes sábado hoy mañana ayer
-    nunca siempre""",
+    """never always annually monthly weekly daily yearly quarterly mondays tuesdays wednesdays thursdays fridays
+    saturdays sundays weekdays weekends nie immer täglich wöchentlich monatlich jährlich montags dienstags mittwochs
+    donnerstags freitags samstags sonntags jamais toujours nunca siempre""",
+    """january february march april may june july august september october november december spring summer
+    autumn fall winter century monday tuesday wednesday thursday friday saturday sunday today yesterday
+    tomorrow tonight now noon midnight christmas easter immediately januar februar märz mai juni juli oktober
+    dezember montag dienstag mittwoch donnerstag freitag samstag sonntag heute morgen gestern sofort mittag
+    mitternacht weihnachten ostern frühling sommer herbst janvier février avril mai juin juillet août
+    septembre octobre novembre décembre lundi mardi mercredi jeudi vendredi samedi dimanche aujourdhui demain
+    midi minuit noël pâques printemps automne hiver enero febrero marzo abril junio agosto septiembre octubre
+    noviembre diciembre lunes martes miércoles jueves viernes sábado hoy mañana ayer""",
+    """every each per once twice thrice times often seldom rarely sometimes regularly constantly hourly nightly
+    fortnightly biannually biennially annual jede jeden jeder jedes jedem alle pro einmal zweimal
+    dreimal viermal fünfmal sechsmal mehrmals manchmal mal oft selten häufig regelmäßig ständig stündlich halbstündlich
+    nächtlich halbjährlich vierteljährlich zweijährlich zweimonatlich zweiwöchentlich vierzehntägig chaque tous toutes
+    fois souvent rarement parfois régulièrement mensuellement annuellement quotidiennement hebdomadaire mensuel
+    mensuelle annuel annuelle trimestriel trimestrielle quotidien quotidienne""",
     """before after during within when upon until till at every once end start day days week weeks month months year
     years following as soon by since from date dates time hour hours night season quarter birth death age war vor
     nach während bei bis seit ab ende anfang tag tage tagen woche wochen monat monate monaten jahr jahre jahren
@@ -135,8 +143,13 @@ _NUMBERS, _FREE, _TIMES, _MOMENTS = (frozenset(words.split()) for words in (
     mois an ans année années heure heures nuit saison antes después desde hasta durante fin día días semana semanas
     mes meses años mars été hier mayo julio domingo weekend feiertage feiertagen ferien vacances rentrée toussaint""",
 ))  # fmt: skip
+_TIMES |= _REGULARLY
+_OFTEN |= _REGULARLY
+# What nothing is counted by.
+_SELDOM: frozenset[Kind] = frozenset(("money", "area", "speed", "temperature", "date"))
 
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'-]{1,30}"
+_NAMES = re.compile(rf"{_CAPITAL}(?:\s{_CAPITAL}){{1,4}}")
 # Words by which a question tells the kind of value that it wants; what gives the value need not repeat them.
 OF_KINDS = content_stems(
     "long take takes last lasts deep high tall wide far fast heavy weigh weighs old cost costs price pay pays paid "
@@ -174,7 +187,7 @@ def find_asked_kinds(question: str) -> frozenset[Kind]:
                 return kinds
     kinds = next((kinds for pattern, kinds in _QUESTIONS if pattern.search(question)), frozenset())
     if _COUNTED.search(question) and "money" not in kinds:
-        return frozenset({"count"})
+        return kinds & {"frequency"} | {"count"}
     return kinds
 
 
@@ -213,6 +226,11 @@ def is_of_the_kind(question: str, answer: str) -> bool | None:
         return False
     if kinds & {"person", "place"}:
         return _is_named(answer, words)
+    if "frequency" in kinds:
+        fits = _is_frequency(answer, words)
+        return _is_quantity(answer, words, kinds) if fits is None and "count" in kinds else fits
+    if "amount" in kinds:
+        return _is_amount(answer, words)
     if kinds == {"date"} and _WHICH_DAY.search(question) and _is_rank(answer):
         return True
     return _is_moment(answer, words) if kinds == {"date"} else _is_quantity(answer, words, kinds)
@@ -273,6 +291,25 @@ def _is_moment(answer: str, words: set[str]) -> bool | None:
     if not answer.isascii() or words & _MOMENTS or _IN_GERMAN.search(answer):
         return None
     return False
+
+
+def _is_frequency(answer: str, words: set[str]) -> bool | None:
+    """Return whether an answer can be how often something is: so many times, or every so many of whatever it is."""
+    values = [value for value in canonical(answer).values if not (isinstance(value, Date) and not value.year)]
+    kinds = list(map(kinds_of_value, values))
+    if words & _OFTEN or any(kind & {"number", "duration"} for kind in kinds):
+        return True
+    return False if kinds and all(kind and kind <= _SELDOM for kind in kinds) else None
+
+
+def _is_amount(answer: str, words: set[str]) -> bool | None:
+    """Return whether an answer can be how high something is: a number of whatever it is, no date and no name."""
+    every = canonical(answer).values
+    if any(kinds_of_value(value) != {"date"} for value in every if not _is_name_of(value)) or (
+        words & (_NUMBERS | _FREE)
+    ):
+        return True
+    return False if every or _NAMES.fullmatch(answer.strip()) else None
 
 
 def _is_quantity(answer: str, words: set[str], wanted: frozenset[Kind]) -> bool | None:
