@@ -359,6 +359,15 @@ def one_line(text: str) -> str:
     return " ".join(neutralise(text).split())
 
 
+def shorten(text: str, most: int) -> str:
+    """Return a text of at most so many characters; three dots end one that was cut.
+
+    >>> shorten("the old bridge", 9), shorten("the mill", 9)
+    ('the old…', 'the mill')
+    """
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
 def fence(label: str, text: str) -> str:
     """Return untrusted text between marks that it cannot forge.
 

@@ -14,7 +14,7 @@ from typing import Literal
 from disputatio.agents.replies import TEXT, object_of, parse_object
 from disputatio.errors import ReplyError
 from disputatio.kit import Kit
-from disputatio.text import bare_words, fence, stem
+from disputatio.text import bare_words, fence, shorten, stem
 from disputatio.types import Message, Prompt, Sampling
 
 ROLE = "rewriter"
@@ -46,7 +46,9 @@ def make_standalone(question: str, turns: Sequence[Turn], kit: Kit) -> str:
 
     Raises `LLMError`, and `ReplyError` for a reply that is no question or adds a name or figure of its own.
     """
-    shown = [Turn(role=turn.role, text=_cut(turn.text)) for turn in turns[-_TURNS:]]
+    shown = [
+        Turn(role=turn.role, text=shorten(" ".join(turn.text.split()), _SHOWN)) for turn in turns[-_TURNS:]
+    ]
     conversation = "\n".join(f"{turn.role}: {turn.text}" for turn in shown)
     task = TASK.format(conversation=fence("conversation", conversation), question=fence("question", question))
     prompt = Prompt(
@@ -71,8 +73,3 @@ def new_names(text: str, said: Sequence[str]) -> list[str]:
     tokens = [_POSSESSIVE.sub("", token.strip("\"“”‘’'()[],;:?!")) for token in text.split()]
     names = [token for token in tokens[1:] if token[:1].isupper() or any(char.isdigit() for char in token)]
     return [name for name in names if not {stem(word) for word in bare_words(name)} <= known]
-
-
-def _cut(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

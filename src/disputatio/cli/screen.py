@@ -57,7 +57,7 @@ from disputatio.rendering.wording import (
 )
 from disputatio.serialisation import json_text
 from disputatio.store.ingesting.ingest import IngestSummary
-from disputatio.text import neutralise, one_line, without_headings
+from disputatio.text import neutralise, one_line, shorten, without_headings
 from disputatio.types import Answer, Position
 
 _WIDTH, _WIDEST = 100, 120  # columns where there is no terminal, and the most on one
@@ -356,8 +356,7 @@ class Waiting:
 
 def _shorten(text: str, most: int = 0) -> str:
     """Return a text on one line of the terminal, or of at most so many characters."""
-    most, text = most or min(_console().width, _WIDEST) - 4, one_line(text)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return shorten(one_line(text), most or min(_console().width, _WIDEST) - 4)
 
 
 def _describe_unestimated(event: Unestimated) -> str:

@@ -22,7 +22,7 @@ from disputatio.events import (
 )
 from disputatio.kit import TRAINED_READER
 from disputatio.rendering.wording import count
-from disputatio.text import is_unknown, one_line
+from disputatio.text import is_unknown, one_line, shorten
 from disputatio.trace import Trace
 from disputatio.types import Answer
 
@@ -114,8 +114,7 @@ def _summarise_reply(reply: str) -> str:
         answers = [reply]
     elif all(is_unknown(answer) for answer in answers):
         return "no answer"
-    text = one_line("; ".join(answers))
-    return text if len(text) <= _LONGEST_READING else text[: _LONGEST_READING - 2] + " …"
+    return shorten(one_line("; ".join(answers)), _LONGEST_READING)
 
 
 def _passages(passages: Sequence[str], sources: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ from disputatio.errors import (
     Timeout,
     Unreachable,
 )
-from disputatio.text import neutralise
+from disputatio.text import neutralise, shorten
 
 if TYPE_CHECKING:
     import openai
@@ -91,7 +91,7 @@ class Address:
         text = " ".join(neutralise(text).split())
         if text.startswith("<"):
             return "an HTML page"
-        return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+        return shorten(text, _LONGEST)
 
 
 class Unfit(ValueError):

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from disputatio.rendering.markup import to_html
 from disputatio.rendering.wording import ORDERS, count
-from disputatio.text import one_line
+from disputatio.text import one_line, shorten
 from disputatio.types import Check, Contradiction, Severity, Statement
 
 KINDS = {
@@ -112,8 +112,7 @@ def _marks(each: Contradiction, name: str) -> str:
 
 
 def _shorten_quote(side: Statement) -> str:
-    text = one_line(side.quote)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+    return shorten(one_line(side.quote), _LONGEST)
 
 
 # --- HTML ----------------------------------------------------------------------------------------

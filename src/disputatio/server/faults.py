@@ -13,7 +13,7 @@ from typing import Any
 from disputatio import errors
 from disputatio.databases import error_code
 from disputatio.errors import DisputatioError
-from disputatio.text import one_line
+from disputatio.text import one_line, shorten
 
 _OWN = r"\b(?:DELETE|GET|PATCH|POST|PUT) /(?:api|v1)/[\w/-]*"  # an address of this server: no file's path
 _PATH = re.compile(rf"(?P<own>{_OWN})|(?<![\w:/.~-])~?/[^\s'\",;:()]+")
@@ -124,4 +124,4 @@ def shown(message: str) -> str:
     "no strategy 'x' (GET /api/strategies lists them)"
     """
     named = _PATH.sub(lambda match: match["own"] or Path(match[0]).name or "a path", one_line(message))
-    return named if len(named) <= _LONGEST else named[: _LONGEST - 2] + " …"
+    return shorten(named, _LONGEST)

@@ -11,6 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from disputatio.text import shorten
+
 WIDTH = 400
 SHAPES = "●■▲◆"
 COLOURS = 8
@@ -134,7 +136,7 @@ def scatter(
         body.append(_shape(mark, x, y))
         if len(marks) > NAMED and mark.name not in front:
             continue
-        box = _room(x, y, _shown(mark.name), taken, (left, 16, WIDTH, height - 46))
+        box = _room(x, y, shorten(mark.name, _LONGEST), taken, (left, 16, WIDTH, height - 46))
         taken.append(box)
         weight = ' class="strong"' if mark.name in front else ' class="soft"'
         body.append(f'<text x="{box[0]:.1f}" y="{box[3] - 3:.1f}"{weight}>{_name(mark.name)}</text>')
@@ -193,7 +195,7 @@ def kinds(
     for at, value in enumerate(values):
         x = left + room * (at + 0.5)
         letters = max(3, int(room / _LETTER))
-        label = value if len(value) <= letters else value[: letters - 1] + "…"
+        label = shorten(value, letters)
         body.append(
             f'<text x="{x:.1f}" y="{height - 30}" text-anchor="middle">{html.escape(label)}'
             f"<title>{html.escape(value)}</title></text>"
@@ -300,12 +302,8 @@ def _colour(mark: Mark) -> int:
     return mark.number % COLOURS
 
 
-def _shown(name: str) -> str:
-    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
-
-
 def _name(name: str) -> str:
-    return f"{html.escape(_shown(name))}<title>{html.escape(name)}</title>"
+    return f"{html.escape(shorten(name, _LONGEST))}<title>{html.escape(name)}</title>"
 
 
 def _room(x: float, y: float, text: str, taken: Sequence[_Box], within: _Box) -> _Box:

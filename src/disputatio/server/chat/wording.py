@@ -21,7 +21,7 @@ from disputatio.rendering.wording import (
     late_line,
     sources_line,
 )
-from disputatio.text import one_line, without_headings
+from disputatio.text import one_line, shorten, without_headings
 from disputatio.types import Answer, Citation, Passage, Position
 
 _TAG = re.compile(r"<(?=[^\s\d=])")  # the beginning of a tag, a comment or an automatic link
@@ -169,5 +169,4 @@ def inert_quote(text: str, limit: int = 300) -> str:
     >>> inert_quote("as [1] says")
     'as (1) says'
     """
-    text = text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-    return escape_marks(inert(text))
+    return escape_marks(inert(shorten(text, limit)))

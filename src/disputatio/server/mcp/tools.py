@@ -41,7 +41,7 @@ from disputatio.server.routers.searching import found, passage_of, text_of
 from disputatio.server.routers.sources import rows_of
 from disputatio.server.running import Running
 from disputatio.server.service import AskRequest, Service
-from disputatio.text import neutralise
+from disputatio.text import neutralise, shorten
 from disputatio.types import Answer, Check, Hit, Passage
 
 # --- typed results, for the model and the program of a client ------------------------------------
@@ -273,7 +273,6 @@ def _each_source(answer: Answer) -> list[OneSource]:
 
 def result_of(hit: Hit) -> Result:
     passage = hit.passage
-    text = passage.text
     return Result(
         id=passage.id,
         title=passage.title or passage.source,
@@ -282,7 +281,7 @@ def result_of(hit: Hit) -> Result:
         date=passage.date,
         date_origin=passage.date_origin,
         score=hit.score,
-        text=text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…",
+        text=shorten(passage.text, _EXCERPT),
         gives_orders=passage.gives_orders,
     )
 
