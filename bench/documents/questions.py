@@ -2,7 +2,7 @@
 
 A third of each kind, drawn once by a seed, is set aside and asked last. The part `aside2` is of other organisations in a
 folder of its own, written after the answers were improved on the first, and asked once, as are `aside3` to `aside13`.
-`public` and `public2` to `public5` are of documents that people wrote, which are fetched (`bench.documents.public`).
+`public` and `public2` to `public6` are of documents that people wrote, which are fetched (`bench.documents.public`).
 `yesno` and `yesno2` ask for yes or no about the first three of these, one half of 80 questions to develop with and one
 set aside.
 """
@@ -37,6 +37,7 @@ Part = Literal[
     "public3",
     "public4",
     "public5",
+    "public6",
     "yesno",
     "yesno2",
 ]
@@ -59,6 +60,7 @@ SHA256 = {
     "public3": "7156edd7d3b8473cb8d038f6ba493c15e067a021dacc8c1f2e7c4fc96208948b",
     "public4": "c6507967df31b4cc241f4cc73fabebfe3eda179c762ff0f4deadbd820ca95019",
     "public5": "cea8744f2ba9ee11bdbb60f9733def2d0e863a958c9232938a29154305cba706",
+    "public6": "e21b6a60278be981a3e5ea89c5d735a46788527163d17881d53bc588a683a3b0",
     "yesno": "50b358cc8d1553dd293845d31fa8770abd7741d7deeaa8750329de7704d966c0",
     "yesno2": "ded0ce5cd36fbd14d8f391b2da0b3fcfb4f706b91eb6df98e824728ebf661155",
     "public": "0edf48a1bf376df9f1f8dc6c578a063d448f7b9500647f46501a076f9b089f81",
