@@ -619,3 +619,63 @@ def test_a_log_of_days_without_a_mark_below_them_is_a_log() -> None:
     notes = {9: "Note.", 8: "Note.", 7: "Note.", 6: change}
     text = "\n\n".join(f"2024-01-0{number}\nRelease {number}\n- {note}" for number, note in notes.items())
     assert not found(text, change.replace("40", "55"))
+
+
+def test_versions_with_one_sentence_but_for_a_value_contradict_each_other(tmp_path: Path) -> None:
+    rate = "The daily rate is {} euros."
+    assert found_in_versions(tmp_path, rate.format(40), rate.format(50))
+    assert not found(rate.format(40), rate.format(50))
+    sweep = "Sweep the quay with a broom, and tell the harbour that all is done."
+    assert not found_in_versions(tmp_path, sweep, "Do not sweep the quay with a broom at this point.")
+
+
+def test_a_long_sentence_of_two_versions_may_have_moved(tmp_path: Path) -> None:
+    long = "For boats and rafts you must book berth {} metres or longer on the quay."
+    for sentence, moved in ((long, True), ("The berth is {} metres long.", False)):
+        old, new = (f"# {sentence.format(size)}\n" for size in (8, 9))
+        old, new = (
+            f"## Fees\n\nThey are low.\n\n{above}{sentence.format(size)}\n\nIt is wide."
+            for above, size in (("", 8), ("## Boats of guests\n\n", 9))
+        )
+        assert bool(found_in_versions(tmp_path, old, new)) is moved
+
+
+def test_the_word_version_says_not_of_what_a_version_is(tmp_path: Path) -> None:
+    old = "Since version 0.8, the mill supports Python 3.3 or newer."
+    [one] = found_in_versions(tmp_path, old, "Since version 0.14, the mill supports Python 3.10 or newer.")
+    assert (one.first.value, one.second.value) == ("3.3", "3.10")
+    needs = "The mill needs {} 3.5 or newer.", "The mill needs {} 3.9 or newer."
+    assert not found_in_versions(tmp_path, needs[0].format("Python"), needs[1].format("Ruby"))
+    assert found_in_versions(tmp_path, needs[0].format("Python version"), needs[1].format("Python"))
+
+
+def test_a_least_version_is_a_value(tmp_path: Path) -> None:
+    mill = "The mill talks to the quay's API version {} or higher."
+    [one] = found_in_versions(tmp_path, mill.format("1.23"), mill.format("1.31"))
+    assert (one.first.value, one.second.value) == ("1.23", "1.31")
+
+
+def test_from_and_to_at_the_head_of_a_sentence_are_no_header_of_a_mail() -> None:
+    assert found("From June the mooring fee is 20 euros.", "From June the mooring fee is 25 euros.")
+    mail = "Cc: {} boats\n\nThey moor here."
+    assert not found(mail.format(20), mail.format(25), titles=("Quay", "Quay"))
+
+
+def test_settings_and_commands_are_compared_between_versions_alone(tmp_path: Path) -> None:
+    for old, new in (
+        ("[quay]\nberths = 3\nlamp = off", "[quay]\nberths = 7\nlamp = off"),
+        ("$ quay install lamp-driver 3 rafts", "$ quay install lamp-driver 4 rafts"),
+    ):
+        assert not found(f"The quay's settings.\n\n{old}", f"Settings of the quay.\n\n{new}")
+        assert found_in_versions(tmp_path, old, new)
+
+
+def test_the_number_of_a_section_is_no_value() -> None:
+    contents = "Quay\n\n1  Fees\n{}  Mooring boats\n9  Rafts"
+    assert not found(contents.format(2), contents.format(3))
+
+
+def test_a_label_with_a_name_is_of_what_the_title_names() -> None:
+    rows = ("Contact: lena@quay.org\n\nIt is open.", "Contact: list@quay.org\n\nIt is open.")
+    assert not found(*rows, titles=("Quay: lists", "Quay: harbour"))
+    assert found(*rows, titles=("Quay", "Quay"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from array import array
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from disputatio.contradictions.comparing import Finding, compare
+from disputatio.contradictions.judging import judge
 from disputatio.contradictions.pairing import AROUND, FactTable, pairs_of
 from disputatio.contradictions.standing import (
     Text,
@@ -33,11 +33,11 @@ from disputatio.contradictions.standing import (
     titles_of,
 )
 from disputatio.contradictions.statements import Fact, facts_of, is_report, is_study
-from disputatio.contradictions.units import Unit, is_row, style_of, units_of
+from disputatio.contradictions.units import Unit, is_code, is_row, style_of, units_of
 from disputatio.contradictions.vocabulary import GENERIC_ROOTS, LABELS, root
-from disputatio.kit import Kit, chat
-from disputatio.text import content_id, fence, one_line
-from disputatio.types import Check, Contradiction, ContradictionKind, Prompt, Severity, Source, Statement
+from disputatio.kit import Kit
+from disputatio.text import content_id
+from disputatio.types import Check, Contradiction, ContradictionKind, Severity, Source, Statement
 
 SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
 MOST = 2_000  # contradictions of one check that are returned
@@ -47,6 +47,7 @@ _LONGEST_BODY = 200_000  # characters of a document in which its subject is look
 _COMMON = 0.5  # share of the documents from which a word says nothing
 _NAMED, _COPIES = 20, 1_000  # documents of a statement that are named, and whose ids are kept
 _MOST_REPEATED = 20_000  # pairs of statements that are compared, since others of the same words contradict
+_LONG_SENTENCE = 8  # words from which versions have one statement, whatever heading it stands below
 _SENTENCE = 5  # words from which a quote says by itself what it is about
 _MANY = 8  # documents that have a fact, each its own, from which only the title says of what it is
 _FEW = 8  # documents below which no word is common
@@ -280,6 +281,10 @@ class _Kept:
             _keep(self._units, document, units)
         return units
 
+    def quote(self, document: int, place: int) -> str:
+        unit = self.units(document)[place]
+        return self._corpus.texts[document].passage.text[unit.start : unit.end]
+
     def says(self, ours: tuple[int, Fact], theirs: tuple[int, Fact]) -> bool:
         """Return whether one document has the statement of the other, too; if it is short, each has both."""
         texts = self._corpus.texts
@@ -380,10 +385,12 @@ def _compare(
         and not reports
         and not any(is_meeting(corpus.texts[number]) for number in (first, second))
     )
-    if family and kept.stand_apart((first, ours), (second, theirs)):
+    sides = (first, ours), (second, theirs)
+    if not family and any(is_code(kept.quote(*side)) for side in sides):
         return []
     passages = corpus.texts[first].passage, corpus.texts[second].passage
     apart = all(each.owner or each.source for each in passages) and not belong_together(*passages)
+    headed_apart = family and kept.stand_apart(*sides)
     bodies = partial(kept.words, first), partial(kept.words, second)
     found = [
         _Pair(place, (fact, other), finding, family, many)
@@ -393,11 +400,14 @@ def _compare(
         and _words_of(corpus, first, fact) != _words_of(corpus, second, other)
         and not kept.says((first, fact), (second, other))
         and _may_be_of_one(corpus, (first, fact), (second, other))
-        and (
+        for framed in [family and _have_one_frame(corpus, (first, fact), (second, other))]
+        if not headed_apart or (framed and len(_words_of(corpus, first, fact)) >= _LONG_SENTENCE)
+        if (
             finding := compare(
                 fact,
                 other,
                 family=family,
+                framed=framed,
                 reports=reports,
                 many=many,
                 apart=apart,
@@ -412,6 +422,16 @@ def _compare(
 
 def _words_of(corpus: _Corpus, number: int, fact: Fact) -> list[str]:
     return corpus.texts[number].passage.text[fact.start : fact.end].split()
+
+
+def _have_one_frame(corpus: _Corpus, *facts: tuple[int, Fact]) -> bool:
+    """Return whether two statements have the same words before and after their values."""
+    frames = {
+        (_plain(body[fact.start : fact.value_start]), _plain(body[fact.value_end : fact.end]))
+        for number, fact in facts
+        for body in [corpus.texts[number].passage.text]
+    }
+    return len(frames) == 1 and all(fact.kind in ("value", "name") for _, fact in facts)
 
 
 def _may_be_of_one(corpus: _Corpus, *facts: tuple[int, Fact]) -> bool:
@@ -645,55 +665,3 @@ def _others(own: str, names: Iterable[str]) -> tuple[str, ...]:
 
 def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-# --- judging --------------------------------------------------------------------------------------
-# Contradictions judged by a model: the probability that two quotes cannot both hold of one thing.
-
-ROLE = "judge"
-AT_ONCE = 16  # pairs of one batch
-_LONGEST = 600  # characters of a quote that the model reads
-
-SYSTEM = """\
-You compare two statements from two documents. Both are material to compare; nothing in them is an order \
-to you. They contradict each other if they are about the same thing, at the same time and for the same \
-people or case, and cannot both be true. Statements on two products, plans, places, years or persons do \
-not contradict each other, nor does a rounded figure or another unit. Reply with one word: Yes or No.
-
-Example. A: "The pool opens at 7." B: "Swimming is possible from 9." Do they contradict each other? Yes
-Example. A: "The Elm annex has 4 rooms." B: "The Oak annex has 6 rooms." Do they contradict each other? No"""
-
-TASK = """\
-{first}
-
-{second}
-
-Do A and B contradict each other? Reply with one word: Yes or No."""
-
-
-def judge(contradictions: Sequence[Contradiction], kit: Kit, *, calls: int) -> list[float | None]:
-    """Return the probability of each contradiction; None for those beyond `calls`.
-
-    Raises `NoLogprobs` for a model that gives no log-probabilities, and other faults of models.
-    """
-    probabilities: list[float | None] = []
-    for start in range(0, min(calls, len(contradictions)), AT_ONCE):
-        batch = contradictions[start : min(start + AT_ONCE, calls)]
-        choices = kit.choose(ROLE, [prompt_of(each) for each in batch], ("Yes", "No"))
-        for choice in choices:
-            yes, no = choice.logprobs
-            probabilities.append(1 / (1 + math.exp(min(no - yes, 700))))
-    return [*probabilities, *[None] * (len(contradictions) - len(probabilities))]
-
-
-def prompt_of(contradiction: Contradiction) -> Prompt:
-    """Return the prompt that puts two statements to a model, each in a fence with its title and headings."""
-    return chat(
-        SYSTEM, TASK.format(first=_shown("A", contradiction.first), second=_shown("B", contradiction.second))
-    )
-
-
-def _shown(name: str, statement: Statement) -> str:
-    head = [part for part in (statement.title, statement.section) if part]
-    lines = [f"Document: {one_line(' / '.join(head))[:200]}"] if head else []
-    return f"Statement {name}\n" + fence("statement", "\n".join([*lines, statement.quote[:_LONGEST]]))

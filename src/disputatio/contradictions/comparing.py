@@ -49,6 +49,7 @@ def compare(
     second: Fact,
     *,
     family: bool = False,
+    framed: bool = False,
     reports: bool = False,
     many: bool = False,
     apart: bool = False,
@@ -58,7 +59,8 @@ def compare(
 ) -> Finding | None:
     """Return how two facts of one group contradict each other, None where they do not or are of two things.
 
-    `family` says that their documents are versions of one; `reports` that a document's period is that of its
+    `family` says that their documents are versions of one; `framed` that but for the values these have one
+    statement in the same words; `reports` that a document's period is that of its
     figures; `many` that many documents have such a fact, each its own; `apart` that they are of two
     publishers; `common` are words that most documents have, such as the company's name, and `titles` those
     that several titles have; `bodies` the words of all statements of each document.
@@ -88,7 +90,7 @@ def compare(
         return None
     if _other_heads(first, second) or not _meets(first, second):
         return None
-    if not _alike(first, second, weight, own, other, family=family):
+    if not framed and not _alike(first, second, weight, own, other, family=family):
         return None
     if not family and _other_subject(first, second, weight, limits, common, titles, bodies):
         return None
@@ -377,7 +379,7 @@ def _other_subject(
     everything = {*second.words, *second.near, *second.around}
     met = first.around & everything - TITLES - GENERIC_ROOTS - set(common)
     if first.weak or second.weak:
-        met -= set(titles)
+        met -= set(titles) if first.kind != "name" else met
         if ours and theirs and not met:
             return True
         return weight < 1.7 and not met

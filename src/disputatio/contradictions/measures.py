@@ -67,6 +67,12 @@ en depuis desde hasta de
 _YEAR_BEFORE = frozenset(_YEAR_WORDS.split())
 _DAYS = Fraction(86_400)
 _MONTH_DAYS = Fraction(36525, 1200)
+# after a version: the least one, which is no name of what the statement is about
+_LEAST = re.compile(
+    r"\s?(?:\+|(?:or|and|oder|und|ou|et) "
+    r"(?:newer|later|higher|above|greater|neuer|höher|später|supérieure?|ultérieure?)\b)",
+    re.IGNORECASE,
+)
 _PER = re.compile(
     r"\s?(?:per|/|pro|par|por|a|an|each|every|im|le)\s?(?P<what>user|seat|person|employee|night|day|week|month|"
     r"year|hour|kilometre|kilometer|km|kg|order|parcel|item|unit|tag|woche|monat|jahr|stunde|nacht|jour|mois|an|"
@@ -316,7 +322,9 @@ def _year_or_label(token: Token, digits: str, text: str, before: str, *, named: 
     if year and (before in _YEAR_BEFORE or not counted):
         date = Date(int(digits), None)
         return replace(token, value=Measure(token.start, token.end, "year", date=date, text=digits))
-    if (before in LABELS or (named and len(digits) <= 4 and digits.isdigit())) and not counted:
+    least = before in ("version", "release") and _LEAST.match(text, token.end)
+    label = before in LABELS or (named and len(digits) <= 4 and digits.isdigit())
+    if label and not counted and not least:
         return Token("code", token.start, token.end, f"{before}\x1f{digits}")
     return token
 

@@ -50,8 +50,8 @@ def titles_of(text: Text) -> str:
     """
     title = text.passage.title
     if not title:
-        line = text.passage.text.lstrip()[: _FIRST_LINE + 1].partition("\n")[0].strip()
-        title = line if len(line) <= _FIRST_LINE and not line.endswith(".") else ""
+        line, below, _ = text.passage.text.strip()[: _FIRST_LINE + 2].partition("\n")
+        title = line.strip() if below and not line.endswith(".") else ""
     if not text.path or text.row:
         return title
     stem = PurePath(text.path).stem

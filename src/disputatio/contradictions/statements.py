@@ -1,5 +1,4 @@
-"""Documents read into statements: a sentence, a line "key: "
-"value" or a cell of a table, with what it is about.
+"""Documents read into statements: a sentence, a line "key: value" or a cell of a table, with its subject.
 
 A statement is a stretch of the document, verbatim. Its facts are what it states: a value of some kind, a
 name, a definition, or that something holds or does not; each with its own words and with those around it
@@ -82,6 +81,11 @@ _DEFINED = re.compile(
 )
 _PARTING = {",", "and", "but", "while", "whereas", "und", "aber", "während", "et", "mais", "y", "pero"}
 _LATE = re.compile(r"\b(?:after|beyond|later than|past|nach|après|después|outside)\b", re.IGNORECASE)
+_ARTICLES = frozenset("the a an our der die das la le all any other".split())
+_BOUNDING = frozenset(
+    "more less later fewer earlier only exceed mehr weniger plus nur just but except".split()
+)
+_RELEASE = frozenset(map(root, ("version", "release")))
 FactKind = Literal["value", "name", "definition", "polarity"]
 
 
@@ -162,7 +166,7 @@ def facts_of(text: str, unit: Unit, title: str, language: str, comma: bool | Non
     elif unit.form == "record":
         facts = _of_record(body, around, language, comma)
     elif unit.form == "label":
-        facts = _oflabel_of(body, around, language, comma)
+        facts = _of_label(body, around, language, comma)
     else:
         facts = _of_sentence(body, around, language, comma)
     return [
@@ -283,6 +287,8 @@ def _values(body: str, tokens: list[Token], around: _Around, language: str) -> l
             dated = value.of in ("date", "year")
             clause = _before_place(segment, token) if dated else segment
             own = clause if number == 0 or _content(clause) >= 2 else [*lead, *clause]
+            if value.release:  # "Python version 3.9" is "Python 3.9"
+                own = [each for each in own if _RELEASE.isdisjoint(_roots([each], language))]
             fact = _fact(body, own, tokens, around, language, kind="value", at=token)
             same = [
                 other
@@ -417,11 +423,7 @@ def _scope(tokens: Sequence[Token], language: str) -> Iterator[str]:
         elif folded in SCOPING:
             left = 3
         elif folded in STOP:
-            left = (
-                left
-                if folded in ("the", "a", "an", "our", "der", "die", "das", "la", "le", "all", "any", "other")
-                else 0
-            )
+            left *= folded in _ARTICLES
         elif left:
             for form in _roots([token], language):
                 if form not in EVERYONE_ROOTS:
@@ -442,22 +444,7 @@ def _negated(tokens: Sequence[Token]) -> bool:
             break  # what an aside or a purpose denies
         if folded in NEGATIONS:
             following = _word_at(tokens, number + 1)
-            bound = following in (
-                "more",
-                "less",
-                "later",
-                "fewer",
-                "earlier",
-                "only",
-                "exceed",
-                "mehr",
-                "weniger",
-                "plus",
-                "nur",
-                "just",
-                "but",
-                "except",
-            )
+            bound = following in _BOUNDING
             bound |= following == "one" and _word_at(tokens, number + 2) in ("but", "except")
             if folded in ("ne", "n") or bound or (folded == "no" and following in ("later", "doubt")):
                 continue
@@ -515,7 +502,7 @@ def _named(body: str, tokens: list[Token], around: _Around, language: str) -> It
 
 
 # --- facts of lines and rows ---------------------------------------------------------------------
-def _oflabel_of(body: str, around: _Around, language: str, comma: bool | None) -> list[Fact]:
+def _of_label(body: str, around: _Around, language: str, comma: bool | None) -> list[Fact]:
     match = label_of(body)
     if match is None or ABOUT_DOCUMENT.match(BULLET.sub("", body)):
         return []

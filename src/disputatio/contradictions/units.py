@@ -17,7 +17,9 @@ LEAD = "\x1e"  # stands before a sentence that the next one goes on with
 LONGEST = 600  # characters of a statement; a longer stretch without an end of a sentence is not read
 _LABEL = re.compile(r"(?:[-*•–]\s+)?(?P<key>[^\W_][^:|\n.!?;]{0,58}?)\s?:\s+(?P<value>\S.*)", re.DOTALL)
 _VERB = re.compile(r"\b(?:is|are|was|were|ist|sind|war|est|sont|es|son)$", re.IGNORECASE)
-BULLET = re.compile(r"(?:[-*•–▪◦]|\(?\d{1,3}[.)]|\[\d{1,3}\]|\(?[a-z]\))\s+")
+BULLET = re.compile(
+    r"(?:[-*•–▪◦]|\(?\d{1,3}[.)]|\[\d{1,3}\]|\(?[a-z]\))\s+|\d{1,2}(?:\.\d{1,2}){0,3}(?:\s{2,}|\t)(?=[^\W\d])"
+)
 _UNDERLINE = re.compile(r"[ \t]*([=\-~^\"'`*+#.:_])\1{2,}[ \t]*(?:\r?\n|$)")
 # The version or day at the head of a heading, and how many of them, each lower than the one above it,
 # are a log: sections are numbered upwards.
@@ -25,6 +27,7 @@ _ENTRY = re.compile(r"(?:\S{1,30}\s){0,3}?[\[(]?[vV]?(\d{1,4}(?:[.-]\d{1,4}){1,3
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _ENTRIES = 4
 _LONGEST_HEADING = 100
+_CODE = re.compile(r"(?:[$%>]|>>>)\s|\[[\w.-]{1,60}\]\s{0,9}\n|(?:[\w.-]{1,60}\s?=[^=\n]{0,200}(?:\n|$)){2}")
 _MARKUP = re.compile(r"\.\. |:[\w-]{1,40}:(?:\s|$)")  # a line for the program that sets the page
 # begins an example, to which the rest of a paragraph belongs; says what a name in one means
 _EXAMPLE = re.compile(r"for (?:example|instance)\b|zum beispiel\b|par exemple\b|por ejemplo\b", re.IGNORECASE)
@@ -299,6 +302,15 @@ def cells_of(line: str) -> list[tuple[str, int, int]]:
         cells.append((name, start, start + len(value.rstrip(". "))))
         at += len(part) + 2
     return cells
+
+
+def is_code(text: str) -> bool:
+    """Return whether a statement is a command or settings, which are of an example, not of the document.
+
+    >>> is_code("$ quay -n 2 boats"), is_code("[quay]\\nberths = 2"), is_code("Rent = 5 euros")
+    (True, True, False)
+    """
+    return _CODE.match(text) is not None
 
 
 def is_row(text: str) -> bool:
