@@ -20,7 +20,9 @@ from disputatio.contradictions.vocabulary import (
     ABOUT_DOCUMENT,
     ACTS,
     ANAPHORIC,
+    ARTICLES,
     ATTRIBUTES,
+    BOUNDING,
     CONDITION,
     CONTRARY,
     EVERYONE_ROOTS,
@@ -81,10 +83,6 @@ _DEFINED = re.compile(
 )
 _PARTING = {",", "and", "but", "while", "whereas", "und", "aber", "während", "et", "mais", "y", "pero"}
 _LATE = re.compile(r"\b(?:after|beyond|later than|past|nach|après|después|outside)\b", re.IGNORECASE)
-_ARTICLES = frozenset("the a an our der die das la le all any other".split())
-_BOUNDING = frozenset(
-    "more less later fewer earlier only exceed mehr weniger plus nur just but except".split()
-)
 _RELEASE = frozenset(map(root, ("version", "release")))
 FactKind = Literal["value", "name", "definition", "polarity"]
 
@@ -423,7 +421,7 @@ def _scope(tokens: Sequence[Token], language: str) -> Iterator[str]:
         elif folded in SCOPING:
             left = 3
         elif folded in STOP:
-            left *= folded in _ARTICLES
+            left *= folded in ARTICLES
         elif left:
             for form in _roots([token], language):
                 if form not in EVERYONE_ROOTS:
@@ -444,7 +442,7 @@ def _negated(tokens: Sequence[Token]) -> bool:
             break  # what an aside or a purpose denies
         if folded in NEGATIONS:
             following = _word_at(tokens, number + 1)
-            bound = following in _BOUNDING
+            bound = following in BOUNDING
             bound |= following == "one" and _word_at(tokens, number + 2) in ("but", "except")
             if folded in ("ne", "n") or bound or (folded == "no" and following in ("later", "doubt")):
                 continue

@@ -40,6 +40,7 @@ YES, NO = _words("yes"), _words("no")
 LABELS, SCOPING, PRONOUNS = _words("labels"), _words("scoping"), _words("pronouns")
 WEEKDAYS = {name: number for line in _lines("weekdays") for number, name in enumerate(line)}
 WORKING = _words("working")
+ARTICLES, BOUNDING = _words("articles"), _words("bounding")
 EVERY = {word: int(days) for word, days in _keyed("every").items()}
 BOUND = re.compile(
     r"(?:^|(?<=[\s(:]))(?:"
