@@ -158,6 +158,16 @@ def test_everything_but_health_takes_the_token(guarded: Served, path: str) -> No
     assert guarded.client.get("/api/health").status_code == 200
 
 
+@pytest.mark.parametrize("side", ["server", "guarded"])
+def test_who_monitors_a_server_may_ask_for_the_head_of_its_health(
+    side: str, request: pytest.FixtureRequest
+) -> None:
+    asked: Served = request.getfixturevalue(side)
+    response = asked.client.head("/api/health")
+    assert (response.status_code, response.content) == (200, b"")
+    assert asked.client.head("/api/jobs").status_code != 200
+
+
 def test_every_response_keeps_browsers_careful(server: Served) -> None:
     for path in ("/api/health", "/nothing", "/api/answers/x"):
         headers = server.client.get(path).headers

@@ -21,7 +21,7 @@ from disputatio import __version__
 from disputatio.errors import DisputatioError
 from disputatio.serialisation import json_text
 from disputatio.server.chat import router as completions
-from disputatio.server.faults import Fault
+from disputatio.server.faults import NO_OBJECT, NO_OBJECT_MESSAGE, Fault
 from disputatio.server.guard import Guard
 from disputatio.server.mcp.tools import agents_door, http_routes
 from disputatio.server.replies import error_response, fault_response, in_turn, text_of_json
@@ -186,9 +186,8 @@ async def _invalid(_: Request, error: Exception) -> Response:
     """Report the first invalid field of a request, in one line."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    if first["type"] in ("json_invalid", "model_attributes_type"):
-        message = "the body is not a JSON object sent with Content-Type: application/json"
-        return fault_response(Fault(status=400, kind="InputError", message=message))
+    if first["type"] in NO_OBJECT:
+        return fault_response(Fault(status=400, kind="InputError", message=NO_OBJECT_MESSAGE))
     where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
     wrong = "is no field of this request" if first["type"] == "extra_forbidden" else first["msg"]
     return fault_response(Fault(status=400, kind="InputError", message=f"{where}: {wrong}"))

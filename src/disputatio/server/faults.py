@@ -17,6 +17,8 @@ from disputatio.text import one_line, shorten
 
 _OWN = r"\b(?:DELETE|GET|PATCH|POST|PUT) /(?:api|v1)/[\w/-]*"  # an address of this server: no file's path
 _PATH = re.compile(rf"(?P<own>{_OWN})|(?<![\w:/.~-])~?/[^\s'\",;:()]+")
+NO_OBJECT = ("json_invalid", "model_attributes_type")  # the types of an invalid body that is no JSON object
+NO_OBJECT_MESSAGE = "the body is not a JSON object sent with Content-Type: application/json"
 _LONGEST = 500  # characters of a message
 
 

@@ -78,6 +78,11 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
+        if scope["method"] == "HEAD" and scope["path"] in self._open:
+            scope = {
+                **scope,
+                "method": "GET",
+            }  # who monitors a server asks so; the HTTP server drops the body
         headers = Headers(scope=scope)
         origin = headers.get("origin", "")
         answer = self._secure(send, scope, origin)

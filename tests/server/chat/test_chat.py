@@ -261,6 +261,16 @@ def test_what_is_wrong_is_said_in_openais_form(
     assert word in error["message"]
 
 
+@pytest.mark.parametrize("body", ["{bad", "[]"])
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses"])
+def test_a_body_that_is_no_object_is_named_as_such(server: Served, path: str, body: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    response = server.client.post(path, content=body, headers=headers)
+    assert response.status_code == 400
+    assert response.json()["error"]["message"].startswith("the body is not a JSON object")
+    assert response.json()["error"]["param"] is None
+
+
 def test_an_unknown_model_is_not_found(server: Served) -> None:
     response = server.client.get("/v1/models/disputatio/concta")
     assert response.status_code == 404

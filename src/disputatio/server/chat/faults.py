@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from disputatio.errors import DisputatioError, LLMError, ReplyError, UnknownName
-from disputatio.server.faults import Fault, fault_of
+from disputatio.server.faults import NO_OBJECT, NO_OBJECT_MESSAGE, Fault, fault_of
 from disputatio.server.replies import json_response
 
 
@@ -60,8 +60,9 @@ def response_of(error: BaseException) -> Response:
 def invalid(error: RequestValidationError) -> Response:
     """Report the first invalid field of a request."""
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "body")
-    message = f"{where or 'the body'}: {first['msg']}"
+    whole = first["type"] in NO_OBJECT
+    where = "" if whole else ".".join(str(part) for part in first["loc"] if part != "body")
+    message = NO_OBJECT_MESSAGE if whole else f"{where or 'the body'}: {first['msg']}"
     fault = Fault(status=400, kind="invalid_value", message=message)
     body = {"message": message, "type": _type(fault), "param": where or None, "code": "invalid_value"}
     return json_response({"error": body}, status=400)
