@@ -296,7 +296,7 @@ def _date_of(text: str, pieces: list[str], relations: list[Relation]) -> tuple[s
         if relation.kind == "effective":
             return relation.target, relation.quote
     for number, line in enumerate(_head_lines(text)):
-        if (day := _date_line(line, is_first=not number)) is not None:
+        if (day := date_line(line, is_first=not number)) is not None:
             return day.iso, line
     for line in _first_lines(text):
         if (day := _find_signed_day(line)) is not None:
@@ -313,7 +313,7 @@ def _date_of(text: str, pieces: list[str], relations: list[Relation]) -> tuple[s
     return "", ""
 
 
-def _date_line(line: str, *, is_first: bool = False) -> Day | None:
+def date_line(line: str, *, is_first: bool = False) -> Day | None:
     """Return the date of a line that is one, after a place, a version or words such as "dated", or of a first
     line that ends with a day after a comma.
     """

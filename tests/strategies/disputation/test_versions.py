@@ -318,6 +318,13 @@ def test_a_heading_that_repeats_the_title_is_no_change() -> None:
     assert not any("Ferry rules" in change for change in answer.answers)
 
 
+def test_the_line_that_dates_a_version_is_no_change() -> None:
+    """Where another date counts: from when the version is in force."""
+    dated = replace(NEW, text=f"Date: 2019-12-15\n\n{NEW.text}")
+    answer = asked("What changed between version 1 and 2 of the ferry rules?", [OLD, dated])
+    assert not any("2019" in change for change in answer.answers)
+
+
 @pytest.mark.parametrize("document", [" of the ferry rules", ""])
 def test_what_changed_is_quoted_from_both_versions(document: str) -> None:
     answer = asked(f"What changed between version 1 and 2{document}?", [OLD, NEW])

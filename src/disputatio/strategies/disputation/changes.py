@@ -41,6 +41,7 @@ from disputatio.versions.families import (
     version_parts,
 )
 from disputatio.versions.phrases import STEMS
+from disputatio.versions.stating import date_line
 
 FOUND = 50  # passages of the two versions that are compared at most
 SAME_THING = 0.5  # similarity from which a sentence of the new version is that of the old one, changed
@@ -277,7 +278,7 @@ def _sentences(passages: Sequence[Passage]) -> list[Sentence]:
             for start, end in sentences(line):
                 text = line[start:end].strip()
                 states = text in own or (len(text) < 60 and any(stem in text.lower() for stem in STEMS[:18]))
-                states = states or set(bare_words(text)) <= names
+                states = states or set(bare_words(text)) <= names or date_line(text) is not None
                 if len(bare_words(text)) >= 3 and len(text) <= LONGEST and not states:
                     begin = first + line.index(text, start)
                     found.append(Sentence(passage, begin, begin + len(text)))
