@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +34,7 @@ def unneeded() -> Any:
         (Request(min_confidence=1.5), InputError, "between 0 and 1, not 1.5"),
         (Request(index="a", passages=[]), ConfigError, "give an index or passages, not both"),
         (Request(after="spring"), InputError, "after: 'spring' is not a date"),
+        (Request(as_of=datetime.date(2024, 5, 1)), InputError, "as_of: .* is no text"),  # type: ignore[arg-type]
         (Request(after="2024", before="2021-06"), InputError, "no day is both after 2024 and before 2021-06"),
         (Request(strategy="ra_rag", k=3), InputError, "k: ra_rag has no option k"),
         (Request(expect="one", options={"expect": "several"}), InputError, "expect is given twice"),

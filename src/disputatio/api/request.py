@@ -83,6 +83,8 @@ class Request:
         days = bounds(self.after, self.before)
         if days is not None and days[0] > days[1]:
             raise InputError(f"no day is both after {self.after} and before {self.before}")
+        if not isinstance(self.as_of, str | None):
+            raise InputError(f"as_of: {self.as_of!r:.40} is no text; write '2021', '2021-05' or '2021-05-31'")
         if self.as_of is not None and not iso_day(self.as_of):
             raise InputError(f"as_of: {self.as_of[:40]!r} is not a date; write 2021, 2021-05 or 2021-05-31")
 

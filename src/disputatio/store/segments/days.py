@@ -42,6 +42,8 @@ def bounds(after: str | None, before: str | None) -> tuple[int, int] | None:
 
 
 def _parse_span(option: str, date: str) -> tuple[int, int]:
+    if not isinstance(date, str):
+        raise InputError(f"{option}: {date!r:.40} is no text; write '2021', '2021-05' or '2021-05-31'")
     span = _span(date)
     if span is None:
         raise InputError(f"{option}: {date[:40]!r} is not a date; write 2021, 2021-05 or 2021-05-31")
