@@ -10,7 +10,8 @@ import pytest
 from disputatio.errors import InputError
 from disputatio.protocols import Retriever
 from disputatio.store.folder_index import FolderIndex
-from disputatio.store.in_memory import InMemory
+from disputatio.store.in_memory import InMemory, passage_of
+from disputatio.store.ingesting.documents import document_of
 from disputatio.types import Passage
 
 _BRIDGE = [
@@ -51,6 +52,13 @@ def test_a_date_that_the_caller_gives_counts_as_stated_unless_its_passage_says_o
         Passage(text="d"),
     ]
     assert [one.date_origin for one in InMemory(given).passages] == ["stated", "file", "", ""]
+
+
+def test_a_number_that_is_none_counts_as_not_given() -> None:
+    row = {"text": "It rained.", "source": "a", "date": math.nan, "title": math.nan}
+    passage = passage_of(row, "row 1")
+    assert (passage.date, passage.title) == ("", "")
+    assert document_of(row, "rain.parquet", 1).date == ""
 
 
 def test_one_id_for_two_texts_is_an_input_error() -> None:

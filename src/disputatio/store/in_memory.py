@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from disputatio.errors import IngestError, InputError
 from disputatio.protocols import Reranker, Search, SearchOptions
-from disputatio.store.ingesting.exported import of_export
+from disputatio.store.ingesting.exported import is_nan, of_export
 from disputatio.store.ingesting.hidden import clean
 from disputatio.store.ingesting.source import domain
 from disputatio.store.ingesting.split import split
@@ -171,7 +171,9 @@ def passage_of(row: Mapping[str, Any], where: str) -> Passage:
 
 def _field(name: str, value: object, where: str) -> str:
     """Return a field as one line of text; numbers are written out."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if is_nan(value):
+        value = None
+    elif isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str | None):
         raise IngestError(where, f"{name!r} is not text", "bad_row")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from disputatio.errors import IngestError
-from disputatio.store.ingesting.exported import of_export
+from disputatio.store.ingesting.exported import is_nan, of_export
 from disputatio.store.ingesting.hidden import clean_and_count
 from disputatio.types import DateOrigin, Relation
 
@@ -110,7 +110,7 @@ def document_of(
     metadata: dict[str, str] = {}
     left_out: list[str] = []
     for name, value in fields.items():
-        if name == "date_origin":
+        if name == "date_origin" or is_nan(value):
             continue
         if isinstance(value, bool) or value is None or not isinstance(value, str | int | float):
             if name in FIELDS and value is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -11,6 +12,11 @@ from disputatio.types import DateOrigin, Relation, RelationKind
 
 EXPORTED = ("date_quote", "version", "family", "relations")
 """The statements that a row of an export has as columns of their own, beside its metadata."""
+
+
+def is_nan(value: object) -> bool:
+    """Return whether a value is "not a number", which tables in memory have where nothing is."""
+    return isinstance(value, float) and math.isnan(value)
 
 
 def of_export(row: Mapping[str, Any]) -> dict[str, Any] | None:
