@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib
 import json
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -333,6 +334,15 @@ def test_a_record_that_was_copied_in_part_is_told_with_what_to_do(tmp_path: Path
         export(index, tmp_path / "out.jsonl")
     assert str(caught.value).endswith(f"disputatio index check --index {path}")
     assert "\n" not in str(caught.value)
+
+
+def test_segments_that_were_not_copied_are_counted(tmp_path: Path) -> None:
+    index = FolderIndex.open(tmp_path / "ix")
+    index.add([Passage(text="A zebra.")])
+    index.add([Passage(text="A lion.")])
+    shutil.rmtree(tmp_path / "ix" / "segments")
+    with pytest.raises(StoreError, match="and 1 more are missing; copy the whole index again"):
+        FolderIndex.open(tmp_path / "ix", create=False)
 
 
 def test_a_folder_that_cannot_be_written_to_is_searched_and_says_what_to_do(

@@ -145,6 +145,7 @@ def test_a_document_in_hand_is_described_by_its_id(tmp_path: Path) -> None:
         ("new.md", {"status": "fine"}, "status: 'fine' is none of"),
         ("new.md", {"date": "31.02.2025"}, "date: '31.02.2025' is not a date"),
         ("new.md", {"replaces": "odl.md"}, "replaces 'odl.md': no document here .*; did you mean 'old.md'"),
+        ("new.md", {"replaces": "new.md"}, "replaces 'new.md': a document does not replace itself"),
     ],
 )
 def test_what_cannot_be_stated_is_refused(

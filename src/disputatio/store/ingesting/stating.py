@@ -107,6 +107,9 @@ def check_all(
     that replaces a document that is not there.
     """
     checked = [(name, check_fields(fields)) for name, fields in stated]
+    for name, fields in checked:
+        if fields.get("replaces") == str(name):
+            raise InputError(f"replaces {one_line(str(name))[:200]!r}: a document does not replace itself")
     targets = [fields["replaces"] for _, fields in checked if fields.get("replaces")]
     for words in find_unnamed(targets, documents()).values() if targets else ():
         raise InputError(words)

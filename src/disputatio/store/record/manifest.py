@@ -219,9 +219,9 @@ def find_missing(path: Path, manifest: Manifest) -> list[str]:
 def check_whole(path: Path, manifest: Manifest) -> None:
     """Raise `StoreError` for an index that was copied only in part."""
     if lost := find_missing(path, manifest):
-        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+        are = "is" if len(lost) == 1 else f"and {len(lost) - 1} more are"
         raise StoreError(
-            f"{path}: opening the index failed: {lost[0]}{more} is missing; copy the whole index again, "
+            f"{path}: opening the index failed: {lost[0]} {are} missing; copy the whole index again, "
             f"or repair it with: {check_command(path)}"
         )
 
