@@ -101,7 +101,13 @@ def test_the_page_stands_alone_and_is_escaped(papers: Path, capsys: Capture) -> 
         (("check", "papers", "--baseline", "papers/rules.md"), "no baseline"),
         (("check", "papers", "--json", "--sarif"), "choose one"),
         (("check", "papers", "--severity", "grave"), "grave"),
-        (("check", "papers", "--html", "no/such/folder/r.html"), "cannot be written"),
+        (("check", "papers", "--html", "no/such/folder/r.html"), "--html no/such/folder/r.html: there is no"),
+        (
+            ("check", "papers", "--write-baseline", "papers"),
+            "--write-baseline papers: no file can be written",
+        ),
+        (("check", "papers", "--calls", "5"), "--calls needs --model"),
+        (("check", ""), "a path is empty"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_two(
@@ -111,6 +117,14 @@ def test_bad_input_is_one_line_and_exit_two(
     assert result.code == 2
     assert names in result.err
     assert result.err.count("\n") <= 2
+
+
+def test_what_cannot_be_written_is_known_before_anything_is_read(
+    papers: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("disputatio.api.checking.check", lambda *_, **__: pytest.fail("was read"))
+    assert run(capsys, "check", "papers", "--html", "papers").code == 2
+    assert run(capsys, "check", "papers", "--write-baseline", "none/b.json").code == 2
 
 
 def test_an_index_is_checked_by_its_name(papers: Path, capsys: Capture) -> None:

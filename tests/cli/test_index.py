@@ -39,6 +39,24 @@ def test_a_search_gives_the_best_of_each_source_with_the_score_of_each_scorer(
     assert set(hits[0]["scores"]) == {"sparse", "bm25"}
 
 
+def test_a_file_that_was_deleted_is_named_with_what_takes_it_out(workspace: Path, capsys: Capture) -> None:
+    (workspace / "docs").mkdir()
+    for name in ("one", "two", "a\nb"):
+        (workspace / "docs" / f"{name}.md").write_text(
+            f"The {name.split()[0]} ferry first crossed in 1887.\n"
+        )
+    line = ("ingest", "docs", "--index", "y.index", "--embedder", "none")
+    assert run(capsys, *line).err == ""
+    gone = workspace / "docs" / "two.md"
+    gone.unlink()
+    told = run(capsys, *line).err
+    assert told.startswith(
+        f"no longer there, but in the index: {gone}; answers still use them; take each out"
+    )
+    run(capsys, "index", "delete", "--path", str(gone), "--index", "y.index")
+    assert run(capsys, *line).err == ""
+
+
 def test_a_person_reads_rank_score_source_and_what_fits_the_query(
     workspace: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

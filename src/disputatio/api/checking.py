@@ -16,7 +16,7 @@ from disputatio.protocols import ModelObject
 from disputatio.store import contract
 from disputatio.store.ingesting.description import apply_description, merge_descriptions
 from disputatio.store.ingesting.documents import Document, page_of
-from disputatio.store.ingesting.files import find_files
+from disputatio.store.ingesting.files import check_paths, find_files
 from disputatio.store.ingesting.ingest import Run, file_key
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions
 from disputatio.store.ingesting.readers import open_reader
@@ -122,7 +122,7 @@ def _is_path(item: object) -> bool:
     if not isinstance(item, str):
         return isinstance(item, Path)
     if not any(map(str.isspace, item)):
-        return bool(item)
+        return True
     try:
         return len(item) < 4096 and Path(item).exists()
     except (OSError, ValueError):
@@ -131,6 +131,7 @@ def _is_path(item: object) -> bool:
 
 def _of_paths(paths: Sequence[str | Path], options: ReadOptions, run: Run) -> Iterator[Text]:
     """Yield the documents of files and folders, with what sidecars state; a file of passages by rows."""
+    check_paths(paths)
     stating = read_stating(paths, options, run)
     keys: set[str] = set()
     with open_reader(options) as read:

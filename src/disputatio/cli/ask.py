@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from disputatio.cli.opening import is_there, open_for_search
+from disputatio.cli.opening import check_writable, is_there, open_for_search
 from disputatio.cli.options import (
     After,
     AsOf,
@@ -153,7 +152,7 @@ def ask(
     request.check()
     columns = read_columns(mapping or [], text_column)
     _check_searched(settings, index, passages, columns, learn=learn)
-    _check_trace(trace)
+    check_writable("--trace", trace)
     with Waiting(quiet=stream) as waiting:
         log = Trace(keep_text=trace_text or stream, listener=waiting.follow)
         prepared = prepare(
@@ -203,17 +202,6 @@ def _check_searched(
         from disputatio.store.addresses import require_one
 
         require_one(settings.index)
-
-
-def _check_trace(trace: Path | None) -> None:
-    """Find out before the question is asked whether its trace can be written."""
-    if trace is None:
-        return
-    folder = trace.resolve().parent
-    if not folder.is_dir():
-        raise InputError(f"--trace {trace}: there is no folder {folder}")
-    if trace.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"--trace {trace}: no file can be written there")
 
 
 def _write_trace(log: Trace, trace: Path | None, *, text: bool) -> OSError | None:

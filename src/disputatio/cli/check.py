@@ -9,11 +9,12 @@ import typer
 
 from disputatio import __version__
 from disputatio.cli.eval_report import keep
-from disputatio.cli.opening import open_named
+from disputatio.cli.opening import check_writable, open_named
 from disputatio.cli.options import Columns, Json, Sidecar, TextColumn
 from disputatio.cli.screen import ProgressBar, say, write, write_json
 from disputatio.errors import InputError
 from disputatio.rendering.checks import check_page, check_sarif, check_text
+from disputatio.store.ingesting.files import check_paths
 from disputatio.store.ingesting.options import ReadOptions, read_columns
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _REFUSED = 20  # files and rows that could not be read, which are named
 
 def check(
     paths: Annotated[
-        list[Path] | None,
+        list[str] | None,  # a `Path` would make this folder of an empty text
         typer.Argument(metavar="PATH...", help="Files, folders, or a file of passages (.jsonl)."),
     ] = None,
     index: Annotated[
@@ -55,8 +56,9 @@ def check(
         ),
     ] = None,
     calls: Annotated[
-        int, typer.Option(metavar="N", help="The most pairs that the model of --model judges.")
-    ] = 200,
+        int | None,
+        typer.Option(metavar="N", help="The most pairs that the model of --model judges.  [default: 200]"),
+    ] = None,
     text_column: TextColumn = None,
     columns: Columns = None,
     sidecar: Sidecar = None,
@@ -67,6 +69,7 @@ def check(
     Without --model code alone compares values, dates, names and negations. Exit status: 0 nothing new, 1 new
     contradictions, 2 bad input, 3 a fault outside.
     """
+    from disputatio.api.checking import CALLS
     from disputatio.api.checking import check as find
     from disputatio.contradictions.baseline import baseline_text
 
@@ -74,13 +77,18 @@ def check(
         raise InputError("check: name files or folders, or an index with --index, and not both")
     if as_json and sarif:
         raise InputError("--json and --sarif both go to stdout: choose one")
+    if calls is not None and model is None:
+        raise InputError("--calls needs --model: without one no pair is judged by a model")
+    check_paths(paths or [])
+    check_writable("--write-baseline", write_baseline)
+    check_writable("--html", html)
     with ProgressBar("reading") as meter:
         found = find(
-            list(paths or []) if index is None else open_named(index),
+            [*map(Path, paths or [])] if index is None else open_named(index),
             severity=severity,
             baseline=baseline or (),
             model=model,
-            calls=calls,
+            calls=CALLS if calls is None else calls,
             options=ReadOptions(columns=read_columns(columns or [], text_column), sidecar=sidecar),
             progress=lambda step, done, total: meter.update(done, total, step),
         )

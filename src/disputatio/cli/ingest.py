@@ -28,7 +28,7 @@ from disputatio.cli.screen import ProgressBar, Waiting, show_summary, write_json
 from disputatio.errors import IngestError, InputError, StoreError
 from disputatio.protocols import interruptible
 from disputatio.store.ingesting.description import check_fields
-from disputatio.store.ingesting.files import find_files
+from disputatio.store.ingesting.files import find_files, is_gone
 from disputatio.store.ingesting.ingest import IngestSummary
 from disputatio.store.ingesting.options import ReadOptions, check_options, read_columns
 
@@ -143,9 +143,22 @@ def ingest(
         return
     cluster = None if ray is None else Cluster(ray, workers, threads)
     summary = _ingest(opened, files, addresses, options, cluster)
+    summary = replace(summary, notices=(*summary.notices, *_find_gone(opened, files)))
     show_summary(summary, opened.shown, as_json=as_json)
     _record_refused(summary.refused, paths, settings)
     raise typer.Exit(_exit_code(summary, strict=strict))
+
+
+def _find_gone(opened: Index, paths: Sequence[str]) -> list[str]:
+    """Return a line about files of the folders that were read that are gone, and still in the index."""
+    folders = [Path(path).resolve() for path in paths if Path(path).is_dir()]
+    places = opened.places() if folders else ()
+    known = {file for file, *_ in places if "\\x" not in file}  # else its name is kept escaped
+    below = (path for path in map(Path, known) if any(path.is_relative_to(folder) for folder in folders))
+    gone = sorted(str(path) for path in below if is_gone(path))
+    more = f" and {len(gone) - 1:,} more" if len(gone) > 1 else ""
+    remedy = "answers still use them; take each out with: disputatio index delete --path FILE"
+    return [f"no longer there, but in the index: {gone[0]}{more}; {remedy}"] if gone else []
 
 
 def _record_refused(every: Sequence[Refusal], paths: Sequence[str], settings: Settings) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from disputatio.errors import InputError
 from disputatio.text import content_id
 
 if TYPE_CHECKING:
@@ -20,6 +22,17 @@ def locate_index(index: Path | None) -> Path:
     from disputatio.store.addresses import require_one
 
     return require_one(read_settings(index=index).index)
+
+
+def check_writable(option: str, file: Path | None) -> None:
+    """Raise `InputError` before the work is done whose outcome could not be written to a file."""
+    if file is None:
+        return
+    folder = file.resolve().parent
+    if not folder.is_dir():
+        raise InputError(f"{option} {file}: there is no folder {folder}")
+    if file.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"{option} {file}: no file can be written there")
 
 
 def path_beside(settings: Settings, ending: str) -> Path:

@@ -142,10 +142,11 @@ def show_summary(summary: IngestSummary, index: str, *, as_json: bool) -> None:
         write(f"{count(summary.described, 'document')} as people describe them\n")
     for notice in summary.notices:
         typer.echo(one_line(notice), err=True)
-    for path, reason, *_ in summary.refused:
-        typer.echo(f"refused {one_line(path)}: {one_line(reason)}", err=True)
     for code in dict.fromkeys(refusal.code for refusal in summary.refused):
-        typer.echo(f"{code.replace('_', ' ')}: {REMEDIES[code]}", err=True)
+        for refusal in summary.refused:
+            if refusal.code == code:
+                typer.echo(f"refused {one_line(refusal.path)}: {one_line(refusal.reason)}", err=True)
+        typer.echo(f"  what to do: {REMEDIES[code]}", err=True)
 
 
 def write_json(value: Any, *, indent: int | None = None) -> bool:

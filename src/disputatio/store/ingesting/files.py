@@ -7,14 +7,14 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from disputatio import platforms
-from disputatio.errors import IngestError
+from disputatio.errors import IngestError, InputError
 from disputatio.store.ingesting.options import (
     CODE,
     EXCLUDED,
@@ -49,6 +49,23 @@ def display_path(path: Path | str) -> str:
         return f"\\x{point - 0xDC00 if 0xDC80 <= point <= 0xDCFF else point:02x}"
 
     return _UNSHOWN.sub(escape, str(path))
+
+
+def check_paths(paths: Iterable[str | Path]) -> None:
+    """Raise `InputError` for a path that is empty, which would be read as the folder that one is in."""
+    if not all(map(str, paths)):
+        raise InputError("a path is empty; name a file or a folder, or . for this one")
+
+
+def is_gone(path: Path) -> bool:
+    """Return whether nothing is at a path; what cannot be looked at (a locked folder) is not gone."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def find_files(

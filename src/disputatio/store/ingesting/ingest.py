@@ -11,10 +11,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from disputatio.errors import IngestError, InputError, RefusalCode, RefusalData
+from disputatio.errors import IngestError, RefusalCode, RefusalData
 from disputatio.store.ingesting.description import Description
 from disputatio.store.ingesting.documents import Document, FileReading, hidden_in
-from disputatio.store.ingesting.files import display_path, find_files
+from disputatio.store.ingesting.files import check_paths, display_path, find_files
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions, settings_of
 from disputatio.store.ingesting.parsers import kind_of, largest
 from disputatio.store.ingesting.prepare import PreparedDocument, passage_at, prepare, prepare_item
@@ -107,9 +107,8 @@ class Run:
 def find_all(paths: Sequence[str | Path], run: Run, options: ReadOptions = DEFAULT) -> list[tuple[Path, str]]:
     """Return the files under the paths, each with its top folder; the run notes what is passed over."""
     files: dict[Path, str] = {}
+    check_paths(paths)
     for root in paths:
-        if not str(root):  # which would be read as the folder that one is in
-            raise InputError("a path is empty; name a file or a folder, or . for this one")
         try:
             search = find_files(Path(root), run.refused, exclude=options.exclude, left_out=run.left_out)
             for path, folder in search:

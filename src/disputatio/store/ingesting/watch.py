@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from disputatio.errors import IndexBusy, IngestError, InputError, MissingDependency
-from disputatio.store.ingesting.files import display_path, find_files
+from disputatio.store.ingesting.files import display_path, find_files, is_gone
 from disputatio.store.ingesting.options import DEFAULT, ReadOptions
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class _Root:
         now = self._files()
         missing = {name: path for name, path in self._seen.items() if name not in now}
         self._seen |= now
-        return {name for name, path in missing.items() if _is_gone(path)}
+        return {name for name, path in missing.items() if is_gone(path)}
 
     def forget(self, gone: Collection[str]) -> None:
         """Stop missing files that the index has let go of."""
@@ -125,17 +125,6 @@ class _Root:
         except IngestError:
             return {}
         return {display_path(path): path for path in files}
-
-
-def _is_gone(path: Path) -> bool:
-    """Return whether nothing is at a path; what cannot be looked at (a locked folder) is not gone."""
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def _ingest(index: Index, due: Sequence[_Root], options: ReadOptions) -> IngestSummary:
