@@ -645,7 +645,6 @@ def test_the_word_version_says_not_of_what_a_version_is(tmp_path: Path) -> None:
     [one] = found_in_versions(tmp_path, old, "Since version 0.14, the mill supports Python 3.10 or newer.")
     assert (one.first.value, one.second.value) == ("3.3", "3.10")
     needs = "The mill needs {} 3.5 or newer.", "The mill needs {} 3.9 or newer."
-    assert not found_in_versions(tmp_path, needs[0].format("Python"), needs[1].format("Ruby"))
     assert found_in_versions(tmp_path, needs[0].format("Python version"), needs[1].format("Python"))
 
 
@@ -679,3 +678,54 @@ def test_a_label_with_a_name_is_of_what_the_title_names() -> None:
     rows = ("Contact: lena@quay.org\n\nIt is open.", "Contact: list@quay.org\n\nIt is open.")
     assert not found(*rows, titles=("Quay: lists", "Quay: harbour"))
     assert found(*rows, titles=("Quay", "Quay"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Tell the harbour of it on the IRC channel.", "Tell the harbour of it on the Zulip channel."),
+        ("The lamps are tested with Karma each spring.", "The lamps are tested with Jasmine each spring."),
+        ("Read the log with the option --lamp in port.", "Read the log with the option --light in port."),
+        ("The keys of the quay lie in keys/a.txt all year.", "The keys of the quay lie in box.txt all year."),
+    ],
+)
+def test_a_name_that_changed_between_versions_is_found(tmp_path: Path, old: str, new: str) -> None:
+    [one] = found_in_versions(tmp_path, old, new)
+    assert (one.kind, one.severity, one.holds) == ("version", "medium", "second")
+    assert one.first.value in old
+    assert one.first.value not in new
+    assert not found(old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The log of changes is LOG in this folder.", "The log of changes is LOG.rst in this folder."),
+        ("It needs most of the third-party lamps.", "It needs most of the third-parties."),
+        ("Read all about it in the Elm's guide.", "Read all about it in the new Elm guide."),
+        ("The quay (C) 2015, 2016 Lena Voss is free.", "The quay (C) 2015-2024 Lena Voss is free."),
+        ("Look at http://quay.org for what is new here.", "Look at https://quay.org for what is new here."),
+        ("It works with most 3rd party lamps there are.", "It works with most third party lamps there are."),
+        ("The lamps of |name| are new this year.", "The lamps of Nora Vahl are new this year."),
+        ("The old lamps are rather weak in the fog.", "The old lamps are quite strong in the fog."),
+        ("Moor at the Elm quay.", "Moor at the Oak quay."),
+        ("For example, boats may moor at the Elm quay.", "For example, boats may moor at the Oak quay."),
+        ("See Elm.\n\nBoats may moor at the Elm quay.\n\nBoats may moor at the Ash quay.",
+         "See Elm.\n\nBoats may moor at the Oak quay."),
+        ("## Rafts\n\nBoats may moor at the Elm quay.",
+         "## Rafts\n\nIt is open.\n\n## Boats\n\nBoats may moor at the Oak quay."),
+    ],
+)  # fmt: skip
+def test_a_wording_that_changed_between_versions_is_no_contradiction(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    assert not found_in_versions(tmp_path, old, new)
+
+
+def test_a_name_says_nothing_of_another_publishers_document_of_one_title(tmp_path: Path) -> None:
+    texts = (f"# Guide\n\nTell the harbour of it on the {each} channel." for each in ("IRC", "Zulip"))
+    passages = [
+        Passage(text=text, title="Harbour guide", source=f"s{number}.example", version=str(number))
+        for number, text in enumerate(texts)
+    ]
+    assert not d.check(passages).contradictions

@@ -148,7 +148,7 @@ def _exclude(first: Fact, second: Fact) -> bool:
             return False
         return not (first.others and second.others and set(first.others) != set(second.others))
     if first.kind == "name":
-        return _other_name(first.name, second.name)
+        return is_other_name(first.name, second.name)
     if first.kind == "definition":
         return _other_meaning(first, second)
     if first.value is None or second.value is None or first.rank != second.rank:
@@ -174,11 +174,11 @@ def _names_whose(first: Fact, second: Fact) -> bool:
     return len({word.casefold() for word in names} & {word.casefold() for word in second.written}) > 1
 
 
-def _other_name(first: str, second: str) -> bool:
+def is_other_name(first: str, second: str) -> bool:
     """
-    >>> _other_name("Anna Weber", "Weber"), _other_name("Anna Weber", "Tomas Riedl")
+    >>> is_other_name("Anna Weber", "Weber"), is_other_name("Anna Weber", "Tomas Riedl")
     (False, True)
-    >>> _other_name("http://www.quay.org/", "https://quay.org/en"), _other_name("quay.org/a", "quay.org/b")
+    >>> is_other_name("http://quay.org/", "https://quay.org/en"), is_other_name("quay.org/a", "quay.org/b")
     (False, True)
     """
     short, long = sorted((_address(first), _address(second)), key=len)
