@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from disputatio.contradictions.comparing import Finding, is_other_name
 from disputatio.contradictions.statements import Fact
-from disputatio.contradictions.units import Unit, is_code
+from disputatio.contradictions.units import Unit
 from disputatio.contradictions.vocabulary import ABOUT_DOCUMENT, PAST, STOP, UNREAL
 
 KEY = 3  # words at the head or the end of a sentence by which two are looked up
@@ -42,7 +42,7 @@ def sentences_of(text: str, units: Iterable[Unit]) -> dict[tuple[str, ...], Sent
     twice: set[tuple[str, ...]] = set()
     for place, unit in enumerate(units):
         body = text[unit.start : unit.end]
-        if unit.form != "sentence" or not _SENTENCE.match(body) or is_code(body):
+        if unit.form != "sentence" or unit.code or not _SENTENCE.match(body):
             continue
         if any(pattern.search(body) for pattern in (UNREAL, PAST, _COPYRIGHT)) or ABOUT_DOCUMENT.match(body):
             continue

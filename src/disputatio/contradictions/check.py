@@ -44,7 +44,6 @@ from disputatio.contradictions.standing import (
     titles_of,
 )
 from disputatio.contradictions.statements import Fact, is_report
-from disputatio.contradictions.units import is_code
 from disputatio.kit import Kit
 from disputatio.text import content_id
 from disputatio.types import Check, Contradiction, ContradictionKind, Severity, Source, Statement
@@ -172,7 +171,8 @@ def _compare(
     reports = any(is_report(titles_of(corpus.texts[number])) for number in (first, second))
     family = not reports and _are_versions(corpus, names, first, second)
     sides = (first, ours), (second, theirs)
-    if not family and any(is_code(kept.quote(*side)) for side in sides):
+    code = any(kept.units(document)[place].code for document, place in sides)
+    if code and not family:
         return []
     passages = corpus.texts[first].passage, corpus.texts[second].passage
     apart = all(each.owner or each.source for each in passages) and not belong_together(*passages)
@@ -187,6 +187,7 @@ def _compare(
         and not kept.says((first, fact), (second, other))
         and _may_be_of_one(corpus, (first, fact), (second, other))
         for framed in [family and _have_one_frame(corpus, (first, fact), (second, other))]
+        if framed or not code
         if not headed_apart or (framed and len(_words_of(corpus, first, fact)) >= _LONG_SENTENCE)
         if (
             finding := compare(

@@ -180,9 +180,11 @@ def is_other_name(first: str, second: str) -> bool:
     (False, True)
     >>> is_other_name("http://quay.org/", "https://quay.org/en"), is_other_name("quay.org/a", "quay.org/b")
     (False, True)
+    >>> is_other_name("Raft", "quay.boats.Raft")
+    False
     """
     short, long = sorted((_address(first), _address(second)), key=len)
-    if f"{long}/".startswith(f"{short}/"):
+    if f"{long}/".startswith(f"{short}/") or long.endswith(f".{short}"):
         return False
     ours, theirs = _parts(first), _parts(second)
     return bool(ours and theirs) and not (ours & theirs) and not same_answer(first, second)
@@ -379,8 +381,9 @@ def _other_subject(
     everything = {*second.words, *second.near, *second.around}
     met = first.around & everything - TITLES - GENERIC_ROOTS - set(common)
     if first.weak or second.weak:
-        met -= set(titles) if first.kind != "name" else met
-        if ours and theirs and not met:
+        met -= set(titles)
+        label = first.kind == "name" and len(set(first.words) - GENERIC_ROOTS) < 2
+        if (ours or theirs) if label else (ours and theirs and not met):
             return True
         return weight < 1.7 and not met
     if ours and theirs and not met and weight < 2.8:

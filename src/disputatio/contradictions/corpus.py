@@ -184,10 +184,6 @@ class Recent:
             _keep(self._units, document, units)
         return units
 
-    def quote(self, document: int, place: int) -> str:
-        unit = self.units(document)[place]
-        return self._corpus.texts[document].passage.text[unit.start : unit.end]
-
     def says(self, ours: tuple[int, Fact], theirs: tuple[int, Fact]) -> bool:
         """Return whether one document has the statement of the other, too; if it is short, each has both."""
         texts = self._corpus.texts

@@ -45,6 +45,7 @@ _TOKEN = re.compile(
     rf"|(?P<mark_alone>[;:()—–,…!?\"“”«»])",
     re.IGNORECASE,
 )
+_ADDRESS = re.compile(r"(?:https?|ftp|ssh|git)://[^\s<>()\"'`\[\]]{1,300}", re.IGNORECASE)
 _VISIBLE = re.compile(r"\S")
 _PLAIN_WORD = re.compile(r"[^\W\d_]{1,60}(?![^\W_])")
 _WITHIN = re.compile(r"[-'’./&$][\w]")  # a word that goes on: its form is looked at closely
@@ -145,6 +146,9 @@ def _tokens(text: str, comma: bool | None) -> Iterator[Token]:
     while seen := _VISIBLE.search(text, at):
         start = seen.start()
         token: Token | None
+        if address := _ADDRESS.match(text, start):  # its port is no value
+            at, before, named = address.end(), "", False
+            continue
         plain = _PLAIN_WORD.match(text, start)
         if plain and plain[0].casefold() not in _SPECIAL and not _WITHIN.match(text, plain.end()):
             token = _word(text, start, plain.end(), before)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from disputatio.contradictions.measures import tokens_of
@@ -27,7 +28,15 @@ _ENTRY = re.compile(r"(?:\S{1,30}\s){0,3}?[\[(]?[vV]?(\d{1,4}(?:[.-]\d{1,4}){1,3
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _ENTRIES = 4
 _LONGEST_HEADING = 100
-_CODE = re.compile(r"(?:[$%>]|>>>)\s|\[[\w.-]{1,60}\]\s{0,9}\n|(?:[\w.-]{1,60}\s?=[^=\n]{0,200}(?:\n|$)){2}")
+# a line of a program, a shell or settings: prompt, comment, keyword, call, assignment, what ends in a bracket
+_CODE = re.compile(
+    r"\s*(?:[$%>]\s|>>>|//|/\*|#!|\[[\w.-]{1,60}\]$|import\s\w|from\s[\w.]{1,80}\simport\b"
+    r"|(?:const|let|var|await|async|export|function)\s[\w{(]|(?:def|class)\s\w.*:$|return\b.*[;)]$"
+    r"|[\w.]{1,80}\([^()]*\)[;,]?$|[\w.-]{1,80}\s?=\s?(?:\"[^\"]*\"|'[^']*'|[\w./-]{1,80}),?(?:\s*\#.*)?$"
+    r"|[\w'\"-]{1,80}:\s\S{1,80},$)|.*(?:[{};(]|=>.*|\w\[)$"
+)
+_KEY = re.compile(r"\s*[a-z][\w-]{0,60}:$")  # of settings whose values stand below, further in
+_CODE_LINES = 0.3  # share of the lines of a block, from which it is code
 _MARKUP = re.compile(r"\.\. |:[\w-]{1,40}:(?:\s|$)")  # a line for the program that sets the page
 # begins an example, to which the rest of a paragraph belongs; says what a name in one means
 _EXAMPLE = re.compile(r"for (?:example|instance)\b|zum beispiel\b|par exemple\b|por ejemplo\b", re.IGNORECASE)
@@ -42,7 +51,8 @@ _ORDINAL_DAY = re.compile(r"(?:^|\s)\d{1,2}\.$")  # "am 3. März", which ends no
 class Unit:
     """A statement of a document, at `start:end`: its text is read again when it is compared.
 
-    A row of a table says of what it is by its first cell, not by a `heading`.
+    A row of a table says of what it is by its first cell, not by a `heading`. `code` says that it is part of
+    a program, commands or settings.
     """
 
     start: int
@@ -51,6 +61,7 @@ class Unit:
     around: str
     header: tuple[str, ...] = ()
     heading: str = ""
+    code: bool = False
 
 
 def units_of(text: str, title: str) -> Iterator[Unit]:
@@ -81,8 +92,9 @@ def units_of(text: str, title: str) -> Iterator[Unit]:
             after_heading = True
         else:
             above = " / ".join(headings)
+            code = is_code(block)
             for unit in _paragraph(text, lines, above):
-                yield unit if unit.form == "record" else replace(unit, heading=above)
+                yield unit if unit.form == "record" else replace(unit, heading=above, code=code)
             after_heading = False
 
 
@@ -304,13 +316,20 @@ def cells_of(line: str) -> list[tuple[str, int, int]]:
     return cells
 
 
-def is_code(text: str) -> bool:
-    """Return whether a statement is a command or settings, which are of an example, not of the document.
+def is_code(block: str) -> bool:
+    """Return whether a block is a program, commands or settings: an example, not what the document says.
 
     >>> is_code("$ quay -n 2 boats"), is_code("[quay]\\nberths = 2"), is_code("Rent = 5 euros")
     (True, True, False)
+    >>> is_code("checks:\\n    - name: lamps\\n      every: 2 weeks"), is_code("Boats (and rafts)")
+    (True, False)
     """
-    return _CODE.match(text) is not None
+    lines = block.splitlines()
+    nested = any(
+        _KEY.match(line) and len(below) - len(below.lstrip()) > len(line) - len(line.lstrip())
+        for line, below in pairwise(lines)
+    )
+    return nested or sum(_CODE.match(line) is not None for line in lines) > _CODE_LINES * len(lines)
 
 
 def is_row(text: str) -> bool:
