@@ -707,3 +707,61 @@ def test_the_port_of_an_address_is_no_value() -> None:
     )
     lamp = "The lamp at http://quay:{}/v1 draws {} watts."
     assert [each.first.value for each in found(lamp.format(1234, 12), lamp.format(1234, 15))] == ["12 watts"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Tell the harbour of it on the IRC channel.", "Tell the harbour of it on the Zulip channel."),
+        ("The lamps are tested with Karma each spring.", "The lamps are tested with Jasmine each spring."),
+        ("Read the log with the option --lamp in port.", "Read the log with the option --light in port."),
+        ("The keys of the quay lie in keys/a.txt all year.", "The keys of the quay lie in box.txt all year."),
+    ],
+)
+def test_a_name_that_changed_between_versions_is_found(tmp_path: Path, old: str, new: str) -> None:
+    [one] = found_in_versions(tmp_path, old, new)
+    assert (one.kind, one.severity, one.holds) == ("version", "medium", "second")
+    assert one.first.value in old
+    assert one.first.value not in new
+    assert not found(old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The log of changes is LOG in this folder.", "The log of changes is LOG.rst in this folder."),
+        ("It needs most of the third-party lamps.", "It needs most of the third-parties."),
+        ("Read all about it in the Elm's guide.", "Read all about it in the new Elm guide."),
+        ("The quay (C) 2015, 2016 Lena Voss is free.", "The quay (C) 2015-2024 Lena Voss is free."),
+        ("Look at http://quay.org for what is new here.", "Look at https://quay.org for what is new here."),
+        ("It works with most 3rd party lamps there are.", "It works with most third party lamps there are."),
+        ("The lamps of |name| are new this year.", "The lamps of Nora Vahl are new this year."),
+        ("The old lamps are rather weak in the fog.", "The old lamps are quite strong in the fog."),
+        ("Moor at the Elm quay.", "Moor at the Oak quay."),
+        ("Lena Voss of Elm has the keys.", "Nora Vahl at Oak has the keys."),
+        ("Moor your boats at Elm or Oak or Ash in June.", "Moor your boats at Fir or Bay or Yew in June."),
+        ("Boats may for instance moor at the Elm quay.", "Boats may for instance moor at the Oak quay."),
+        ("```\nimport boats\nMoor it at the Elm quay.\n```",
+         "```\nimport boats\nMoor it at the Oak quay.\n```"),
+        ("Boats may moor at the Elm quay.\n\nBoats may moor at the Elm quay.",
+         "Boats may moor at the Oak quay."),
+        ("For example, boats may moor at the Elm quay.", "For example, boats may moor at the Oak quay."),
+        ("See Elm.\n\nBoats may moor at the Elm quay.\n\nBoats may moor at the Ash quay.",
+         "See Elm.\n\nBoats may moor at the Oak quay."),
+        ("## Rafts\n\nBoats may moor at the Elm quay.",
+         "## Rafts\n\nIt is open.\n\n## Boats\n\nBoats may moor at the Oak quay."),
+    ],
+)  # fmt: skip
+def test_a_wording_that_changed_between_versions_is_no_contradiction(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    assert not found_in_versions(tmp_path, old, new)
+
+
+def test_a_name_says_nothing_of_another_publishers_document_of_one_title(tmp_path: Path) -> None:
+    texts = (f"# Guide\n\nTell the harbour of it on the {each} channel." for each in ("IRC", "Zulip"))
+    passages = [
+        Passage(text=text, title="Harbour guide", source=f"s{number}.example", version=str(number))
+        for number, text in enumerate(texts)
+    ]
+    assert not d.check(passages).contradictions
