@@ -319,7 +319,6 @@ def test_a_heading_that_repeats_the_title_is_no_change() -> None:
 
 
 def test_the_line_that_dates_a_version_is_no_change() -> None:
-    """Where another date counts: from when the version is in force."""
     dated = replace(NEW, text=f"Date: 2019-12-15\n\n{NEW.text}")
     answer = asked("What changed between version 1 and 2 of the ferry rules?", [OLD, dated])
     assert not any("2019" in change for change in answer.answers)
