@@ -39,11 +39,6 @@ OURS = {
     r"\border of merit": "say what is compared",
 }
 NOUNS = (ast.Module, ast.ClassDef)
-# Rooms whose functions are all named by verbs; "" are the modules beside the rooms.
-BY_VERBS = (
-    "", "adapters", "agents", "api", "attribution", "calibration", "cli", "encoder", "eval", "inspect_ai",
-    "llm", "reliability", "rendering", "server", "store", "strategies", "values", "versions", "workers",
-)  # fmt: skip
 VERBS = ("embed", "reembed", "feed", "string")
 # The first two are of `Index`, then of `Cancel` and of `Trace`; the last are a strategy and a format.
 KEPT = ("unsearched", "estimated_states", "calling", "listening", "closed_book", "judged_answers")
@@ -110,10 +105,8 @@ def test_functions_are_named_by_verbs() -> None:
     root = ROOT / "src" / "disputatio"
     wrong = []
     for path in sorted(root.rglob("*.py")):
-        room = "" if path.parent == root else path.relative_to(root).parts[0]
-        if room in BY_VERBS:
-            names = named_by_participles(path.read_text(encoding="utf-8"))
-            wrong += [f"{path.relative_to(root)}: {name}" for name in names]
+        names = named_by_participles(path.read_text(encoding="utf-8"))
+        wrong += [f"{path.relative_to(root)}: {name}" for name in names]
     assert wrong == [], "functions are verbs: `join`, not `joined`; `find_index`, not `named_index`"
 
 

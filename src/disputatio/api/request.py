@@ -80,6 +80,9 @@ class Request:
             raise InputError("strict waits for the judge of every claim: leave out within")
         if self.index is not None and self.passages is not None:
             raise ConfigError("give an index or passages, not both")
+        for name, several in (("sources", self.sources), ("mute", self.mute)):
+            if isinstance(several, str):  # it would be taken for a list of its letters
+                raise InputError(f"{name} is a list of names, not one: write [{several[:40]!r}]")
         days = bounds(self.after, self.before)
         if days is not None and days[0] > days[1]:
             raise InputError(f"no day is both after {self.after} and before {self.before}")

@@ -72,10 +72,10 @@ def changes(
     met: list[tuple[Sentence, Sentence]] = []
     for sentence in ours:
         candidates = {other.place: other for key in _keys(sentence) for other in by_ends[key]}
-        met += [(sentence, other) for other in candidates.values() if _differing(sentence, other)]
+        met += [(sentence, other) for other in candidates.values() if _find_difference(sentence, other)]
     for sentence, other in met:
         if sum(sentence is each or other is its for each, its in met) == 1:
-            before, after = _differing(sentence, other) or (0, 0)
+            before, after = _find_difference(sentence, other) or (0, 0)
             stretches = [
                 _stretch(text, each, before, after) for (text, _), each in ((old, sentence), (new, other))
             ]
@@ -88,7 +88,7 @@ def _keys(sentence: Sentence) -> set[tuple[str, ...]]:
     return {("head", *words[:KEY]), ("end", *words[-KEY:])} if len(words) > LEAST else set()
 
 
-def _differing(one: Sentence, other: Sentence) -> tuple[int, int] | None:
+def _find_difference(one: Sentence, other: Sentence) -> tuple[int, int] | None:
     """Return how many words two sentences share before and after a short stretch; None if there is none."""
     ours, theirs = one.words, other.words
     shorter = min(len(ours), len(theirs))
@@ -120,13 +120,13 @@ def _tell_apart(ours: str, theirs: str, *, first: bool) -> bool:
     ):
         return False
     letters = [re.sub(r"\W", "", each).casefold() for each in (ours, theirs)]
-    named = [_named(each, first=first) for each in (ours, theirs)]
+    named = [_find_names(each, first=first) for each in (ours, theirs)]
     return not (
         letters[0] in letters[1] or letters[1] in letters[0] or named[0] <= named[1] or named[1] <= named[0]
     )
 
 
-def _named(stretch: str, *, first: bool) -> set[str]:
+def _find_names(stretch: str, *, first: bool) -> set[str]:
     """Return the words that are identifiers or names; the capital of a sentence's `first` says nothing."""
     words = [re.sub(r"['’]s?$", "", word.strip(_MARKS)) for word in stretch.split()]
     return {

@@ -38,7 +38,7 @@ from disputatio.contradictions.standing import (
     is_meeting,
     more_reliable,
     newer,
-    settled_by,
+    settle,
     side_in_force,
     side_of,
     titles_of,
@@ -87,10 +87,10 @@ def find(
     common = find_common(corpus)
     names = [families(text) for text in corpus.texts]
     recent = Recent(corpus)
-    found = _compared(corpus, recent, (pairs, others), names, common, progress)
-    found += _changed(corpus, recent, names, {pair.place for pair in found})
+    found = _compare_all(corpus, recent, (pairs, others), names, common, progress)
+    found += _find_changes(corpus, recent, names, {pair.place for pair in found})
     contradictions = [_contradiction(corpus, each, sources, tiers, accepted) for each in found]
-    contradictions = _merged(_of_third_versions(contradictions))
+    contradictions = _merge(_of_third_versions(contradictions))
     hidden = sum(SEVERITIES.index(each.severity) < SEVERITIES.index(severity) for each in contradictions)
     kept = [each for each in contradictions if SEVERITIES.index(each.severity) >= SEVERITIES.index(severity)]
     kept.sort(key=lambda each: (-SEVERITIES.index(each.severity), not each.new, -each.likeness, each.id))
@@ -128,7 +128,7 @@ class _Pair:
     many: bool
 
 
-def _compared(
+def _compare_all(
     corpus: Corpus,
     kept: Recent,
     found_pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
@@ -146,7 +146,7 @@ def _compared(
             progress("comparing", done, len(places))
         found += _compare(place, corpus, kept, names, common, many=places[place] >= _MANY)
     # Of statements that are repeated only a few are paired: where these contradict, all of them are compared.
-    for place, many in _repeated(corpus, found).items():
+    for place, many in _find_repeated(corpus, found).items():
         if place not in places:
             found += _compare(place, corpus, kept, names, common, many=many)
     return found
@@ -215,7 +215,7 @@ def _are_versions(corpus: Corpus, names: Sequence[frozenset[str]], first: int, s
     )
 
 
-def _changed(
+def _find_changes(
     corpus: Corpus, kept: Recent, names: Sequence[frozenset[str]], found: Collection[_Place]
 ) -> list[_Pair]:
     """Return what changed in the sentences of versions of one document and is no value: a name, a path."""
@@ -272,7 +272,7 @@ def _may_be_of_one(corpus: Corpus, *facts: tuple[int, Fact]) -> bool:
     )
 
 
-def _repeated(corpus: Corpus, found: Sequence[_Pair]) -> dict[_Place, bool]:
+def _find_repeated(corpus: Corpus, found: Sequence[_Pair]) -> dict[_Place, bool]:
     """Return the places where other documents say a contradicted statement in the same words."""
     quotes = np.frombuffer(corpus.quotes, np.int64) if corpus.quotes else np.empty(0, np.int64)
     order = np.argsort(quotes, kind="stable")
@@ -326,7 +326,7 @@ def _contradiction(
         higher=by_tier,
         more_reliable=reliable,
         holds=holds,
-        settled_by=settled_by(
+        settled_by=settle(
             by_date,
             by_tier,
             reliable,
@@ -407,7 +407,7 @@ def _id(first: Statement, second: Statement, facts: tuple[Fact, Fact]) -> str:
     return content_id("c", facts[0].group, *sides)
 
 
-def _merged(contradictions: list[Contradiction]) -> list[Contradiction]:
+def _merge(contradictions: list[Contradiction]) -> list[Contradiction]:
     """Return each contradiction once: the gravest, then the latest, where documents have it twice."""
     order = sorted(sorted(contradictions, key=attrgetter("id")), key=_dates, reverse=True)
     order.sort(key=lambda each: (-SEVERITIES.index(each.severity), -each.likeness))

@@ -137,8 +137,8 @@ def tokens_of(text: str, *, comma: bool | None = None) -> list[Token]:
     >>> [(t.kind, t.text) for t in tokens_of("The X200 weighs 1.8 kg.")]
     [('word', 'The'), ('code', 'X200'), ('word', 'weighs'), ('value', '1.8 kg')]
     """
-    found = _combined(list(_tokens(text, comma)), text)
-    return [_bounded(token, text) for token in found]
+    found = _combine(list(_tokens(text, comma)), text)
+    return [_add_bound(token, text) for token in found]
 
 
 def _tokens(text: str, comma: bool | None) -> Iterator[Token]:
@@ -209,9 +209,9 @@ def _word(text: str, start: int, end: int, before: str) -> Token:
     if number:
         unit, unit_end, working = _unit(text, number_end)
         if unit and (number > 1 or _is_time(unit)):
-            return _measured(text, start, unit_end, number, unit, working=working, before=before)
+            return _measure(text, start, unit_end, number, unit, working=working, before=before)
         if number > 1 and number != 100:
-            return _measured(text, start, number_end, number, "", before=before)
+            return _measure(text, start, number_end, number, "", before=before)
     return Token("word", start, end, word)
 
 
@@ -292,7 +292,7 @@ def _number(
     if match["sign"] in ("-", "−"):
         number = -number
     if money:
-        token = _measured(text, start, end, number, f"money {money}", before=before)
+        token = _measure(text, start, end, number, f"money {money}", before=before)
     else:
         unit, unit_end, working = _unit(text, end)
         if not unit and (follows.isalpha() and follows not in "xX"):
@@ -300,9 +300,7 @@ def _number(
             return Token(
                 "code", start, word.end() if word else end, text[start : word.end() if word else end]
             )
-        token = _measured(
-            text, start, unit_end if unit else end, number, unit, working=working, before=before
-        )
+        token = _measure(text, start, unit_end if unit else end, number, unit, working=working, before=before)
         if not unit and not scaled:
             token = _year_or_label(token, digits, text, before, named=named)
     if token.value is None:
@@ -352,7 +350,7 @@ def _unit(text: str, end: int) -> tuple[str, int, bool]:
     return ("day", named.end(), True) if symbol == "Werktag" else (symbol, named.end(), False)
 
 
-def _measured(
+def _measure(
     text: str, start: int, end: int, number: Fraction, unit: str, *, working: bool = False, before: str = ""
 ) -> Token:
     of, value, noun = "count", number, ""
@@ -381,7 +379,7 @@ def _measured(
     return Token("value", start, end, text[start:end], value_of)
 
 
-def _combined(tokens: list[Token], text: str) -> list[Token]:
+def _combine(tokens: list[Token], text: str) -> list[Token]:
     """Join the ends of ranges; drop the members of a list such as "2, 3 or 5 days"."""
     kept: list[Token] = []
     at = 0
@@ -392,7 +390,7 @@ def _combined(tokens: list[Token], text: str) -> list[Token]:
         other = tokens[ahead].value if ahead else None
         if value and other and ahead:
             gap = text[token.end : tokens[ahead].start].strip().casefold()
-            joined = _joined(value, other, gap, text)
+            joined = _join(value, other, gap, text)
             if joined:
                 kept.append(
                     Token(
@@ -415,7 +413,7 @@ def _one_kind(first: Measure, second: Measure) -> bool:
     return first.of == second.of or (first.of == "count" and not first.noun.strip()) or first.of == "listed"
 
 
-def _joined(first: Measure, second: Measure, gap: str, text: str) -> Measure | None:
+def _join(first: Measure, second: Measure, gap: str, text: str) -> Measure | None:
     """Return the range that two values are the ends of, None where they are two values."""
     if gap not in _RANGE:
         return None
@@ -452,7 +450,7 @@ def _as_clock(value: Measure, other: Measure) -> Measure:
     return replace(value, of="clock", low=low, high=low)
 
 
-def _bounded(token: Token, text: str) -> Token:
+def _add_bound(token: Token, text: str) -> Token:
     """Return a token whose value knows the words before it that bound it."""
     value = token.value
     if value is None or value.of in ("version", "period", "weekday", "every"):
@@ -506,7 +504,7 @@ def _figures_differ(first: Measure, second: Measure) -> bool:
             slack = Fraction(60, 100)
     if "about" in (first.bound, second.bound):
         slack = max(slack, Fraction(10, 100))
-    slack = max(slack, _rounding(first, second))
+    slack = max(slack, _find_rounding(first, second))
     largest = max(abs(first.low), abs(first.high), abs(second.low), abs(second.high))
     give = largest * slack
     is_range = (first.low != first.high, second.low != second.high)
@@ -526,7 +524,7 @@ def _figures_differ(first: Measure, second: Measure) -> bool:
     return exact.low > bounded.low + give
 
 
-def _rounding(first: Measure, second: Measure) -> Fraction:
+def _find_rounding(first: Measure, second: Measure) -> Fraction:
     """Return the share by which two figures may differ because one of them is rounded."""
     coarse, fine = sorted((first, second), key=lambda value: value.digits)
     if fine.digits - coarse.digits < 1:

@@ -53,9 +53,9 @@ def pairs_of(table: FactTable) -> tuple[NDArray[np.int64], NDArray[np.int64], in
     words = table.flat & (AROUND - 1)
     frequency = np.bincount(words, minlength=1)
     order = _order(words, table.lengths, frequency)
-    matrix = _filled(words[order], table.lengths)
-    own = _filled(np.where(table.flat[order] < AROUND, words[order], -1), table.lengths)
-    found = _blocked(matrix, frequency, table)
+    matrix = _fill(words[order], table.lengths)
+    own = _fill(np.where(table.flat[order] < AROUND, words[order], -1), table.lengths)
+    found = _find_pairs(matrix, frequency, table)
     if not len(found):
         return found, np.empty(0, np.int64), 0
     likeness = _likeness(matrix, own, found, frequency)
@@ -75,7 +75,7 @@ def _order(
     return np.lexsort((words, frequency[words], rows))
 
 
-def _filled(words: NDArray[np.int32], lengths: NDArray[np.int64]) -> NDArray[np.int32]:
+def _fill(words: NDArray[np.int32], lengths: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return the first words of each fact in a row, -1 where there are no more."""
     rows = np.repeat(np.arange(len(lengths)), lengths)
     places = np.arange(len(words)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -85,7 +85,9 @@ def _filled(words: NDArray[np.int32], lengths: NDArray[np.int64]) -> NDArray[np.
     return matrix
 
 
-def _blocked(matrix: NDArray[np.int32], frequency: NDArray[np.int64], table: FactTable) -> NDArray[np.int64]:
+def _find_pairs(
+    matrix: NDArray[np.int32], frequency: NDArray[np.int64], table: FactTable
+) -> NDArray[np.int64]:
     """Return the pairs of facts that a block has within its window, each once."""
     groups, said, documents = table.groups, table.said, table.documents
     rows, keys = [], []
@@ -106,7 +108,7 @@ def _blocked(matrix: NDArray[np.int32], frequency: NDArray[np.int64], table: Fac
     row, key = np.concatenate(rows), np.concatenate(keys)
     order = np.lexsort((documents[row], said[row], key))
     row, key = row[order], key[order]
-    row, key = _thinned(row, key, said)
+    row, key = _thin(row, key, said)
     found = []
     for step in range(1, WINDOW + 1):
         same = key[step:] == key[:-step]
@@ -123,7 +125,7 @@ def _blocked(matrix: NDArray[np.int32], frequency: NDArray[np.int64], table: Fac
     return np.stack([unique // len(matrix), unique % len(matrix)], axis=1)
 
 
-def _thinned(
+def _thin(
     row: NDArray[np.int32], key: NDArray[np.uint64], said: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
     """Drop keys that one fact alone has, and all but a few facts of a block that say the same."""

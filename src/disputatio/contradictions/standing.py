@@ -108,7 +108,7 @@ def more_reliable(first: Passage, second: Passage, sources: Mapping[str, Source]
     return side_of(ours > theirs, theirs > ours)
 
 
-def settled_by(
+def settle(
     newer: Side,
     higher: Side,
     reliable: Side,

@@ -254,10 +254,10 @@ def _of_sentence(body: str, around: _Around, language: str, comma: bool | None) 
     facts: list[Fact] = []
     if len(tokens) <= MOST_TOKENS:
         whole = _fact(body, tokens, tokens, around, language, kind="polarity")
-        facts = [replace(whole, negated=_negated(tokens))] if len(whole.words) >= 2 else []
+        facts = [replace(whole, negated=_is_negated(tokens))] if len(whole.words) >= 2 else []
     if sum(token.value is not None for token in tokens) <= MOST_VALUES:
         facts += _values(body, tokens, around, language)
-    facts += _named(body, tokens, around, language)
+    facts += _find_names(body, tokens, around, language)
     return facts
 
 
@@ -433,7 +433,7 @@ def _word_at(tokens: Sequence[Token], number: int) -> str:
     return tokens[number].text.casefold() if number < len(tokens) else ""
 
 
-def _negated(tokens: Sequence[Token]) -> bool:
+def _is_negated(tokens: Sequence[Token]) -> bool:
     """Return whether a sentence denies: its negations and contraries count, two of them say it again."""
     count, bound = 0, False
     for number, token in enumerate(tokens):
@@ -457,7 +457,7 @@ def polar(word: str) -> str:
     return CONTRARY.get(word) or POLAR.get(word) or word
 
 
-def _named(body: str, tokens: list[Token], around: _Around, language: str) -> Iterator[Fact]:
+def _find_names(body: str, tokens: list[Token], around: _Around, language: str) -> Iterator[Fact]:
     """Yield who or where something is, and what a term means."""
     defined = _DEFINED.match(body)
     if defined and len(defined["term"].split()) <= 6:

@@ -19,7 +19,7 @@ def _lines(name: str) -> list[list[str]]:
     return [line.split() for line in _LISTS[name].strip().splitlines()]
 
 
-def _keyed(name: str) -> dict[str, str]:
+def _read_keyed(name: str) -> dict[str, str]:
     """Return each word of the lines "key: words" with the key of its line."""
     rows = (line.partition(": ") for line in _LISTS[name].strip().splitlines())
     return {word: key for key, _, words in rows for word in words.split()}
@@ -35,13 +35,13 @@ CONTRAST_OF: dict[str, tuple[int, ...]] = {}
 for _number, _line in enumerate(_lines("contrasts")):
     for _word in _line:
         CONTRAST_OF[_word] = (*CONTRAST_OF.get(_word, ()), _number)
-NEGATIONS, CONTRARY, POLAR = _words("negations"), _keyed("contrary"), _keyed("polar")
+NEGATIONS, CONTRARY, POLAR = _words("negations"), _read_keyed("contrary"), _read_keyed("polar")
 YES, NO = _words("yes"), _words("no")
 LABELS, SCOPING, PRONOUNS = _words("labels"), _words("scoping"), _words("pronouns")
 WEEKDAYS = {name: number for line in _lines("weekdays") for number, name in enumerate(line)}
 WORKING = _words("working")
 ARTICLES, BOUNDING = _words("articles"), _words("bounding")
-EVERY = {word: int(days) for word, days in _keyed("every").items()}
+EVERY = {word: int(days) for word, days in _read_keyed("every").items()}
 BOUND = re.compile(
     r"(?:^|(?<=[\s(:]))(?:"
     + "|".join(
