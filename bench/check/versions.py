@@ -2,12 +2,14 @@
 
 versions.yaml lists the archives, statedversions.yaml what is stated of their documents. versions.jsonl has
 contradictions between an older and a newer document, by kind. A language model wrote them down that had read the
-documents only, by changed sentences that resemble each other: nobody had run `check` on them. They are some of those that
-there are, so they tell of recall alone; precision is judged by people, on a sample.
+documents only, by changed sentences that resemble each other, before `check` was run on them. They are some of those that
+there are, so they tell of recall alone. judged.jsonl has findings with a label, "right", "wrong" or "example" (of a sample
+or printed output): given by a language model that had not read the rules, each with its reason.
 
     python -m bench.check.versions DIR [--check] [--sample N --seed S] [--severity medium]
 
-DIR is written if it lacks a document, and the quotes are looked up in it. With `--check` the check is run; with
+DIR is written if it lacks a document, and the quotes are looked up in it. With `--check` the check is run, and its findings
+are counted by the labels that they have in judged.jsonl; with
 `--sample N` N findings are written to DIR.sample.jsonl, in an order drawn by a seed.
 """
 
@@ -33,6 +35,7 @@ AROUND = 300  # letters of a document on each side of a quote, for who judges it
 LEAST = 3  # words that two quotes share at least
 
 Row = dict[str, str]
+Sides = frozenset[tuple[str, str]]
 
 
 def main() -> None:
@@ -65,6 +68,17 @@ def read_rows() -> list[Row]:
     return [json.loads(line) for line in (HERE / "versions.jsonl").read_text("utf-8").splitlines()]
 
 
+def read_labels() -> dict[Sides, str]:
+    """Return the labels of the findings that were judged."""
+    lines = (HERE / "judged.jsonl").read_text("utf-8").splitlines()
+    return {sides_of(row): row["label"] for row in map(json.loads, lines)}
+
+
+def sides_of(finding: dict[str, Any]) -> Sides:
+    """Return the names and quotes of the two statements of a finding, in any order."""
+    return frozenset((Path(side["path"]).parent.name, side["shown"]) for side in finding["sides"])
+
+
 def build(folder: Path, rows: Sequence[Row]) -> None:
     """Write the documents that are missing; ends the run where a document lacks a quote of it."""
     listed = archives()
@@ -93,6 +107,9 @@ def report(folder: Path, rows: Sequence[Row], severity: Severity, sample: int, s
         sep="\n",
     )
     kinds, met_kinds = (Counter(row["kind"] for row in some) for some in (rows, met))
+    labels = read_labels()
+    given = Counter(labels.get(sides_of(_judged(each)), "not judged") for each in found.contradictions)
+    print("  as judged:", ", ".join(f"{label} {count}" for label, count in sorted(given.items())))
     print("  by kind:", ", ".join(f"{kind} {met_kinds[kind]}/{count}" for kind, count in kinds.items()))
     if sample:
         drawn = random.Random(seed).sample(found.contradictions, min(sample, len(found.contradictions)))

@@ -71,9 +71,14 @@ def test_a_folder_is_built_checked_and_sampled(
     monkeypatch.setattr("sys.argv", ["versions", str(folder), "--sample", "1"])
     with patch("bench.check.versions.fetch", side_effect=fetch):
         versions.main()
-    assert (folder / SIDECAR).read_text("utf-8").startswith('"tool')
-    assert "of 1 written contradictions found 1" in capsys.readouterr().out
-    sample = json.loads((tmp_path / "folder.sample.jsonl").read_text("utf-8"))
+        assert (folder / SIDECAR).read_text("utf-8").startswith('"tool')
+        printed = capsys.readouterr().out
+        assert "of 1 written contradictions found 1" in printed
+        assert "as judged: not judged 1" in printed
+        sample = json.loads((tmp_path / "folder.sample.jsonl").read_text("utf-8"))
+        monkeypatch.setattr(versions, "read_labels", lambda: {versions.sides_of(sample): "right"})
+        versions.main()
+    assert "as judged: right 1" in capsys.readouterr().out
     assert {"# Tool" in side["around"] for side in sample["sides"]} == {True}
 
 
@@ -86,3 +91,10 @@ def test_a_quote_that_a_document_lacks_ends_the_run(tmp_path: Path, monkeypatch:
         file.write_text("Tool requires Python 3.8\nor newer.", "utf-8")
     with pytest.raises(SystemExit, match=r"tool-2/README.md lacks: Tool requires Python 3.11"):
         versions.build(tmp_path, [ROW])
+
+
+def test_each_judged_finding_has_a_label_and_a_reason() -> None:
+    rows = [json.loads(line) for line in (versions.HERE / "judged.jsonl").read_text("utf-8").splitlines()]
+    assert {row["label"] for row in rows} == {"right", "wrong", "example"}
+    assert all(row["why"] and len(row["sides"]) == 2 for row in rows)
+    assert len(versions.read_labels()) == len(rows)
