@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
+from bench.check import folder as folders
 from bench.check import versions
 from bench.documents.build import SIDECAR
 from bench.documents.public import HERE, PUBLIC, places, read_archives
@@ -94,7 +95,7 @@ def test_a_quote_that_a_document_lacks_ends_the_run(tmp_path: Path, monkeypatch:
 
 
 def test_each_judged_finding_has_a_label_and_a_reason() -> None:
-    rows = [json.loads(line) for line in (versions.HERE / "judged.jsonl").read_text("utf-8").splitlines()]
+    rows = [json.loads(line) for line in (folders.HERE / "judged.jsonl").read_text("utf-8").splitlines()]
     assert {row["label"] for row in rows} == {"right", "wrong", "example"}
     assert all(row["why"] and len(row["sides"]) == 2 for row in rows)
     assert len(versions.read_labels()) == len(rows)

@@ -739,7 +739,8 @@ def test_a_name_that_changed_between_versions_is_found(tmp_path: Path, old: str,
         ("The old lamps are rather weak in the fog.", "The old lamps are quite strong in the fog."),
         ("Moor at the Elm quay.", "Moor at the Oak quay."),
         ("Lena Voss of Elm has the keys.", "Nora Vahl at Oak has the keys."),
-        ("Moor your boats at Elm or Oak or Ash in June.", "Moor your boats at Fir or Bay or Yew in June."),
+        ("Moor your boats at Elm, Oak, Ash, Yew, Box in May.",
+         "Moor your boats at Fir, Bay, Gum, Ivy, Tea in May."),
         ("Boats may for instance moor at the Elm quay.", "Boats may for instance moor at the Oak quay."),
         ("```\nimport boats\nMoor it at the Elm quay.\n```",
          "```\nimport boats\nMoor it at the Oak quay.\n```"),
@@ -765,3 +766,12 @@ def test_a_name_says_nothing_of_another_publishers_document_of_one_title(tmp_pat
         for number, text in enumerate(texts)
     ]
     assert not d.check(passages).contradictions
+
+
+def test_names_are_compared_between_a_few_versions(tmp_path: Path) -> None:
+    names = ("Elm", "Oak", "Ash", "Fir", "Bay", "Yew", "Box", "Gum", "Ivy")
+    for number, name in enumerate(names[:8], start=1):
+        (tmp_path / f"guide-v{number}.md").write_text(f"# Guide\n\nBoats may moor at the {name} quay.\n")
+    assert d.check(tmp_path).contradictions
+    (tmp_path / "guide-v9.md").write_text(f"# Guide\n\nBoats may moor at the {names[8]} quay.\n")
+    assert not d.check(tmp_path).contradictions

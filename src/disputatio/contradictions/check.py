@@ -52,6 +52,7 @@ SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
 MOST = 2_000  # contradictions of one check that are returned
 _NAMED, _COPIES = 20, 1_000  # documents of a statement that are named, and whose ids are kept
 _MOST_REPEATED = 20_000  # pairs of statements that are compared, since others of the same words contradict
+_VERSIONS = 8  # of a document, between which names are compared
 _LONG_SENTENCE = 8  # words from which versions have one statement, whatever heading it stands below
 _MANY = 8  # documents that have a fact, each its own, from which only the title says of what it is
 # Values that one document gives under a label, or in a sentence, from which it is of several things.
@@ -225,7 +226,12 @@ def _find_changes(
             for name in names[number]:
                 families.setdefault(name, []).append(number)
     versions = {
-        pair for family in families.values() if len(family) <= _MANY for pair in combinations(family, 2)
+        (first, second)
+        for family in families.values()
+        if len(family) <= _VERSIONS
+        for first, second in combinations(family, 2)
+        if _are_versions(corpus, names, first, second)
+        and belong_together(corpus.texts[first].passage, corpus.texts[second].passage)
     }
     sentences = {
         number: (text, sentences_of(text, kept.units(number)))
@@ -234,9 +240,6 @@ def _find_changes(
     }
     pairs: list[_Pair] = []
     for first, second in sorted(versions):
-        passages = corpus.texts[first].passage, corpus.texts[second].passage
-        if not _are_versions(corpus, names, first, second) or not belong_together(*passages):
-            continue
         for ours, theirs, facts, finding in changes(sentences[first], sentences[second]):
             place = _in_order((first, ours), (second, theirs))
             if place not in found and not kept.stand_apart((first, ours), (second, theirs)):
