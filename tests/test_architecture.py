@@ -15,7 +15,7 @@ SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
 ROOMS, ARROWS, PUBLIC_NAMES = 39, 275, 69
-MODULES, LINES_OF_SRC, LINES_OF_BENCH = 415, 90_635, 10_460
+MODULES, LINES_OF_SRC, LINES_OF_BENCH = 415, 90_638, 10_460
 
 GROUND = (
     *("authority", "calling", "causes", "databases", "errors", "events", "platforms"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
 import disputatio as d
 from disputatio import Passage
+from disputatio.contradictions import changes
 from disputatio.contradictions.statements import facts_of
 from disputatio.contradictions.units import LONGEST, style_of, units_of
 from disputatio.rendering.checks import check_page, check_sarif, check_text
@@ -44,6 +46,20 @@ def test_reading_a_document_takes_time_that_grows_with_its_length_alone(piece: s
 
     seconds(100)
     assert seconds(40_000) < 2 + 40 * max(seconds(4_000), 0.01)
+
+
+def test_sentences_that_repeat_one_frame_are_not_compared_all_with_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[int] = []
+    monkeypatch.setattr(changes, "_find_difference", lambda one, other: compared.append(1))
+    for count, most in ((changes.ALIKE, changes.ALIKE**2), (300, 0)):
+        for version in (1, 2):
+            lines = (f"Boats may moor at the berth q{version}x{number} today." for number in range(count))
+            (tmp_path / f"guide-v{version}.md").write_text("# Guide\n\n" + "\n\n".join(lines))
+        compared.clear()
+        d.check(tmp_path)
+        assert len(compared) == most
 
 
 def test_quotes_become_neither_markup_nor_lines_nor_controls() -> None:

@@ -6,7 +6,7 @@ What `statements` reads is compared by value; this finds what has no value: "on 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -17,6 +17,7 @@ from disputatio.contradictions.vocabulary import ABOUT_DOCUMENT, PAST, STOP, UNR
 
 KEY = 3  # words at the head or the end of a sentence by which two are looked up
 LEAST = 5  # words that both sentences have
+ALIKE = 24  # sentences with one head or end, beyond which it finds none: any of them may be the other
 MOST = 4  # words of the stretch that differs
 _MARKS = "`*_\"'“”‘’()<>,;:.!?"
 _SENTENCE = re.compile(r"[^\W\d_].*[.!]$", re.DOTALL)
@@ -71,10 +72,12 @@ def changes(
             by_ends[key].append(sentence)
     met: list[tuple[Sentence, Sentence]] = []
     for sentence in ours:
-        candidates = {other.place: other for key in _keys(sentence) for other in by_ends[key]}
+        alike = (by_ends.get(key, []) for key in _keys(sentence))
+        candidates = {other.place: other for some in alike if len(some) <= ALIKE for other in some}
         met += [(sentence, other) for other in candidates.values() if _find_difference(sentence, other)]
+    partners = Counter(place for one, other in met for place in (("old", one.place), ("new", other.place)))
     for sentence, other in met:
-        if sum(sentence is each or other is its for each, its in met) == 1:
+        if partners["old", sentence.place] == partners["new", other.place] == 1:
             before, after = _find_difference(sentence, other) or (0, 0)
             stretches = [
                 _stretch(text, each, before, after) for (text, _), each in ((old, sentence), (new, other))
