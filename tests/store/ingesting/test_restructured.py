@@ -119,7 +119,8 @@ def test_it_becomes_the_text_that_its_reader_sees(tmp_path: Path) -> None:
         "INK",
         "default: 7",
         "- one more\n- two",
-        "term\nIts meaning.",
+        "term",
+        "Its meaning.",
         "On macOS",
         "Use <brew> & wait.",
     ]
@@ -131,7 +132,7 @@ def test_it_becomes_the_text_that_its_reader_sees(tmp_path: Path) -> None:
         ("A long title\n^^^\n\nWords.", ["A long title ^^^", "Words."]),  # no heading: the line is too short
         ("Words\nand more\n\n--------\n\nEnd.", ["Words and more", "End."]),
         ("- Run::\n\n      ink\n\n  Then *go*.", ["- Run:", "ink", "Then go."]),
-        ("term\n  Run::\n\n    ink\n\n  Then *go*.", ["term\nRun:", "ink", "Then go."]),
+        ("term\n  Run::\n\n    ink\n\n  Then *go*.", ["term", "Run:", "ink", "Then go."]),
         (".. toctree::\n   :caption: no\n\n   a/b\n\nWords.", ["Words."]),
         (".. toctree::\n\n   a/b\n\nWords.", ["Words."]),
         ("..\n\n  Words.", ["Words."]),
@@ -140,6 +141,7 @@ def test_it_becomes_the_text_that_its_reader_sees(tmp_path: Path) -> None:
         (".. list-table::\n   :widths: 1 2\n\n   * - a", ["- - a"]),
         (".. warning:: Hot.\n   Very.\n\n.. note::\n\nEnd.", ["Warning: Hot. Very.", "Note.", "End."]),
         (":param a: one\n   more\n:orphan:\n:raises b: two", ["param a: one more\nraises b: two"]),
+        ("==  ==\n  Pens", ["== ==\nPens"]),
         ("==  ==\nno table", ["== == no table"]),
         ("`<http://x.example>`_, :pep:`8`, a\\ b, ``c*d*``", ["http://x.example, PEP 8, ab, c*d*"]),
     ],
@@ -154,6 +156,36 @@ def test_passages_are_verbatim_and_have_their_headings(tmp_path: Path) -> None:
     passages = prepare(document).passages
     assert all(document.text[one.start : one.end] == one.text for one in passages)
     assert {one.metadata["heading"] for one in passages} == {"Pens › Fees", "Pens › Ink"}
+
+
+def test_a_term_heads_its_definition_and_no_more(tmp_path: Path) -> None:
+    words = "Whoever draws keeps to it on any day of the week, and nobody does so without a pen."
+    text = f"""\
+Pens
+====
+
+wait
+    {words}
+
+    Default: 30
+
+ink (optional)
+    {words}
+
+    Default: 40
+
+Draw a line that is as long as your hand is broad, and do not stop
+  until the end. {words}
+
+a) {words}
+   And so on.
+"""
+    document = _read(tmp_path / "a.rst", text)
+    assert [(one.metadata.get("heading"), one.text.split("\n")[0]) for one in prepare(document).passages] == [
+        ("Pens › wait", "Pens"),
+        ("Pens › ink (optional)", "ink (optional)"),
+        (None, "Draw a line that is as long as your hand is broad, and do not stop"),
+    ]
 
 
 def test_the_rows_of_tables_are_written_out_and_their_borders_are_no_headings(tmp_path: Path) -> None:

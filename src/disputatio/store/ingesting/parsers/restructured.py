@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from disputatio.store.ingesting.grids import MOST_COLUMNS, spell_rows
 from disputatio.store.ingesting.parsers import ParsedPart, markdown
+from disputatio.store.ingesting.parsers.plain_text import is_line
 
 FORMATS = (
     replace(markdown.FORMATS[0], kind="rst", suffixes=(".rst", ".rest"), content_types=("text/x-rst",)),
@@ -28,7 +29,7 @@ _MARKED = (".. ", "__ ")
 _DIRECTIVE = re.compile(r"\.\. (\|[^|]{1,80}\| )?([\w:+.-]{1,60}?)::(.*)")
 _OPTION = re.compile(r":([^:`\s][^:`]{0,60}):(?!`)(.*)")
 _NUMBERED = re.compile(r"^#\.")
-_ITEM = re.compile(r"(?:[-*+•]|\(?(?:\d{1,4}|#)[.)]) ")
+_ITEM = re.compile(r"(?:[-*+•|]|\(?(?:\d{1,4}|#)[.)]|\(?[a-z]\)) ")
 _INLINE = re.compile(
     r"(``(?:[^`]|`(?!`))+``)|(?::([\w:+.-]{1,40}):)?_?`([^`]+)`(_{0,2})|\\([^\n]?)|(?<=[\w\]])_{1,2}(?![\w`])|([<&\[_])"
 )
@@ -64,6 +65,9 @@ class _Translation:
         self._levels: dict[tuple[str, int], int] = {}  # of headings, by their lines
         self._base = 0  # where its last line begins, which code is indented against
         self._indent: int | None = None  # of its next line, None for any
+        self._lists: list[
+            int
+        ] = []  # how far the terms of open definition lists are indented, inner ones last
         ends = (n for n, line in enumerate(self._lines) if not line and n)
         self._table_ends = [n for n in ends if _SIMPLE.fullmatch(self._lines[n - 1].strip())]
 
@@ -75,9 +79,10 @@ class _Translation:
                 self._close()
                 if text:
                     self._read_marked(text)
-            elif self._open or not (self._read_heading() or self._read_table(text)):
+            elif self._open or not (self._read_heading() or self._read_term(text) or self._read_table(text)):
                 self._read_line(text)
         self._close()
+        self._end_lists(-1)
         return "\n\n".join(self._blocks)
 
     def _read_heading(self) -> bool:
@@ -94,10 +99,35 @@ class _Translation:
                 return False
         if len(under) < len(title):
             return False
+        self._end_lists(-1)
         level = self._levels.setdefault((under[0], lines), len(self._levels) + 1)
         self._blocks.append(f"{'#' * min(level, 6)} {_inline(title)}")
         self._at += lines
         return True
+
+    def _read_term(self, text: str) -> bool:
+        """Read a term, if one is here: a short line with its definition below it, indented further."""
+        indent = self._indent_at(self._at)
+        is_term = (
+            self._indent_at(self._at + 1) > indent
+            and is_line(text)
+            and any(map(str.isalnum, text))
+            and not (_OPTION.match(text) or _ITEM.match(text) or "  " in text)
+        )
+        self._end_lists(indent + is_term)
+        if is_term:
+            if self._lists[-1:] != [indent]:
+                self._lists.append(indent)
+                self._blocks.append("<dl>")
+            self._blocks += ["<dt>", _inline(text), "</dt>"]
+            self._at += 1
+        return is_term
+
+    def _end_lists(self, indent: int) -> None:
+        """End the definition lists whose terms are indented this far, or further."""
+        while self._lists and self._lists[-1] >= indent:
+            self._lists.pop()
+            self._blocks.append("</dl>")
 
     def _read_table(self, text: str) -> bool:
         start = end = self._at
