@@ -36,7 +36,6 @@ from disputatio.rendering.wording import count
 from disputatio.store.ingesting.options import read_columns
 
 if TYPE_CHECKING:
-    from disputatio.cli.screen import Waiting
     from disputatio.config import Settings
     from disputatio.protocols import Retriever
     from disputatio.trace import Trace

@@ -35,8 +35,7 @@ from disputatio.store.ingesting.options import ReadOptions, check_options, read_
 if TYPE_CHECKING:
     from disputatio.config import Settings
     from disputatio.store.contract import Index
-    from disputatio.store.ingesting.ingest import IngestSummary, Refusal
-    from disputatio.store.ingesting.options import ReadOptions
+    from disputatio.store.ingesting.ingest import Refusal
 
 
 def ingest(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from disputatio.calibration.calibrate import CalibrationPlan, Report
     from disputatio.protocols import Retriever
     from disputatio.reliability.informative import Bound
-    from disputatio.types import Answer, Source
+    from disputatio.types import Answer
 
 _SECONDS = 3.0  # what a call is assumed to take where none has been timed
 _NAMED = 5  # sources that a message names

@@ -42,7 +42,6 @@ from disputatio.versions.dates import get_stated_date
 
 if TYPE_CHECKING:
     from disputatio.store.folder_index import FolderIndex
-    from disputatio.types import Passage
 
 FACT_SYSTEM = """\
 You write one question of fact that a passage answers, to be put to people who have not read it. The passage \

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from disputatio.store.ingesting.ingest import Fingerprint
-    from disputatio.store.record.database import RecordFile
-    from disputatio.store.record.transaction import Transaction
-    from disputatio.types import Passage
 
 _BATCH = 256
 """Passages in the first batch that is embedded; later ones are as many as take two seconds."""

@@ -74,20 +74,12 @@ def rank_rows(
     """Rank arrays as `rank_candidates` does; return the place of each winner, its score and `scores`."""
     import numpy as np
 
-    from disputatio.store.segments.search import best_per_group, fuse
+    from disputatio.store.segments.search import cut, fuse, name_scores
 
-    ranking = fuse(bm25, cosine, np.arange(bm25.size), search.alpha, search.fusion)
-    best: NDArray[np.int64] = np.arange(min(DEFAULT_K if search.k is None else search.k, bm25.size))
-    if search.per_source is not None:
-        best = best_per_group(ranking.scores, sources[ranking.rows], search.per_source)
-    winners = []
-    for number in best.tolist():
-        row = int(ranking.rows[number])
-        scores = {"sparse": float(ranking.sparse[number]), "bm25": float(bm25[row])}
-        if ranking.dense is not None and cosine is not None:
-            scores |= {"dense": float(ranking.dense[number]), "cosine": float(cosine[row])}
-        winners.append((row, float(ranking.scores[number]), scores))
-    return winners
+    fused = fuse(bm25, cosine, np.arange(bm25.size), search.alpha, search.fusion)
+    best = cut(fused, DEFAULT_K if search.k is None else search.k, sources, search.per_source)
+    named = name_scores(best, bm25[best.rows], None if cosine is None else cosine[best.rows])
+    return list(zip(best.rows.tolist(), best.scores.tolist(), named, strict=True))
 
 
 def mark_duplicates(

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from disputatio.store.ingesting.ingest import Fingerprint
     from disputatio.store.segments.terms import Counted
-    from disputatio.types import Passage
 
 _AT_ONCE = 256  # documents that are described anew together
 _NOT_KEPT = ("name", "stale")

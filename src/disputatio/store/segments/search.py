@@ -91,16 +91,6 @@ def first_of_groups(groups: NDArray[np.integer], n: int) -> Rows:
     return np.sort(order[rank < n])
 
 
-def best_per_group(scores: Floats, groups: NDArray[np.integer], n: int) -> Rows:
-    """Return positions of the best `n` of every group, best first over all; one pass, whatever the groups.
-
-    >>> best_per_group(np.array([1, 3, 2, 9], dtype=np.float32), np.array([0, 0, 0, 1]), 2).tolist()
-    [3, 1, 2]
-    """
-    order = sort_falling(scores)
-    return order[first_of_groups(groups[order], n)]
-
-
 def reciprocal_ranks(scores: Floats, matching: NDArray[np.bool_]) -> Floats:
     """Return 1 / (60 + rank) for the rows that match by a scorer, else 0; ties by position.
 
@@ -169,3 +159,15 @@ def cut(ranking: Ranking, k: int, groups: NDArray[np.integer] | None, per_group:
         best = first_of_groups(groups[ranking.rows], per_group)
     dense = None if ranking.dense is None else ranking.dense[best]
     return Ranking(ranking.rows[best], ranking.scores[best], ranking.sparse[best], dense)
+
+
+def name_scores(ranking: Ranking, bm25: Floats, cosine: Floats | None) -> list[dict[str, float]]:
+    """Return the scores of each row of a ranking by name: in [0, 1] and raw, of one scorer or both."""
+    sparse = zip(ranking.sparse.tolist(), bm25.tolist(), strict=True)
+    if ranking.dense is None or cosine is None:
+        return [{"sparse": share, "bm25": raw} for share, raw in sparse]
+    dense = zip(ranking.dense.tolist(), cosine.tolist(), strict=True)
+    return [
+        {"sparse": share, "bm25": raw, "dense": near, "cosine": angle}
+        for (share, raw), (near, angle) in zip(sparse, dense, strict=True)
+    ]

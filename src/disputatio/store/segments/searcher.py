@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from disputatio.store.segments import minhash
 from disputatio.store.segments.candidates import Scope, candidates, find_allowed_rows
 from disputatio.store.segments.days import bounds
 from disputatio.store.segments.query import Query, plan
-from disputatio.store.segments.search import CANDIDATES, cut, first_of_groups, fuse
+from disputatio.store.segments.search import CANDIDATES, Ranking, cut, first_of_groups, fuse, name_scores
 from disputatio.store.segments.segment import Segment
 from disputatio.store.segments.stored import field_setters
 from disputatio.store.segments.terms import query_terms
@@ -36,21 +36,6 @@ _DEFAULTS = Search()
 _NO_PASSAGE = Passage(text="")
 _new = object.__new__
 _passage, _score, _scores, _duplicate_of = field_setters(Hit)
-
-
-class RankedRows(NamedTuple):
-    """Rows of a searcher, best first, with their scores, those of each scorer in [0, 1] and raw, and sources.
-
-    `dense` and `cosine` are None without the dense scorer; `sources` are numbers in `Searcher.sources`.
-    """
-
-    rows: NDArray[np.int64]
-    scores: NDArray[np.float32]
-    sparse: NDArray[np.float32]
-    dense: NDArray[np.float32] | None
-    bm25: NDArray[np.float32]
-    cosine: NDArray[np.float32] | None
-    sources: NDArray[np.int32]
 
 
 @contextmanager
@@ -130,61 +115,44 @@ class Searcher:
         Raises `InputError` for options out of range, `StoreError` for damaged rows.
         """
         check_search(query, search)
-        ranked = self.rank(query, vector, search if reranker is None else widen(search))
-        hits, rows = self.fetch(ranked), ranked.rows
+        ranking, scores = self._rank(query, vector, search if reranker is None else widen(search))
+        hits, rows = self._fetch(ranking, scores), ranking.rows
         if reranker is not None and hits:
             hits, places = rerank_best(reranker, query, hits, search)
             rows = rows[places]
         return self._with_duplicates_marked(hits, rows)
 
     @_sound()
-    def rank(
-        self, query: str, vector: NDArray[np.float32] | None = None, search: Search = _DEFAULTS
-    ) -> RankedRows:
-        """Rank as `search` does, but return numbers of rows and scores, and read no passage."""
-        check_search(query, search)
+    def _rank(
+        self, query: str, vector: NDArray[np.float32] | None, search: Search
+    ) -> tuple[Ranking, list[dict[str, float]]]:
+        """Return the numbers of the best rows with their scores, and those scores by name."""
         scope = self._scope(search)
         terms = self._query(query, vector, search)
         if not self.rows:
             none = np.zeros(0, dtype=np.float32)
-            return RankedRows(none.astype(np.int64), none, none, None, none, None, none.astype(np.int32))
+            return Ranking(none.astype(np.int64), none, none, None), []
         k = DEFAULT_K if search.k is None else search.k
         rows, bm25, cosine, groups = candidates(scope, terms, max(k, CANDIDATES), search.per_source)
         fused = fuse(bm25, cosine, np.arange(rows.size), search.alpha, search.fusion)
         ranking = cut(fused, k, groups, search.per_source)
         kept = ranking.rows
-        return RankedRows(
-            rows=rows[kept],
-            scores=ranking.scores,
-            sparse=ranking.sparse,
-            dense=ranking.dense,
-            bm25=bm25[kept],
-            cosine=None if cosine is None else cosine[kept],
-            sources=groups[kept],
-        )
+        scores = name_scores(ranking, bm25[kept], None if cosine is None else cosine[kept])
+        return ranking._replace(rows=rows[kept]), scores
 
     def find_allowed(self, search: Search) -> NDArray[np.int64]:
         """Return the rows, rising, that a search with these filters may find; raises as `search` does."""
         return find_allowed_rows(self._scope(search))
 
     @_sound()
-    def fetch(self, ranked: RankedRows) -> list[Hit]:
+    def _fetch(self, ranking: Ranking, by_scorer: Sequence[dict[str, float]]) -> list[Hit]:
         """Return the hits of ranked rows; raises `StoreError` for a damaged row."""
-        sparse, bm25 = ranked.sparse.tolist(), ranked.bm25.tolist()
-        if ranked.dense is None or ranked.cosine is None:
-            by_scorer = [{"sparse": share, "bm25": raw} for share, raw in zip(sparse, bm25, strict=True)]
-        else:
-            columns = zip(sparse, bm25, ranked.dense.tolist(), ranked.cosine.tolist(), strict=True)
-            by_scorer = [
-                {"sparse": share, "bm25": raw, "dense": dense, "cosine": cosine}
-                for share, raw, dense, cosine in columns
-            ]
-        passages: list[Passage] = [_NO_PASSAGE] * ranked.rows.size
-        for segment, places, segment_rows in self._by_segment(ranked.rows):
+        passages: list[Passage] = [_NO_PASSAGE] * ranking.rows.size
+        for segment, places, segment_rows in self._by_segment(ranking.rows):
             for number, passage in zip(places.tolist(), segment.passages(segment_rows), strict=True):
                 passages[number] = passage
         hits = []
-        for passage, score, scores in zip(passages, ranked.scores.tolist(), by_scorer, strict=True):
+        for passage, score, scores in zip(passages, ranking.scores.tolist(), by_scorer, strict=True):
             hit = _new(Hit)
             _passage(hit, passage)
             _score(hit, score)
