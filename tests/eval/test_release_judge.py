@@ -15,7 +15,7 @@ from disputatio.eval.release_judge import (
     ABSTAINED,
     CORRECTNESS,
     FAITHFULNESS,
-    grades,
+    grade,
     release_judge_with,
     signature,
 )
@@ -53,7 +53,7 @@ def model(correct: object, faithful: object) -> Scripted:
 
 
 def judged(case: Case, correct: object, faithful: object) -> dict[str, Grade]:
-    return grades([case], Kit(model=model(correct, faithful)))[0]
+    return grade(case, Kit(model=model(correct, faithful)))
 
 
 def test_grades_are_numbers_on_a_continuous_scale_after_reasoning() -> None:
@@ -63,7 +63,7 @@ def test_grades_are_numbers_on_a_continuous_scale_after_reasoning() -> None:
 
 def test_the_number_is_asked_for_after_the_reasoning_on_its_own_scale() -> None:
     scripted = model(1, 0)
-    grades([CASE], Kit(model=scripted))
+    grade(CASE, Kit(model=scripted))
     first, second = [call for call in scripted.calls if call.prompt.messages[0].content == FAITHFULNESS]
     assert first.sampling is not None
     assert first.sampling.schema is None
@@ -75,7 +75,7 @@ def test_the_number_is_asked_for_after_the_reasoning_on_its_own_scale() -> None:
 
 def test_reasoning_that_is_cut_off_is_graded_all_the_same() -> None:
     cut = Completion(text=REASONING, finish_reason="length", usage=Usage(calls=1))
-    found = grades([CASE], Kit(model=Scripted(lambda text: verdict(1) if REASONING in text else cut)))[0]
+    found = grade(CASE, Kit(model=Scripted(lambda text: verdict(1) if REASONING in text else cut)))
     assert found["correctness"].grade == 1
 
 
@@ -101,7 +101,7 @@ def test_the_first_three_hundred_words_and_ten_passages_are_judged() -> None:
     long = replace(
         CASE, answer="word " * 299 + "last beyond", passages=tuple(f"text {n}." for n in range(12))
     )
-    grades([long], Kit(model=scripted))
+    grade(long, Kit(model=scripted))
     prompts = [call.prompt.messages[1].content for call in scripted.calls]
     assert all("last" in prompt and "beyond" not in prompt for prompt in prompts)
     assert "text 9." in prompts[0]

@@ -256,14 +256,6 @@ def test_vectors_that_are_not_whole_and_sound_are_a_fault(
     assert len(server.asked) == 1, "asking again would bring the same"
 
 
-def test_a_reply_that_is_too_large_is_not_read_to_its_end(
-    serve: Serve, make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("disputatio.llm.endpoint_embedder._LARGEST", 1000)
-    with pytest.raises(Malformed, match="more than 1000 bytes"):
-        make(serve([Wire(kind=JSON, pieces=[" " * 500] * 5)])).embed(["red"])
-
-
 @pytest.mark.parametrize(
     "fault",
     [fails(429), fails(503), Wire(silent=True), Wire(kind=JSON, pieces=['{"data": ['], cut=True)],

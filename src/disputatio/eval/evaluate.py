@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -37,6 +37,7 @@ from disputatio.eval.running.preparing import (
 from disputatio.eval.running.run_log import Entrant, Entry, RunManifest
 from disputatio.eval.running.run_log_file import report_disk_faults
 from disputatio.eval.running.runner import Progress, Task, run
+from disputatio.kit import Kit
 from disputatio.pipeline import DEFAULT_STRATEGY, Strategy, check_model
 from disputatio.protocols import ModelObject, Retriever
 from disputatio.spending import Budget, Meter
@@ -278,31 +279,27 @@ class _Evaluation:
             say=self.say,
         )
 
-    def _prepare_here(self, known: EstimatedSources) -> dict[str, Any]:
-        ask = ask_with(
-            self.kit,
-            verify=self.plan.verify,
-            retriever=self.retriever,
-            functions=functions_of(self.plan.strategies),
-            known=known.of,
-        )
-        return {
-            "work": work_here(ask, JUDGES[self.plan.rubric](self.kit) if self.plan.rubric else None),
-            "prepare": None if self.settings.replay else lambda: load_models(self.plain),
-        }
-
-    def _prepare_workers(self, known: EstimatedSources, held: ExitStack) -> dict[str, Any]:
+    def _recipe(self, known: EstimatedSources) -> EvaluationRecipe:
         plan = self.plan
-        recipe = EvaluationRecipe(
+        return EvaluationRecipe(
             settings=self.settings,
             model=plan.model,
             roles=plan.roles,
-            index=name_for_workers(plan.index),
+            index=None if plan.ray is None else name_for_workers(plan.index),
             verify=plan.verify,
             judge=plan.rubric,
             functions=functions_of(plan.strategies),
             known=known,
         )
+
+    def _prepare_here(self, known: EstimatedSources) -> dict[str, Any]:
+        return {
+            "work": self._recipe(known).work(self.kit, self.retriever),
+            "prepare": None if self.settings.replay else lambda: load_models(self.plain),
+        }
+
+    def _prepare_workers(self, known: EstimatedSources, held: ExitStack) -> dict[str, Any]:
+        plan, recipe = self.plan, self._recipe(known)
         begun: list[Work] = []
 
         def begin() -> None:
@@ -326,13 +323,20 @@ class EvaluationRecipe:
     """The parts of a worker's kit; all of it travels."""
 
     settings: Settings
-    model: str | ModelObject | None = None
-    roles: Mapping[str, str | ModelObject] = field(default_factory=dict)
-    index: Path | None = None
-    verify: bool = False
-    judge: str = ""  # the rubric, where answers are graded
-    functions: Mapping[str, Strategy] = field(default_factory=dict)
-    known: EstimatedSources | None = None
+    model: str | ModelObject | None
+    roles: Mapping[str, str | ModelObject]
+    index: Path | None
+    verify: bool
+    judge: str  # the rubric, where answers are graded
+    functions: Mapping[str, Strategy]
+    known: EstimatedSources
+
+    def work(self, kit: Kit, retriever: Retriever | None) -> Work:
+        """Return what answers a question, and has the answer graded where that is asked for."""
+        ask = ask_with(
+            kit, verify=self.verify, retriever=retriever, functions=self.functions, known=self.known.of
+        )
+        return work_here(ask, JUDGES[self.judge](kit) if self.judge else None)
 
 
 class _Result(NamedTuple):
@@ -347,16 +351,7 @@ def _make_work(recipe: EvaluationRecipe, meter: Meter) -> Callable[[Task], _Resu
     kit = meter.wrap(plain)
     if not recipe.settings.replay:
         load_models(plain)
-    work = work_here(
-        ask_with(
-            kit,
-            verify=recipe.verify,
-            retriever=retriever_for(recipe.index, recipe.settings),
-            functions=recipe.functions,
-            known=None if recipe.known is None else recipe.known.of,
-        ),
-        JUDGES[recipe.judge](kit) if recipe.judge else None,
-    )
+    work = recipe.work(kit, retriever_for(recipe.index, recipe.settings))
 
     def answer(question: Task) -> _Result:
         trace = Trace()

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from disputatio.errors import BatchFault, ContextTooLong, MissingPart
+from disputatio.errors import ContextTooLong, MissingPart
 from disputatio.kit import Kit, chat
 from disputatio.text import fence, one_line
 from disputatio.trace import Trace
@@ -113,8 +113,8 @@ def judge_with(kit: Kit) -> Judge:
         judged_case = case(example, answer)
         apart = kit.with_trace(Trace())
         return {
-            "correctness": correctness([judged_case], apart)[0],
-            "faithfulness": faithfulness([judged_case], apart)[0],
+            "correctness": correctness(judged_case, apart),
+            "faithfulness": faithfulness(judged_case, apart),
         }
 
     return judge
@@ -156,46 +156,38 @@ def case(example: Example, answer: Answer, *, most: int | None = None) -> Case:
     )
 
 
-def correctness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
-    """Return the correctness of each answer against its reference, in one batch; raises `LLMError`.
+def correctness(case: Case, kit: Kit) -> Grade:
+    """Return the correctness of an answer against its reference; raises `LLMError`.
 
     An abstention is graded 0, which is what 0 means, without a call.
     """
-    pending: list[Grade | Prompt] = []
-    for case in cases:
-        if not case.reference.strip():
-            pending.append(Grade(grade=None, reason="there is no reference answer"))
-        elif not case.answer.strip():
-            pending.append(Grade(grade=0, reason="no answer was given"))
-        else:
-            task = CORRECTNESS_TASK.format(
-                question=one_line(case.question),
-                reference=fence("reference", case.reference),
-                answer=fence("answer", case.answer),
-            )
-            pending.append(chat(CORRECTNESS_SYSTEM, task))
-    return _grade(pending, CORRECTNESS, kit)
+    if not case.reference.strip():
+        return Grade(grade=None, reason="there is no reference answer")
+    if not case.answer.strip():
+        return Grade(grade=0, reason="no answer was given")
+    task = CORRECTNESS_TASK.format(
+        question=one_line(case.question),
+        reference=fence("reference", case.reference),
+        answer=fence("answer", case.answer),
+    )
+    return _grade(chat(CORRECTNESS_SYSTEM, task), CORRECTNESS, kit)
 
 
-def faithfulness(cases: Sequence[Case], kit: Kit) -> list[Grade]:
-    """Grade how well each answer is grounded in its passages, in one batch; raises `LLMError`.
+def faithfulness(case: Case, kit: Kit) -> Grade:
+    """Grade how well an answer is grounded in its passages; raises `LLMError`.
 
     An abstention states nothing, and an answer without passages cannot be checked: both are unscored.
     """
-    pending: list[Grade | Prompt] = []
-    for case in cases:
-        if not case.answer.strip():
-            pending.append(Grade(grade=None, reason=ABSTAINED))
-        elif not any(text.strip() for text in case.passages):
-            pending.append(Grade(grade=None, reason="no passages were read"))
-        else:
-            task = FAITHFULNESS_TASK.format(
-                question=one_line(case.question),
-                passages="\n\n".join(fence("passage", text) for text in case.passages),
-                answer=fence("answer", case.answer),
-            )
-            pending.append(chat(FAITHFULNESS_SYSTEM, task))
-    return _grade(pending, FAITHFULNESS, kit)
+    if not case.answer.strip():
+        return Grade(grade=None, reason=ABSTAINED)
+    if not any(text.strip() for text in case.passages):
+        return Grade(grade=None, reason="no passages were read")
+    task = FAITHFULNESS_TASK.format(
+        question=one_line(case.question),
+        passages="\n\n".join(fence("passage", text) for text in case.passages),
+        answer=fence("answer", case.answer),
+    )
+    return _grade(chat(FAITHFULNESS_SYSTEM, task), FAITHFULNESS, kit)
 
 
 def verdict(choice: Choice, menu: Mapping[str, int]) -> Grade:
@@ -223,31 +215,13 @@ def verdict(choice: Choice, menu: Mapping[str, int]) -> Grade:
     )
 
 
-def _grade(pending: Sequence[Grade | Prompt], menu: Mapping[str, int], kit: Kit) -> list[Grade]:
-    prompts = [item for item in pending if isinstance(item, Prompt)]
-    choices = iter(_chosen(prompts, tuple(menu), kit))
-    grades = []
-    for item in pending:
-        if isinstance(item, Prompt):
-            choice = next(choices)
-            grades.append(choice if isinstance(choice, Grade) else verdict(choice, menu))
-        else:
-            grades.append(item)
-    return grades
-
-
-def _chosen(prompts: Sequence[Prompt], options: Sequence[str], kit: Kit) -> list[Choice | Grade]:
-    """Return the judge's choices; a case that does not fit its context stays unscored."""
-    role = judge_role(kit)
+def _grade(prompt: Prompt, menu: Mapping[str, int], kit: Kit) -> Grade:
+    """Return the judge's grade; a case that does not fit its context stays unscored."""
     try:
-        return list(kit.choose(role, prompts, options))
+        [choice] = kit.choose(judge_role(kit), [prompt], tuple(menu))
     except ContextTooLong as error:
-        if len(prompts) == 1:
-            return [Grade(grade=None, reason=f"too long for the judge: {error}")]
-    except BatchFault as error:
-        if not all(isinstance(fault, ContextTooLong) for fault in error.errors):
-            raise
-    return [choice for prompt in prompts for choice in _chosen([prompt], options, kit)]
+        return Grade(grade=None, reason=f"too long for the judge: {error}")
+    return verdict(choice, menu)
 
 
 def _excerpt(passage: Passage, citations: Sequence[Citation], share: int) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -52,56 +52,49 @@ NUMBER = (
     "Now the grade that follows from your reasoning: one JSON object with "
     '"score", a number from {low:g} to {high:g}.'
 )
-NUMBER_TOKENS = 24
+REASONING_TOKENS, NUMBER_TOKENS = 256, 24
 
 SCHEMA: Mapping[str, Any] = object_of(score={"type": "number"})
 
 
-def release_judge_with(kit: Kit, *, max_tokens: int = 256) -> Judge:
+def release_judge_with(kit: Kit) -> Judge:
     """Return a judge for the runner by the released rubric, with the model that plays `grader` or `judge`."""
 
     def judge(example: Example, answer: Answer) -> Mapping[str, Grade]:
         judged_case = case(example, answer, most=PASSAGES)
         if not judged_case.answer.strip():
             judged_case = replace(judged_case, answer=ABSTAINED)
-        return grades([judged_case], kit.with_trace(Trace()), max_tokens=max_tokens)[0]
+        return grade(judged_case, kit.with_trace(Trace()))
 
     return judge
 
 
-def grades(cases: Sequence[Case], kit: Kit, *, max_tokens: int = 256) -> list[dict[str, Grade]]:
-    """Return correctness and faithfulness of each case; raises `LLMError`."""
-    judged = []
-    for one in cases:
-        answer = fence("answer", " ".join(one.answer.split()[:WORDS]))
-        question = one_line(one.question)
-        texts = [text for text in one.passages[:PASSAGES] if text.strip()]
+def grade(case: Case, kit: Kit) -> dict[str, Grade]:
+    """Return correctness and faithfulness of a case; raises `LLMError`."""
+    answer = fence("answer", " ".join(case.answer.split()[:WORDS]))
+    question = one_line(case.question)
+    texts = [text for text in case.passages[:PASSAGES] if text.strip()]
+    faithful = Grade(grade=None, reason="no passages were read")
+    if texts:
         passages = "\n\n".join(fence("passage", text) for text in texts)
         task = FAITHFULNESS_TASK.format(passages=passages, question=question, answer=answer)
-        faithful = (
-            _grade("faithfulness", FAITHFULNESS, task, kit, max_tokens)
-            if texts
-            else Grade(grade=None, reason="no passages were read")
-        )
-        reference = fence("reference", one.reference)
+        faithful = _grade("faithfulness", FAITHFULNESS, task, kit)
+    correct = Grade(grade=None, reason="there is no reference answer")
+    if case.reference.strip():
+        reference = fence("reference", case.reference)
         task = CORRECTNESS_TASK.format(question=question, reference=reference, answer=answer)
-        correct = (
-            _grade("correctness", CORRECTNESS, task, kit, max_tokens)
-            if one.reference.strip()
-            else Grade(grade=None, reason="there is no reference answer")
-        )
-        if faithful.grade == RANGES["faithfulness"][0] and correct.grade is not None:
-            correct = Grade(grade=RANGES["correctness"][0], reason="no claim is supported")
-        judged.append({"correctness": correct, "faithfulness": faithful})
-    return judged
+        correct = _grade("correctness", CORRECTNESS, task, kit)
+    if faithful.grade == RANGES["faithfulness"][0] and correct.grade is not None:
+        correct = Grade(grade=RANGES["correctness"][0], reason="no claim is supported")
+    return {"correctness": correct, "faithfulness": faithful}
 
 
-def _grade(metric: str, system: str, task: str, kit: Kit, max_tokens: int) -> Grade:
+def _grade(metric: str, system: str, task: str, kit: Kit) -> Grade:
     low, high = RANGES[metric]
     asked = chat(system, task)
     number = Message(role="user", content=NUMBER.format(low=low, high=high))
     try:
-        (reasoning,) = kit.complete(judge_role(kit), [asked], Sampling(max_tokens=max_tokens))
+        (reasoning,) = kit.complete(judge_role(kit), [asked], Sampling(max_tokens=REASONING_TOKENS))
         reasoned = Message(role="assistant", content=neutralise(reasoning.text))
         turns = Prompt(messages=(*asked.messages, reasoned, number))
         sampling = Sampling(max_tokens=NUMBER_TOKENS, schema=SCHEMA)

@@ -54,8 +54,7 @@ def _create(connection: sqlite3.Connection) -> None:
     )
 
 
-_MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create,)
-"""Each brings the file from the version of its index to the next."""
+_VERSION = 1  # of the tables
 
 
 @dataclass(slots=True)
@@ -100,16 +99,16 @@ class CallCache:
         with self._transaction("BEGIN"):  # one consistent read, also while another process makes the file
             version = self._version()
         if self._readonly:
-            if version != len(_MIGRATIONS):
+            if version != _VERSION:
                 raise StoreError(f"{self.path}: the journal is empty or of an older version")
             return
         self._use_log()
-        if version == len(_MIGRATIONS):
+        if version == _VERSION:
             return
         with self._transaction():
-            for migrate in _MIGRATIONS[self._version() :]:
-                migrate(db)
-            db.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+            if self._version() != _VERSION:  # another process may have made them
+                _create(db)
+                db.execute(f"PRAGMA user_version = {_VERSION}")
 
     def _use_log(self) -> None:
         """Switch to the write-ahead log; SQLite does not wait for others here, so we do."""
@@ -127,10 +126,10 @@ class CallCache:
     def _version(self) -> int:
         """Return the version of the file, 0 if it is new; raises `StoreError` for a newer program's."""
         version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
-        if version > len(_MIGRATIONS):
+        if version > _VERSION:
             raise StoreError(
-                f"{self.path} was written by a newer version of Disputatio ({version}, this one knows "
-                f"{len(_MIGRATIONS)})"
+                f"{self.path} was written by a newer version of Disputatio ({version}, "
+                f"this one knows {_VERSION})"
             )
         return version
 

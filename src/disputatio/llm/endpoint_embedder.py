@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _TEXTS = 32  # a call: what the strictest server in use takes (text-embeddings-inference's default)
 _CHARACTERS = 60_000  # a call; far below the 300,000 tokens of OpenAI's API
-_LARGEST = 64 << 20  # bytes of a reply
 _DIMENSIONS = re.compile(r"(?P<model>.+)@(?P<dimensions>[1-9]\d{0,4})")
 _FORMAT = re.compile(r"encoding_format|base64", re.IGNORECASE)
 
@@ -134,8 +133,6 @@ class EndpointEmbedder:
                 async with client.embeddings.with_streaming_response.create(**made) as reply:
                     async for piece in reply.iter_bytes():
                         content += piece
-                        if len(content) > _LARGEST:
-                            raise _Unreadable(f"more than {_LARGEST} bytes")
                         alarm.reschedule(min(now() + deadlines.between_tokens, ends))
             data = json.loads(content)
             if isinstance(data, Mapping) and data.get("error"):

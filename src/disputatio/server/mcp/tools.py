@@ -128,18 +128,23 @@ class AskResult(BaseModel):
     core_seconds: float | None
 
 
-class Result(BaseModel):
-    """A passage that a search found; `text` is its beginning."""
+class PassageFields(BaseModel):
+    """The fields of a passage, and its text or a part of it."""
 
     id: str
     title: Text
+    text: Text
     url: str
     source: Text
     date: str
     date_origin: str = _DATED
-    score: float
-    text: Text
     gives_orders: bool = _ORDERS
+
+
+class Result(PassageFields):
+    """A passage that a search found; `text` is its beginning."""
+
+    score: float
 
 
 class SearchResult(BaseModel):
@@ -149,20 +154,12 @@ class SearchResult(BaseModel):
     unsearched: list[str] = Field(default=[], description="indexes that could not be searched")
 
 
-class Document(BaseModel):
+class Document(PassageFields):
     """A passage, with the text before and after it in its document."""
 
-    id: str
-    title: Text
-    text: Text
-    url: str
-    source: Text
-    date: str
-    date_origin: str = _DATED
     metadata: dict[str, Text]
     before: str
     after: str
-    gives_orders: bool = _ORDERS
 
 
 class SourceRow(BaseModel):
@@ -272,34 +269,22 @@ def _each_source(answer: Answer) -> list[OneSource]:
 
 
 def result_of(hit: Hit) -> Result:
-    passage = hit.passage
-    return Result(
-        id=passage.id,
-        title=passage.title or passage.source,
-        url=address_of(passage),
-        source=passage.source,
-        date=passage.date,
-        date_origin=passage.date_origin,
-        score=hit.score,
-        text=shorten(passage.text, _EXCERPT),
-        gives_orders=passage.gives_orders,
-    )
+    fields = _fields_of(hit.passage)
+    return Result(**fields | {"text": shorten(hit.passage.text, _EXCERPT)}, score=hit.score)
 
 
 def document_of(passage: Passage, before: list[Passage], after: list[Passage]) -> Document:
     return Document(
-        id=passage.id,
-        title=passage.title or passage.source,
-        text=passage.text,
-        url=address_of(passage),
-        source=passage.source,
-        date=passage.date,
-        date_origin=passage.date_origin,
+        **_fields_of(passage),
         metadata=dict(passage.metadata),
         before="\n".join(neutralise(each.text) for each in before),
         after="\n".join(neutralise(each.text) for each in after),
-        gives_orders=passage.gives_orders,
     )
+
+
+def _fields_of(passage: Passage) -> dict[str, Any]:
+    known = {name: getattr(passage, name) for name in PassageFields.model_fields}
+    return known | {"title": passage.title or passage.source, "url": address_of(passage)}
 
 
 def address_of(passage: Passage) -> str:
