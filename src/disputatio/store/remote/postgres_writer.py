@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,18 +117,16 @@ class PostgresWriter(BatchedWriter):
                 "SELECT nextval('passages_row_seq') FROM generate_series(1, %s)", (len(passages),)
             )
         ]
-        copy_rows(self._connection, "documents", map(_document_row, new))
-        columns = "row, id, document, source, first, past, metadata, text, day, length, facts, sketch"
+        copy_rows(self._connection, "documents", _DOCUMENT, map(_document_row, new))
         chosen = [at for each in new for at in rows.places[each.document.id]]
         owners = [each for each in new for _ in each.passages]
-        if self._embedder is not None:
-            columns += ", vector"
         data = (
             rows.passage(number, at, prepared)
             for number, at, prepared in zip(numbers, chosen, owners, strict=True)
         )
-        copy_rows(self._connection, f"passages ({columns})", data)
-        copy_rows(self._connection, "postings", (rows.postings(numbers, chosen),))
+        columns = _PASSAGE if self._embedder is None else _PASSAGE | _VECTOR
+        copy_rows(self._connection, "passages", columns, data)
+        copy_postings(self._connection, rows.postings(numbers, chosen))
         self._connection.execute(
             "UPDATE disputatio_index SET passages = passages + %s, terms = terms + %s",
             (len(passages), int(rows.lengths[chosen].sum())),
@@ -171,27 +169,26 @@ class _Rows:
         self._terms, self._owners = terms[firsts], owners[firsts]
         self._frequencies = np.diff(np.r_[firsts, terms.size]).astype(np.int32)
 
-    def passage(self, number: int, at: int, prepared: PreparedDocument) -> bytes:
+    def passage(self, number: int, at: int, prepared: PreparedDocument) -> list[object]:
         passage = self._passages[at]
         day = first_day(passage.date)
         shared = passage.metadata is prepared.document.metadata
         fields = [
-            whole(number, 64),
-            text(passage.id),
-            text(passage.document),
-            text(passage.source),
-            whole(passage.start),
-            whole(passage.end),
-            None if shared else text(write_metadata(passage)),
-            text(passage.text),
-            None if day == NO_DAY else whole(int(day)),
-            whole(int(self.lengths[at])),
-            texts(facts_of(passage)),
+            number,
+            *map(plain, (passage.id, passage.document, passage.source)),
+            passage.start,
+            passage.end,
+            None if shared else plain(write_metadata(passage)),
+            plain(passage.text),
+            None if day == NO_DAY else int(day),
+            int(self.lengths[at]),
+            [*map(plain, facts_of(passage))],
             self._sketches[at].tobytes(),
         ]
         if self._vectors is not None:
-            fields.append(vector(self._vectors[at]))
-        return binary_row(*fields)
+            vector = self._vectors[at]
+            fields.append(struct.pack(">hh", len(vector), 0) + vector.astype(">f4").tobytes())
+        return fields
 
     def postings(self, rows: list[int], chosen: Sequence[int]) -> bytes:
         """Return the postings of some passages, by term: an index takes rows in order fastest."""
@@ -245,7 +242,7 @@ def put_anew(connection: Any, prepared: Sequence[PreparedDocument], language: st
     cursor.executemany(f"UPDATE passages SET {fields} WHERE id = %s", changed)
     connection.execute("DELETE FROM postings WHERE row = ANY(%s)", (list(numbers.values()),))
     chosen = range(len(passages))
-    copy_rows(connection, "postings", (rows.postings([numbers[each.id] for each in passages], chosen),))
+    copy_postings(connection, rows.postings([numbers[each.id] for each in passages], chosen))
     more = int(rows.lengths.sum()) - sum(length for _, _, length in stored)
     connection.execute("UPDATE disputatio_index SET terms = terms + %s", (more,))
 
@@ -310,59 +307,46 @@ def vector_text(vector: Any) -> str:
     return "[" + ",".join(map(str, vector.tolist() if hasattr(vector, "tolist") else vector)) + "]"
 
 
-def _document_row(prepared: PreparedDocument) -> bytes:
-    about = prepared.document
-    fields = (about.id, about.title, about.url, about.date, about.date_origin, about.source, about.owner)
-    return binary_row(*map(text, (*fields, prepared.metadata, about.text)))
+def _document_row(prepared: PreparedDocument) -> list[str]:
+    fields = (getattr(prepared.document, name) for name in _DOCUMENT if name != "metadata")
+    return [*map(plain, (*fields, prepared.metadata))]
+
+
+def plain(value: str) -> str:
+    """Return a text without the character zero, which PostgreSQL cannot keep.
+
+    >>> plain("a\\x00b")
+    'a b'
+    """
+    return value.replace("\x00", " ")
 
 
 # --- rows as COPY takes them in binary ----------------------------------------------------------------
 _BEGIN = b"PGCOPY\n\xff\r\n\0" + struct.pack(">ii", 0, 0)
 _END = struct.pack(">h", -1)
-_TEXT = 25  # the number of the type text
-_COUNT, _LENGTH = struct.Struct(">h"), struct.Struct(">i")
-_NULL = _LENGTH.pack(-1)
+# Columns with their types.
+_DOCUMENT = dict.fromkeys(
+    ("id", "title", "url", "date", "date_origin", "source", "owner", "text", "metadata"), "text"
+)
+_PASSAGE = {
+    "row": "int8", "id": "text", "document": "text", "source": "text", "first": "int4", "past": "int4",
+    "metadata": "text", "text": "text", "day": "int4", "length": "int4", "facts": "text[]", "sketch": "bytea",
+}  # fmt: skip
+_VECTOR = {"vector": "bytea"}  # the driver does not know pgvector's type: its bytes go as they are
 
 
-def copy_rows(connection: Any, into: str, data: Iterable[bytes]) -> None:
-    with connection.cursor().copy(f"COPY {into} FROM STDIN (FORMAT binary)") as copy:
-        copy.write(_BEGIN)
-        for each in data:
-            copy.write(each)
-        copy.write(_END)
+def copy_rows(connection: Any, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
+    """Copy rows into a table; raises `UnicodeEncodeError` for half a character."""
+    with connection.cursor().copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT binary)") as copy:
+        copy.set_types(columns.values())
+        for row in rows:
+            copy.write_row(row)
 
 
-def binary_row(*fields: bytes | None) -> bytes:
-    """Return a row of fields as `text`, `whole`, `texts` and `vector` give them, None for NULL."""
-    parts = [_COUNT.pack(len(fields))]
-    for field in fields:
-        parts += (_NULL,) if field is None else (_LENGTH.pack(len(field)), field)
-    return b"".join(parts)
-
-
-def text(value: str) -> bytes:
-    """Return a text without the character zero, which PostgreSQL cannot keep; raises `UnicodeEncodeError`.
-
-    >>> text("a\\x00b")
-    b'a b'
-    """
-    return value.replace("\x00", " ").encode()
-
-
-def whole(value: int, bits: int = 32) -> bytes:
-    return value.to_bytes(bits // 8, "big", signed=True)
-
-
-def texts(values: Sequence[str]) -> bytes:
-    if not values:
-        return struct.pack(">iii", 0, 0, _TEXT)
-    encoded = [text(value) for value in values]
-    head = struct.pack(">iiiii", 1, 0, _TEXT, len(encoded), 1)
-    return head + b"".join(_LENGTH.pack(len(each)) + each for each in encoded)
-
-
-def vector(values: NDArray[np.float32]) -> bytes:
-    return struct.pack(">hh", len(values), 0) + values.astype(">f4").tobytes()
+def copy_postings(connection: Any, rows: bytes) -> None:
+    """Copy postings, which are too many to be made one by one, as `numbers` gives them."""
+    with connection.cursor().copy("COPY postings FROM STDIN (FORMAT binary)") as copy:
+        copy.write(_BEGIN + rows + _END)
 
 
 def numbers(columns: Sequence[NDArray[np.int64] | NDArray[np.int32]]) -> bytes:
