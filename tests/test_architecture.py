@@ -18,7 +18,7 @@ ROOMS, ARROWS, PUBLIC_NAMES = 40, 290, 72
 MODULES, LINES_OF_SRC, LINES_OF_BENCH = 440, 92_500, 11_500
 
 GROUND = (
-    *("authority", "calling", "causes", "databases", "errors", "events", "platforms"),
+    *("arguments", "authority", "calling", "causes", "databases", "errors", "events", "platforms"),
     *("protocols", "serialisation", "text", "trace", "types", "values", "versions"),
 )
 _BELOW = frozenset({"ground", "kit"})

@@ -55,10 +55,10 @@ class Presenter(Protocol):
         self,
         answer: Answer,
         *,
-        sources: Collection[str],
-        owners: Collection[str],
-        passages: Collection[str],
-        documents: Collection[str],
+        sources: str | Collection[str],
+        owners: str | Collection[str],
+        passages: str | Collection[str],
+        documents: str | Collection[str],
         strategy: Callable[..., Answer] | None,
     ) -> Answer:
         """Decide an answer again without some of its passages."""
@@ -523,10 +523,10 @@ class Answer(Presentable):
     def without(
         self,
         *,
-        sources: Collection[str] = (),
-        owners: Collection[str] = (),
-        passages: Collection[str] = (),
-        documents: Collection[str] = (),
+        sources: str | Collection[str] = (),
+        owners: str | Collection[str] = (),
+        passages: str | Collection[str] = (),
+        documents: str | Collection[str] = (),
         strategy: Callable[..., Answer] | None = None,
     ) -> Answer:
         """Return the answer that the same strategy gives without some of the passages that were found.

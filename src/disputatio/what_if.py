@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Unpack
 
+from disputatio.arguments import checked
 from disputatio.attribution.each_source import with_each_source
 from disputatio.errors import InputError, MissingPart, MustAskAgain, NotRecorded, UnknownName
 from disputatio.events import IndexUnsearched
@@ -39,13 +40,14 @@ from disputatio.types import (
 _UNREAD = "the reader would have to read something new"
 
 
+@checked
 def without(
     answer: Answer,
     *,
-    sources: Collection[str] = (),
-    owners: Collection[str] = (),
-    passages: Collection[str] = (),
-    documents: Collection[str] = (),
+    sources: str | Collection[str] = (),
+    owners: str | Collection[str] = (),
+    passages: str | Collection[str] = (),
+    documents: str | Collection[str] = (),
     strategy: Strategy | None = None,
 ) -> Answer:
     """Decide an answer again without the passages of these sources, owners, ids and documents (id or title).

@@ -145,7 +145,7 @@ def test_what_is_wrong_is_raised_before_anything_is_asked(how: dict[str, Any], m
     arguments: dict[str, Any] = {"passages": PASSAGES, "strategy": first, "model": model} | how
     with pytest.raises(d.DisputatioError, match=message):
         d.ask_many(["a"], **arguments)
-    with pytest.raises(d.InputError, match="a list of questions"):
+    with pytest.raises(d.InputError, match="questions is a list of texts, not one"):
         d.ask_many("a", passages=PASSAGES)
     assert model.calls == []
 

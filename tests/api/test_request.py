@@ -34,9 +34,9 @@ def unneeded() -> Any:
         (Request(min_confidence=1.5), InputError, "between 0 and 1, not 1.5"),
         (Request(index="a", passages=[]), ConfigError, "give an index or passages, not both"),
         (Request(after="spring"), InputError, "after: 'spring' is not a date"),
-        (Request(as_of=datetime.date(2024, 5, 1)), InputError, "as_of: .* is no text"),  # type: ignore[arg-type]
-        (Request(sources="museum"), InputError, r"sources is a list of names, not one: write \['museum'\]"),
-        (Request(mute="museum"), InputError, "mute is a list of names"),
+        (Request(as_of=datetime.date(2024, 5, 1)), InputError, "as_of is a text or None, not "),  # type: ignore[arg-type]
+        (Request(sources="museum"), InputError, r"sources is a list of texts, not one: write \['museum'\]"),
+        (Request(mute="museum"), InputError, "mute is a list of texts"),
         (Request(after="2024", before="2021-06"), InputError, "no day is both after 2024 and before 2021-06"),
         (Request(strategy="ra_rag", k=3), InputError, "k: ra_rag has no option k"),
         (Request(expect="one", options={"expect": "several"}), InputError, "expect is given twice"),

@@ -9,6 +9,7 @@ from typing import Any
 
 from disputatio.api.asking import kit_with
 from disputatio.api.indexing import Index
+from disputatio.arguments import checked
 from disputatio.calibration import inputs
 from disputatio.calibration.calibrate import DEFAULT_QUESTIONS, CalibrationPlan, Listener, Report
 from disputatio.calibration.calibrate import calibrate as calibrate_index
@@ -57,6 +58,7 @@ class Calibration(Report, Serialisable):
         ]
 
 
+@checked
 def calibrate(
     index: str | Path | store.Index,
     *,
@@ -127,6 +129,7 @@ def _anchors(anchors: str | Path | Mapping[str, str | Iterable[str]] | None) -> 
         return inputs.read_anchors(Path(anchors))
     rows: list[inputs.Row] = []
     for number, (question, answer) in enumerate(anchors.items(), start=1):
-        wordings = answer if isinstance(answer, str) else list(answer)
+        is_one = isinstance(answer, str) or not hasattr(answer, "__iter__")
+        wordings = answer if is_one else list(answer)
         rows.append((f"anchor {number}", {"question": question, "answer": wordings}))
     return inputs.anchors_of(rows, "anchors")

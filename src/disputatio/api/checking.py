@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from disputatio.api.asking import kit_with
+from disputatio.arguments import checked
 from disputatio.authority import TIERS
 from disputatio.contradictions.baseline import read_baseline
 from disputatio.contradictions.standing import Text
@@ -37,10 +38,7 @@ _SHARED = (  # fields of a document that its passage has, too
 )
 
 
-if TYPE_CHECKING:
-    from disputatio.contradictions.check import Progress
-
-
+@checked
 def check(
     what: str | Path | contract.Index | Iterable[str | Path] | Iterable[PassageLike],
     *,
@@ -50,7 +48,7 @@ def check(
     calls: int = CALLS,
     settings: Mapping[str, Any] | None = None,
     options: ReadOptions = DEFAULT,
-    progress: Progress = lambda *_: None,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Check:
     """Find where documents contradict each other, without a question.
 

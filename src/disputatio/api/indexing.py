@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Unpack
 
+from disputatio.arguments import checked
 from disputatio.config import Settings, read_settings
 from disputatio.parts import embedder_for
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
@@ -25,6 +26,7 @@ from disputatio.store.record.transaction import Planned
 from disputatio.types import Hit, Passage, Source, Unsearched
 
 
+@checked
 class Index(contract.Index):
     """Passages in a folder or on a server, searched by keyword and by meaning; shows itself in a notebook.
 

@@ -18,9 +18,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from disputatio.api.asking import prepare_arguments, until_cancelled
+from disputatio.api.asking import ask, prepare_arguments, until_cancelled
 from disputatio.api.ray_asking import arguments_for_workers, ask_on_workers
 from disputatio.api.request import Prepared
+from disputatio.arguments import check_arguments, checked
 from disputatio.databases import Database, open_private, tables_of
 from disputatio.errors import (
     UNREADABLE,
@@ -73,6 +74,7 @@ class AskResult(Serialisable):
 OnResult = Callable[[int, int | None, AskResult], None]
 
 
+@checked
 def ask_many(
     questions: Iterable[str],
     *,
@@ -107,12 +109,11 @@ def ask_many(
     """
     if in_flight < 1:
         raise InputError("in_flight is at least 1")
-    if isinstance(questions, str):
-        raise InputError("questions is a list of questions, not one: use ask, or write [question]")
     if "trace" in arguments:
         raise ConfigError("ask_many takes no trace: several questions cannot share one")
     if ray == "" or (workers is not None and (ray is None or workers < 1)):
         raise InputError("workers, at least 1, are those of a cluster: give ray its address, or local")
+    check_arguments(ask, arguments)
     total = len(questions) if isinstance(questions, Sized) else None
     arguments = arguments_for_workers(arguments) if ray is not None else arguments
     prepared = prepare_arguments(arguments)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.api.indexing import Index
+from disputatio.arguments import check_arguments
 from disputatio.attribution.each_source import with_each_source
 from disputatio.config import Settings
 from disputatio.errors import ConfigError, InputError
@@ -80,14 +81,10 @@ class Request:
             raise InputError("strict waits for the judge of every claim: leave out within")
         if self.index is not None and self.passages is not None:
             raise ConfigError("give an index or passages, not both")
-        for name, several in (("sources", self.sources), ("mute", self.mute)):
-            if isinstance(several, str):  # it would be taken for a list of its letters
-                raise InputError(f"{name} is a list of names, not one: write [{several[:40]!r}]")
+        check_arguments(Request, {"sources": self.sources, "mute": self.mute, "as_of": self.as_of})
         days = bounds(self.after, self.before)
         if days is not None and days[0] > days[1]:
             raise InputError(f"no day is both after {self.after} and before {self.before}")
-        if not isinstance(self.as_of, str | None):
-            raise InputError(f"as_of: {self.as_of!r:.40} is no text; write '2021', '2021-05' or '2021-05-31'")
         if self.as_of is not None and not iso_day(self.as_of):
             raise InputError(f"as_of: {self.as_of[:40]!r} is not a date; write 2021, 2021-05 or 2021-05-31")
 

@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from disputatio.api.asking import ask, in_thread, prepare_arguments
 from disputatio.api.request import Prepared
+from disputatio.arguments import check_arguments
 from disputatio.errors import Cancelled
 from disputatio.events import Answered, Event, SideFormed, events_of_answer
 from disputatio.protocols import Cancel
@@ -133,6 +134,7 @@ def stream(question: str, **arguments: Any) -> Stream:
     thread at once: by `Stream.cancel`, by leaving its context, or by `cancel=`. Raises `DisputatioError` for
     unfit arguments; the iterator raises faults of answering.
     """
+    check_arguments(ask, {"question": question, **arguments})
     trace, cancel = arguments.pop("trace", None), arguments.pop("cancel", None)
     return Stream(question, prepare_arguments(arguments, question), trace=trace, cancel=cancel)
 
@@ -142,6 +144,7 @@ async def aask(question: str, **arguments: Any) -> Answer:
     """Await `ask`, which runs in a thread of its own; a cancelled task ends its model calls."""
     import asyncio
 
+    check_arguments(ask, {"question": question, **arguments})
     ends = Cancel()
     outer: Cancel | None = arguments.pop("cancel", None)
     with ExitStack() as stack:
@@ -158,6 +161,7 @@ async def aask(question: str, **arguments: Any) -> Answer:
 @_with_parameters_of(ask)
 async def astream(question: str, **arguments: Any) -> AsyncGenerator[Event, None]:
     """Yield the events of `stream`; leaving the loop, or a cancelled task, ends its model calls."""
+    check_arguments(ask, {"question": question, **arguments})
     outer: Cancel | None = arguments.pop("cancel", None)
     log: Trace = arguments.pop("trace", None) or Trace()
     stream_events = events_of(

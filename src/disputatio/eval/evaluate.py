@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from disputatio.api.ray_asking import open_questions
+from disputatio.arguments import checked
 from disputatio.config import Say, Settings, read_settings
 from disputatio.errors import InputError
 from disputatio.eval.data.datasets import Identity, as_dataset, check, identify, load, row_numbers
@@ -53,6 +54,7 @@ Dataset = str | Path | Sequence[str | Path] | Sequence[Example]
 """`NAME:PATH`, the path of a file of the plain format, several of these, or examples."""
 
 
+@checked
 def evaluate(
     dataset: Dataset,
     strategies: Strategies = DEFAULT_STRATEGY,
@@ -156,6 +158,8 @@ class EvaluationPlan:
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
             raise InputError(f"seeds {list(self.seeds)}: name one or more, each once")
+        if self.in_flight < 1:
+            raise InputError("in_flight is at least 1")
         if self.workers is not None and self.ray is None:
             raise InputError(
                 "workers are those of a cluster: give ray, or in_flight for work on this machine"

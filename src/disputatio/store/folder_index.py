@@ -86,6 +86,8 @@ class FolderIndex(Index):
     ) -> Self:
         if language not in (None, "none"):
             stemmer(language or "")
+        if merge_gb is not None and not merge_gb > 0:
+            raise InputError(f"merge_gb is a number above 0, not {merge_gb:g}")
         memory = MERGE_MEMORY if merge_gb is None else int(merge_gb * 2**30)
         index = cls(Path(path), embedder, language, memory)
         note = index._folders.note()

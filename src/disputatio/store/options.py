@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import SupportsIndex, get_args
+from dataclasses import fields, replace
+from typing import get_args
 
+from disputatio.arguments import check_arguments
 from disputatio.errors import InputError
 from disputatio.protocols import Fusion, Search, SearchOptions
 from disputatio.store.segments.days import bounds
@@ -26,7 +27,10 @@ def search_of(search: Search | None, options: SearchOptions) -> Search:
 def check_search(query: str, search: Search) -> None:
     """Raise `InputError` for a query without text, or for the first option that is out of range."""
     _check_query(query)
-    _check_kinds(search)
+    check_arguments(Search, {each.name: getattr(search, each.name) for each in fields(Search)})
+    for number in (search.k, search.per_source):
+        if number is not None and number < 1:
+            raise InputError("k and per_source are at least 1")
     if not 0 <= search.alpha <= 1:
         raise InputError(f"alpha lies between 0 and 1, not at {search.alpha:g}")
     if search.fusion not in get_args(Fusion):
@@ -50,14 +54,3 @@ def _check_query(query: str) -> None:
             query.encode()
         except UnicodeEncodeError as error:
             raise InputError("the question is not UTF-8 text") from error
-
-
-def _check_kinds(search: Search) -> None:
-    for number in (search.k, search.per_source):
-        if not isinstance(number, SupportsIndex | None):
-            raise InputError(f"k and per_source are whole numbers, not {number!r:.40}")
-        if number is not None and number < 1:
-            raise InputError("k and per_source are at least 1")
-    for name, several in (("sources", search.sources), ("exclude", search.exclude)):
-        if isinstance(several, str):  # it would be taken for a list of its letters
-            raise InputError(f"{name} is a list of names, not one: write [{several[:40]!r}]")

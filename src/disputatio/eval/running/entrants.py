@@ -299,6 +299,8 @@ def _by_label(pairs: Sequence[tuple[str, str | Strategy]], shown: str) -> dict[s
     strategies: dict[str, str | Strategy] = {}
     for label, strategy in pairs:
         dotted = isinstance(strategy, str) and "." in label.removeprefix(strategy)
+        if not isinstance(strategy, str) and not callable(strategy):
+            raise InputError(f"strategy {label} is {type(strategy).__name__}, not a name or a function")
         if not label or not strategy or dotted or "#" in label:
             raise InputError(f"--strategy {shown}: write NAME or LABEL=NAME, separated by commas")
         if label in strategies:

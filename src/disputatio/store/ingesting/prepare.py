@@ -115,6 +115,8 @@ def prepare_item(item: Document | Passage, number: int = 1) -> PreparedDocument:
     """Return a caller's document or passage, which keeps its id unless divided; raises `InputError`."""
     if isinstance(item, Passage):
         document, name = from_passage(item), item.id
+    elif not isinstance(item, Document):
+        raise InputError(f"item {number} is {type(item).__name__}, not a Passage or a document")
     else:
         document, name = (with_source(item) if item.path else item), ""
         if document.date and not (document.date_origin or document.id):
