@@ -50,7 +50,7 @@ from disputatio.types import Example, Usage
 from disputatio.workers.outcome import Outcome, capture
 
 Rubric = Literal["menu", "release"]
-Dataset = str | Path | Sequence[str | Path] | Sequence[Example]
+Dataset = str | Path | Sequence[str | Path | Example]
 """`NAME:PATH`, the path of a file of the plain format, several of these, or examples."""
 
 
