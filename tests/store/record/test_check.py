@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import sqlite3
@@ -247,6 +248,31 @@ def test_what_a_damaged_record_has_left_is_kept_and_the_rest_is_named(
     left = FolderIndex.open(place, embedder=HashEmbedder()).documents()
     assert len(left) + len({one.document for one in report.lost if one.document}) == 11
     assert in_quarantine(place, damaged)
+    assert_mended(place, report, made)
+
+
+def test_of_a_record_that_was_cut_what_is_left_is_kept(made: Path, place: Path) -> None:
+    file = place / RECORD
+    whole = file.stat().st_size
+    left = whole - 4_096 * 4
+    os.truncate(file, left)
+    report = check(place)
+    assert f"{RECORD}: is cut short ({left:,} bytes are left of {whole:,})" in report.text()
+    assert "good rows written anew" in report.text()
+    assert report.documents == 11 - len({each.document for each in report.lost if each.document}) > 0
+    assert_mended(place, report, made)
+
+
+def test_a_record_of_which_nothing_is_left_is_told_in_a_line(made: Path, place: Path) -> None:
+    os.truncate(place / RECORD, 0)
+    report = check(place)
+    _, damaged, lost, advice = report.text().splitlines()
+    assert (
+        damaged
+        == f"damaged {RECORD}: is cut short (0 bytes are left); kept in quarantine, none of it can be read"
+    )
+    assert lost == "lost all 11 documents: quarantine/list.jsonl of the index has them"
+    assert advice == "ingest the files of lost documents again to bring them back"
     assert_mended(place, report, made)
 
 

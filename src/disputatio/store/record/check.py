@@ -18,7 +18,7 @@ from disputatio.store.calibration_file import NAME as CALIBRATION
 from disputatio.store.calibration_file import find_damaged_lines, open_log
 from disputatio.store.ingesting.statements import write_metadata
 from disputatio.store.record import manifest as manifests
-from disputatio.store.record.database import COLUMNS, RecordFile, open_record, replace_record
+from disputatio.store.record.database import COLUMNS, RecordFile, find_cut, open_record, replace_record
 from disputatio.store.record.layout import refuse_links
 from disputatio.store.record.manifest import (
     MARK,
@@ -86,10 +86,14 @@ class CheckReport:
             f"damaged {damage.file}: {damage.problem}; {damage.action or 'left as it is'}"
             for damage in self.damaged
         ]
-        lines += [
-            f"lost {document.path or f'document {document.document}'}: {document.reason}"
-            for document in self.lost
-        ]
+        if self.lost and not self.documents:  # a line for each would hide that it is all of them
+            everything = sum(bool(document.document) for document in self.lost)
+            lines.append(f"lost all {everything:,} documents: {QUARANTINE}/list.jsonl of the index has them")
+        else:
+            lines += [
+                f"lost {document.path or f'document {document.document}'}: {document.reason}"
+                for document in self.lost
+            ]
         if self.lost:
             lines.append("ingest the files of lost documents again to bring them back")
         elif self.damaged and self.replica:
@@ -181,13 +185,14 @@ def audit(path: Path, findings: Findings) -> None:
     try:
         with open_record(path) as record:
             if problems := record.problems():
-                findings.note(RECORD, problems[0])
+                findings.note(RECORD, find_cut(path / RECORD) or problems[0])
             elif not findings.segments and not _agree(path, findings, record.passage_ids()):
                 findings.note(SEGMENTS, "do not hold the passages that are on record")
                 findings.segments = {entry.name for entry in findings.manifest.segments}
     except StoreError as error:
+        cut = find_cut(path / RECORD)
         findings.note(
-            RECORD, f"cannot be read ({str(error).rpartition('failed: ')[2].partition(';')[0][:100]})"
+            RECORD, cut or f"cannot be read ({str(error).rpartition('failed: ')[2].partition(';')[0][:100]})"
         )
 
 
@@ -316,7 +321,8 @@ def repair_index(path: Path, findings: Findings) -> list[LostDocument]:
         if findings.has(RECORD):
             _quarantine(path, place, RECORD)
             lost = _renew_record(path, findings)
-            _note_action(findings, RECORD, "kept in quarantine, its good rows written anew")
+            left = "its good rows written anew" if findings.manifest.documents else "none of it can be read"
+            _note_action(findings, RECORD, f"kept in quarantine, {left}")
         else:
             transaction = Transaction(path, findings.manifest, RecordFile.open(path))
             with contextlib.closing(transaction):

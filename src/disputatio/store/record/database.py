@@ -124,8 +124,11 @@ def _schema_of(database: sqlite3.Connection) -> frozenset[tuple[Any, ...]]:
 
 
 # --- opening --------------------------------------------------------------------------------------------
-def _connect(file: Path, mode: str = "rw") -> sqlite3.Connection:
-    """Open a database; `mode` is `rwc` to make it, and `immutable` for one that cannot be written to."""
+def _connect(file: Path, mode: str = "rw", *, whole: bool = True) -> sqlite3.Connection:
+    """Open a database; `mode` is `rwc` to make it, and `immutable` for one that cannot be written to.
+
+    One that need not be `whole` may lack its end: what is there can be read.
+    """
     for name in (file, log_of(file), file.with_name(f"{file.name}-shm")):
         refuse_link(name)
     options = "mode=ro&immutable=1" if mode == "immutable" else f"mode={mode}"
@@ -133,6 +136,7 @@ def _connect(file: Path, mode: str = "rw") -> sqlite3.Connection:
     database = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, factory=Database)
     try:
         for setting in (
+            f"writable_schema = {'OFF' if whole else 'ON'}",  # ON is how SQLite reads a file that was cut
             "trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL", "busy_timeout = 30000",
             f"cache_size = -{_CACHE}", f"wal_autocheckpoint = {_PAGES}", f"journal_size_limit = {_WAL}",
         ):  # fmt: skip
@@ -144,16 +148,16 @@ def _connect(file: Path, mode: str = "rw") -> sqlite3.Connection:
     return database
 
 
-def _connect_reader(file: Path) -> sqlite3.Connection:
+def _connect_reader(file: Path, *, whole: bool = True) -> sqlite3.Connection:
     try:
-        database = _connect(file)
+        database = _connect(file, whole=whole)
     except sqlite3.OperationalError as error:
         log = log_of(file)
         takes_log = os.access(file.parent, os.W_OK) and not is_full(error)
         if not file.is_file() or takes_log or (log.exists() and log.stat().st_size):
             raise
         # A folder that is full or cannot be written to takes no log; without one the file is whole by itself.
-        database = _connect(file, "immutable")
+        database = _connect(file, "immutable", whole=whole)
     database.execute("PRAGMA query_only = ON")
     return database
 
@@ -581,6 +585,8 @@ class RecordFile:
             first, last = ranges.pop()
             try:
                 for row in self.table_rows(table, first, last):
+                    if row[0] < first:  # a search for a key whose page is missing begins anywhere
+                        continue
                     first = row[0] + 1
                     if row_sum(row[:-1]) == row[-1]:
                         yield row[:-1]
@@ -622,6 +628,18 @@ class RecordFile:
             target.execute("PRAGMA journal_mode = DELETE")  # one file, without a log
 
 
+def find_cut(file: Path) -> str:
+    """Return what is wrong with a database that is shorter than its header says; empty if it is not."""
+    with file.open("rb") as raw:
+        head = raw.read(32)
+    size = file.stat().st_size
+    pages, page = int.from_bytes(head[28:32]), int.from_bytes(head[16:18])
+    whole = pages * (65_536 if page == 1 else page)
+    if size >= max(whole, 100):
+        return ""
+    return f"is cut short ({size:,} bytes are left{f' of {whole:,}' if whole > size else ''})"
+
+
 def replace_record(fresh: Path, file: Path) -> None:
     """Put a database in the place of another, whose log goes first; both are closed."""
     with fresh.open("rb") as raw:
@@ -639,7 +657,7 @@ def open_record(path: Path, name: str = RECORD, *, checked: bool = True) -> Iter
         if not (path / name).exists():
             raise FileNotFoundError(f"{name} is missing; copy the whole index again, or repair it with: "
                                     f"{check_command(path)}")  # fmt: skip
-        database = _connect_reader(path / name)
+        database = _connect_reader(path / name, whole=checked)
         record = RecordFile(path, path / name, database)
     with contextlib.closing(database):
         with report_faults(path, "opening the index"):
