@@ -415,3 +415,23 @@ def test_dates_in_parquet_columns_are_fields_too(tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_pylist([{"body": "x", "day": date(2019, 3, 4)}]), tmp_path / "r.parquet")
     document = _only(tmp_path / "r.parquet", {"text": "body", "date": "day"})
     assert (document.date, document.date_origin) == ("2019-03-04", "stated")
+
+
+@pytest.mark.parametrize(
+    ("dates", "notice"),
+    [
+        (["2024-01-02", "2024", ""], ()),
+        (["2024", "soon"], ("cannot read 1 date 'soon' of {}:2, ",)),
+        (["31/31/2024", "soon"], ("cannot read 2 dates, the first of them '31/31/2024' of {}:1, ",)),
+    ],
+)
+def test_a_date_that_cannot_be_read_is_told(
+    tmp_path: Path, dates: list[str], notice: tuple[str, ...]
+) -> None:
+    table = tmp_path / "fees.csv"
+    rows = [f"The fee is {number} crowns.,{date}" for number, date in enumerate(dates)]
+    table.write_text("\n".join(["text,date", *rows]), encoding="utf-8")
+    summary = FolderIndex.open(tmp_path / "ix").ingest(table)
+    advice = "which decides nothing: write 2021, 2021-05 or 2021-05-31"
+    assert summary.notices == tuple(words.format(table) + advice for words in notice)
+    assert summary.added == len(dates)

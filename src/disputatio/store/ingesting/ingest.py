@@ -22,6 +22,7 @@ from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.source import STDIN, mark_unverified, with_source
 from disputatio.store.ingesting.statements import read_metadata
 from disputatio.types import Passage
+from disputatio.versions.dates import iso_day
 
 Progress = Callable[[int, int, int], None]
 """Called with (files done, files in all, passages committed)."""
@@ -77,6 +78,8 @@ class Run:
     refused: list[IngestError] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     hidden: int = 0
+    undated: int = 0  # documents whose date cannot be read
+    first_undated: str = ""
     done: int = 0
     total: int = 0
 
@@ -99,6 +102,10 @@ class Run:
             if (order := document.metadata.get("hides_orders")) and len(self.notices) < _MOST_NOTICES:
                 self.notices.append(f"{document.path} hides an instruction to programs: “{order[:100]}”")
             prepared = prepare(sourced, file=file)
+            if (date := prepared.document.date) and not iso_day(date):
+                where = f"{document.path}:{document.row}" if document.row else document.path
+                self.undated += 1
+                self.first_undated = self.first_undated or f"{date[:40]!r} of {where}"
             if not file:
                 self.unfiled.add(prepared.document.id)
             yield prepared
@@ -157,6 +164,15 @@ def put_files(
             told()
 
 
+def _note_undated(run: Run) -> list[str]:
+    if not run.undated:
+        return []
+    count = "1 date" if run.undated == 1 else f"{run.undated:,} dates, the first of them"
+    return [
+        f"cannot read {count} {run.first_undated}, which decides nothing: write 2021, 2021-05 or 2021-05-31"
+    ]
+
+
 def summary_of(counts: Counter[str], start: float, run: Run) -> IngestSummary:
     """Return the summary of what a writer counted since `start`, a moment of `time.perf_counter`."""
     return IngestSummary(
@@ -169,7 +185,7 @@ def summary_of(counts: Counter[str], start: float, run: Run) -> IngestSummary:
         passages=counts["passages"],
         hidden=run.hidden,
         described=counts["described"],
-        notices=tuple(run.notices),
+        notices=(*run.notices, *_note_undated(run)),
         seconds=round(time.perf_counter() - start, 3),
     )
 
