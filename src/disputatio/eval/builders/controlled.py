@@ -18,6 +18,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, combinations, islice, product
 from typing import Any, Literal
 
@@ -30,7 +31,7 @@ from disputatio.eval.builders.bearing import (
     rarities,
 )
 from disputatio.eval.builders.material import bears_any, stands
-from disputatio.eval.builders.rivals import rivals, swap_answers
+from disputatio.eval.builders.rivals import Rivals, rivals, swap_answers
 from disputatio.text import content_id
 from disputatio.types import Example
 from disputatio.values import same_answer
@@ -87,6 +88,7 @@ def build_controlled(
         raise InputError("passages without types and answers: a data set of the format ramdocs is needed")
     known = [(example.question, gold) for example in examples for gold in example.gold]
     rarity = rarities([example.question for example in examples])
+    rivals_of = partial(rivals, known=known, rarity=rarity, seed=seed)
     rows: list[Mapping[str, Any]] = []
     left_out: dict[str, list[int]] = {}
     chosen: list[LabelledText] = []
@@ -96,7 +98,7 @@ def build_controlled(
         if kind == "imbalance":
             texts = _build_imbalance(example, levels[-1], chance)
         else:
-            texts = _build_misinformation(example, levels[-1], known, rarity, chance, seed)
+            texts = _build_misinformation(example, levels[-1], rivals_of, chance)
         if isinstance(texts, str):
             left_out.setdefault(texts, []).append(example.row)
             continue
@@ -161,12 +163,7 @@ def _build_imbalance(example: Example, most: int, chance: random.Random) -> list
 
 
 def _build_misinformation(
-    example: Example,
-    most: int,
-    known: Sequence[tuple[str, str]],
-    rarity: Mapping[str, float],
-    chance: random.Random,
-    seed: int,
+    example: Example, most: int, rivals_of: Rivals, chance: random.Random
 ) -> list[LabelledText] | str:
     """Return passages for two answers and `most` for one wrong answer, or the reason for none.
 
@@ -191,17 +188,7 @@ def _build_misinformation(
     ):
         spare = [text for gold in example.gold for text in bearing[gold] if text not in used]
         others = chain.from_iterable(
-            islice(
-                rivals(
-                    example.question,
-                    gold,
-                    known,
-                    avoid=(*example.gold, *example.wrong),
-                    rarity=rarity,
-                    seed=seed,
-                ),
-                RIVALS,
-            )
+            islice(rivals_of(example.question, gold, avoid=(*example.gold, *example.wrong)), RIVALS)
             for gold in (first, second)
         )
         for wrong in (*listed, *others):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -20,7 +21,7 @@ from disputatio.eval.builders.ambiguity import NQ, read_ambiguous, seems_to_answ
 from disputatio.eval.builders.bearing import distinct, is_about, is_one_answer, rarities
 from disputatio.eval.builders.material import Material, bears_any, stands
 from disputatio.eval.builders.origins import ORIGINS, read_material
-from disputatio.eval.builders.rivals import rivals, swap_answers
+from disputatio.eval.builders.rivals import Rivals, rivals, swap_answers
 from disputatio.text import content_id
 
 RIVALS = 20  # wrong answers tried for one question
@@ -62,13 +63,14 @@ def contradict(
     everything = [(name, material) for name, those in origins.items() for material in those]
     known = [(material.question, material.gold[0]) for _, material in everything if material.gold]
     rarity = rarities([material.question for _, material in everything])
+    rivals_of = partial(rivals, known=known, rarity=rarity, seed=seed)
     chance = random.Random(f"{seed}/pairs")
     rows: dict[str, tuple[Mapping[str, Any], str]] = {}
     left_out: dict[str, int] = {}
     for name, material in everything:
         if material.id in rows:
             continue
-        pair = _pair(material, known, rarity, seed, has_lies=name in ORIGINS and name != NQ)
+        pair = _pair(material, rivals_of, rarity, has_lies=name in ORIGINS and name != NQ)
         if isinstance(pair, str):
             left_out[pair] = left_out.get(pair, 0) + 1
             continue
@@ -95,12 +97,7 @@ def contradict(
 
 
 def _pair(
-    material: Material,
-    known: Sequence[tuple[str, str]],
-    rarity: Mapping[str, float],
-    seed: int,
-    *,
-    has_lies: bool,
+    material: Material, rivals_of: Rivals, rarity: Mapping[str, float], *, has_lies: bool
 ) -> tuple[str, str, tuple[str, str], str] | str:
     """Return the right document, the other one, the answer of each, and where the other is from; or why none.
 
@@ -120,19 +117,14 @@ def _pair(
     if not bearing:
         return "no passage that bears its answer and is about it"
     original, right = bearing[0]
-    for text, wrong, how in _contrary(material, [text for text, _ in bearing], right, known, rarity, seed):
+    for text, wrong, how in _contrary(material, [text for text, _ in bearing], right, rivals_of):
         if not stands(original, wrong) and not bears_any(text, material.gold):
             return original, text, (right, wrong), how
     return "no other answer that its passages could tell"
 
 
 def _contrary(
-    material: Material,
-    bearing: Sequence[str],
-    right: str,
-    known: Sequence[tuple[str, str]],
-    rarity: Mapping[str, float],
-    seed: int,
+    material: Material, bearing: Sequence[str], right: str, rivals_of: Rivals
 ) -> Iterator[tuple[str, str, str]]:
     """Yield documents for wrong answers, with answer and origin, the most natural first."""
     for lie in material.lies:
@@ -140,11 +132,7 @@ def _contrary(
             for text in _on_one_line(lie.texts):
                 if stands(text, lie.answer):
                     yield text, lie.answer, GIVEN
-    others = [
-        *islice(
-            rivals(material.question, right, known, avoid=material.gold, rarity=rarity, seed=seed), RIVALS
-        )
-    ]
+    others = [*islice(rivals_of(material.question, right, avoid=material.gold), RIVALS)]
     for text in (*bearing[1:], bearing[0]):
         for wrong in others:
             copy = swap_answers(text, material.gold, wrong, question=material.question)

@@ -14,6 +14,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from statistics import fmean
 from typing import Any, TypeVar
@@ -22,7 +23,7 @@ from disputatio.errors import InputError
 from disputatio.eval.builders.ambiguity import Ambiguous, Borne, borne, look_up, noise
 from disputatio.eval.builders.bearing import distinct, rarities
 from disputatio.eval.builders.material import stands
-from disputatio.eval.builders.rivals import rivals, swap_answers
+from disputatio.eval.builders.rivals import Rivals, rivals, swap_answers
 from disputatio.protocols import Retriever
 from disputatio.values import bears, same_answer
 
@@ -209,9 +210,10 @@ def mix(
         NOISY: Quota(noisy, chance),
     }
     known = [(sense.question, sense.answers[0]) for question in ambiguous for sense in question.senses]
+    rivals_of = partial(rivals, known=known, rarity=rarity, seed=seed)
     rows, twins = [], 0
     for item, number in chosen:
-        row, copied = _row(item, number, quotas, known, rarity, chance, seed)
+        row, copied = _row(item, number, quotas, rivals_of, chance)
         rows.append(row)
         twins += copied
     for kind, shares in ((MISINFO, misinformation), (NOISY, noisy)):
@@ -271,10 +273,8 @@ def _row(
     buildable: _Buildable,
     number: int,
     quotas: Mapping[str, Quota],
-    known: Sequence[tuple[str, str]],
-    rarity: Mapping[str, float],
+    rivals_of: Rivals,
     chance: random.Random,
-    seed: int,
 ) -> tuple[Mapping[str, Any], int]:
     """Return a row, and how many of its copies stand beside what they are a copy of."""
     right = chance.sample(buildable.bearing, number)
@@ -294,7 +294,7 @@ def _row(
     ]
     used = [(bearing, bearing.texts[0]) for bearing in right]
     originals = [*_shuffle(spare, chance)[: 3 * lying], *_shuffle(used, chance)]
-    lies = _lies(buildable, originals, lying, known, rarity, chance, seed)
+    lies = _lies(buildable, originals, lying, rivals_of, chance)
     quotas[MISINFO].add(len(lies))
     copied = {text for _, text in used}
     wrong = [*dict.fromkeys(lie["answer"] for lie, _ in lies)]
@@ -319,10 +319,8 @@ def _lies(
     buildable: _Buildable,
     originals: Sequence[tuple[Borne, str]],
     count: int,
-    known: Sequence[tuple[str, str]],
-    rarity: Mapping[str, float],
+    rivals_of: Rivals,
     chance: random.Random,
-    seed: int,
 ) -> list[tuple[dict[str, str], str]]:
     """Return up to `count` copies of the originals with wrong answers, each with its original."""
     lies: list[tuple[dict[str, str], str]] = []
@@ -331,14 +329,7 @@ def _lies(
             break
         answers = [lie["answer"] for lie, _ in lies]
         again = answers[:1] if chance.random() < AGAIN else []
-        others = rivals(
-            bearing.sense.question,
-            bearing.answer,
-            known,
-            avoid=buildable.origin.answers,
-            rarity=rarity,
-            seed=seed,
-        )
+        others = rivals_of(bearing.sense.question, bearing.answer, avoid=buildable.origin.answers)
         for wrong in (*again, *islice(others, RIVALS)):
             copy = swap_answers(text, buildable.origin.answers, wrong, question=buildable.origin.question)
             if copy is not None and not any(stands(other, wrong) for other in _texts(buildable)):

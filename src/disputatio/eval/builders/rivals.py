@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from disputatio.eval.builders.bearing import measure_coverage
@@ -22,6 +22,7 @@ WORDS = 5  # a wrong answer has at most so many
 ALIKE = 0.5  # of the words of two questions that both have, from which one's answer is of the other's type
 SUBJECT = 0.5  # of a question's weighed words, from which another that has them is on the same subject
 LATEST = 2025  # a year after it would give the lie away
+Rivals = Callable[..., Iterator[str]]  # `rivals` over the questions of one set, for a seed
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
 _SPAN = re.compile(r"\b(1\d{3}|20\d\d)( ?[-–—/] ?)(\d{4}|\d\d)\b")
 _ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th)\b")
