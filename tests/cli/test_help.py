@@ -55,6 +55,10 @@ def test_a_help_text_shows_the_defaults_of_the_settings(command: str, name: str,
     assert about.endswith(f"[default: {default}]")
 
 
+def test_the_help_of_export_says_how_documents_are_listed(capsys: Capture) -> None:
+    assert "`--what documents` lists" in run(capsys, "index", "export", "--help").out
+
+
 def test_the_help_of_check_says_that_no_model_is_its_default(capsys: Capture) -> None:
     about = (
         " ".join(run(capsys, "check", "--help").out.split()).split(" --model MODEL ")[1].split(" --calls")[0]

@@ -133,7 +133,10 @@ def export(
         Literal["passages", "documents"], typer.Option(metavar="WHAT", help="passages or documents.")
     ] = "passages",
 ) -> None:
-    """Write every passage or document to a Parquet or JSON-lines file."""
+    """Write every passage or document to a Parquet or JSON-lines file.
+
+    `--what documents` lists what the index holds: id, file, title, source, owner, date and version of each.
+    """
     from disputatio.store.opening import require_folder
     from disputatio.store.record.export import export as export_index
 
