@@ -46,7 +46,6 @@ from disputatio.events import (
 )
 from disputatio.kit import TRAINED_READER, Kit, chat
 from disputatio.reliability.source_weights import vote_weights
-from disputatio.reliability.succession import best_claim
 from disputatio.strategies.disputation.answering import PartResult, compose_answer
 from disputatio.strategies.disputation.changes import answer_changes, split_off_later
 from disputatio.strategies.disputation.debate import move_by_belief, move_by_debate
@@ -64,13 +63,13 @@ from disputatio.strategies.disputation.resolve import (
     subject_of,
 )
 from disputatio.strategies.disputation.sides import Side, sides_so_far, weigh
+from disputatio.strategies.disputation.versions import find_versions, search_sections
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no
 from disputatio.text import one_line
 from disputatio.types import Answer, Basis, Passage, Sampling
 from disputatio.values import same_answer
 from disputatio.versions.asked import of_today
 from disputatio.versions.dates import iso_day
-from disputatio.versions.families import family_names
 
 NEEDS_MODEL = False  # without one the encoder reads
 # An answer that is less likely to be right is withheld. Chosen on 240 questions about three folders, where one in five
@@ -89,11 +88,9 @@ KNOWN_SYSTEM = """\
 You judge what you know yourself. Reply with one word: Yes when you know the answer to the question for certain, No when you do not."""
 
 FOLLOW_K = 5  # passages that one follow-up brings
-DEEP = 100  # passages among which other versions and other languages are looked for
+DEEP = 100  # passages among which other languages are looked for
 OTHERS = 2  # other languages that are searched
 WIDE_K = 20  # passages that one search beyond the first ones brings
-VERSIONS = 4  # passages of other versions of what answers
-LONGEST_QUERY = 1_000  # characters
 CANDIDATES = 4  # answers that are searched for with the question
 SURE = -0.1  # log P(yes) from which the model is taken to know an answer: nine in ten
 # A question that may ask for several things: a second question word after "and", or a second sentence.
@@ -203,12 +200,15 @@ def disputation(
         as_of=iso_day(as_of),
         today=str(kit.recorded.get("today") or kit.today),
     )
-    passages = {passage.id: passage for passage in kit.passages(question, k=k)}
+    first, waiting = search_sections(question, kit, k, as_of=as_of)
+    passages = {passage.id: passage for passage in first}
     asks_several = complete and _SEVERAL.search(_QUOTED.sub("", question))
     sub_questions = _divide(question, kit) if asks_several else [question]
     parts: list[PartResult] = []
     for sub_question in sub_questions:
-        part = _resolve_part(sub_question, list(passages.values()), kit, _plan_of(sub_question, plan))
+        part = _resolve_part(
+            sub_question, list(passages.values()), waiting, kit, _plan_of(sub_question, plan)
+        )
         passages |= {reading.passage.id: reading.passage for reading in part.readings}
         parts.append(part)
     record = Record(
@@ -245,8 +245,13 @@ def _has_days(passage: Passage) -> bool:
     return any(relation.kind in ("effective", "expires") for relation in passage.relations)
 
 
-def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Options) -> PartResult:
-    """Read, weigh and resolve one part of a question, search further, and ask on where it is open."""
+def _resolve_part(
+    question: str, passages: Sequence[Passage], waiting: Sequence[Passage], kit: Kit, plan: Options
+) -> PartResult:
+    """Read, weigh and resolve one part of a question, search further, and ask on where it is open.
+
+    Other versions of what is read first are `waiting` for these to answer.
+    """
     told: list[PassageReading] = []
 
     def tell(reading: PassageReading) -> None:
@@ -275,7 +280,7 @@ def _resolve_part(question: str, passages: Sequence[Passage], kit: Kit, plan: Op
     turn = 1
     while turn <= plan.complete and not kit.is_late and _is_none_accepted(resolved):
         try:
-            more = _follow_up(question, _ids(readings), kit)
+            more = _follow_up(question, [*_ids(readings), *(each.id for each in waiting)], kit)
         except TooLate:
             break
         if not more:
@@ -489,33 +494,6 @@ def _follow_up(question: str, read_ids: Collection[str], kit: Kit) -> list[Passa
         kit.emit(FollowedUp(question=question, query=query, passages=[passage.id for passage in passages]))
         found |= {passage.id: passage for passage in passages}
     return list(found.values())
-
-
-def find_versions(question: str, readings: Sequence[PassageReading], kit: Kit) -> list[Passage]:
-    """Return unread passages of other versions of the documents that answer, where these are versions.
-
-    Nothing is searched where two versions were read already.
-    """
-    answering = [reading.passage for reading in readings if reading.answer]
-    answering = [passage for passage in answering if passage.version or passage.relations]
-    alone = [
-        side for side in answering if best_claim(side, answering) is None and not _succeeds(side, answering)
-    ]
-    families = frozenset[str]().union(*map(family_names, alone))
-    if not families:
-        return []
-    query = one_line(f"{question} {' '.join(sorted(families))}")[:LONGEST_QUERY]
-    hits = kit.search(query, k=DEEP, exclude=tuple(sorted(_ids(readings))))
-    found = [hit.passage for hit in hits if family_names(hit.passage) & families]
-    headings = {heading for side in alone if (heading := side.metadata.get("heading"))}
-    found.sort(key=lambda passage: passage.metadata.get("heading") not in headings)  # the same section first
-    documents = {passage.document for passage in answering if passage.document}
-    new = [passage for passage in found if passage.document not in documents]
-    return [passage for passage in new if best_claim(passage, alone) or _succeeds(passage, alone)][:VERSIONS]
-
-
-def _succeeds(passage: Passage, others: Sequence[Passage]) -> bool:
-    return any(best_claim(other, [passage]) is not None for other in others)
 
 
 def _search_wider(
