@@ -57,8 +57,8 @@ def _by_section(passages: Sequence[Passage]) -> list[list[Passage]]:
 
 
 def _are_one_section(first: Passage, second: Passage) -> bool:
-    """Return whether one passage is what became of the other in a later version."""
-    if first.document == second.document or not family_names(first) & family_names(second):
+    """Return whether one passage is what became of the other in a later version of its document."""
+    if not family_names(first) & family_names(second):
         return False
     if first.metadata.get("heading") != second.metadata.get("heading"):
         return False
