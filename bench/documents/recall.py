@@ -1,11 +1,12 @@
 """Measure how many passages are read until the evidence of a question is among them: recall and reciprocal rank.
 
-    python -m bench.documents.recall aside5 aside6 --keep DIR [--embedder NAME] [--alpha 0.35] [--against FILE]
+    python -m bench.documents.recall aside5 aside6 --keep DIR [--embedder NAME] [--alpha 0.35] [--sections] [--against FILE]
 
 Each part's folder is built and ingested below `--keep`, and searched with the question alone; no language model is
 needed. `evidence.jsonl` has the files that answer a question and the words in each; all must be found: passages of
 that file with all the words, or, if none has, with most of them and an accepted value (a table is written out
 otherwise than its file). `DIR/ranks.json` keeps the ranks, and `--against` compares with those of another run.
+`--sections` counts the versions of a section as one passage, as the default strategy reads them first.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from bench.lib.files import read_json, write_json
 from bench.lib.options import parser_of
 from disputatio.parts import open_embedder
 from disputatio.store.folder_index import FolderIndex
+from disputatio.strategies.disputation.versions import by_section
 
 DEPTH, KS = 100, (5, 8, 10, 20, 40)
 _MOST = 0.6  # of the words of the evidence
@@ -43,16 +45,17 @@ def bearing(texts: Sequence[str], words: str, question: Question) -> list[int]:
     return whole or [at for at in near if any(states(texts[at], name) for name in accepted)]
 
 
-def ranks_of(part: Part, index: FolderIndex, alpha: float) -> dict[str, float]:
-    """Return for each question that the folder answers the rank at which the last of its evidence is found."""
+def ranks_of(part: Part, index: FolderIndex, alpha: float, *, sections: bool = False) -> dict[str, float]:
+    """Return for each question with evidence the rank at which the last of it is found."""
     rows = map(json.loads, (HERE / "evidence.jsonl").read_text(encoding="utf-8").splitlines())
     evidence = {row["question"]: row["evidence"] for row in rows if row["part"] == part}
     paths = {each.id: each.path for each in index.documents(text=False)}
     every = [hit.passage for hit in index.search(part, k=index.info().passages)]
     ranks: dict[str, float] = {}
-    for question in filter(lambda each: each.accept, read_questions(part)):
-        hits = index.search(question.question, k=DEPTH, alpha=alpha)
-        places = {hit.passage.id: place for place, hit in enumerate(hits, 1)}
+    for question in filter(lambda each: each.id in evidence, read_questions(part)):
+        found_first = [hit.passage for hit in index.search(question.question, k=DEPTH, alpha=alpha)]
+        groups = by_section(found_first) if sections else [[passage] for passage in found_first]
+        places = {passage.id: place for place, group in enumerate(groups, 1) for passage in group}
         found: list[float] = []
         for file, words in evidence[question.id]:
             those = [each for each in every if f"/documents/{file}" in paths[each.document]]
@@ -69,6 +72,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, required=True)
     parser.add_argument("--embedder", default="minilm-l6-v2")
     parser.add_argument("--alpha", type=float, default=0.35)
+    parser.add_argument("--sections", action="store_true", help="count versions of a section as one")
     parser.add_argument("--against", type=Path, help="the ranks.json of another run")
     asked = parser.parse_args()
     ranks: dict[str, float] = {}
@@ -76,7 +80,7 @@ def main() -> None:
         build(asked.keep / part / "documents", part=part)
         index = FolderIndex.open(asked.keep / part / "index", embedder=open_embedder(asked.embedder))
         index.ingest(asked.keep / part / "documents")
-        ranks |= ranks_of(part, index, asked.alpha)
+        ranks |= ranks_of(part, index, asked.alpha, sections=asked.sections)
     write_json(asked.keep / "ranks.json", ranks)
     groups = ["", *asked.parts, *sorted({name.split()[1] for name in ranks})]
     those = {

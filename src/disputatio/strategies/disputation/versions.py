@@ -28,14 +28,14 @@ def search_sections(
     """
     found = kit.passages(question, k=k)
     asked = find_asked(question)
-    sections = [] if as_of or asked.day or asked.previous else _by_section(found)
+    sections = [] if as_of or asked.day or asked.previous else by_section(found)
     most = len(found)
     if len(sections) in (0, most):
         return found, []
     further = kit.search(question, k=2 * most, exclude=tuple(passage.id for passage in found))
     if not further:
         return found, []
-    sections = _by_section([*found, *(hit.passage for hit in further)])[:most]
+    sections = by_section([*found, *(hit.passage for hit in further)])[:most]
     version = asked.version or product_version(question, found)
     first = [_of_version(section, version) for section in sections]
     waiting = [passage for section in sections for passage in section if passage not in first]
@@ -43,7 +43,7 @@ def search_sections(
     return first + waiting[:missing], waiting[missing:]
 
 
-def _by_section(passages: Sequence[Passage]) -> list[list[Passage]]:
+def by_section(passages: Sequence[Passage]) -> list[list[Passage]]:
     """Return passages by section, its versions together, in the order of the first of each."""
     sections: list[list[Passage]] = []
     for passage in passages:
