@@ -26,15 +26,15 @@ _NOUNS: Mapping[Any, tuple[str, str]] = {
 _KINDS: Mapping[Any, Any] = {int: SupportsIndex, float: Real}  # also NumPy's
 
 
-def checked(what: _Checked) -> _Checked:
+def check_calls(what: _Checked) -> _Checked:
     """Make a function, or every public method of a class, check its arguments before anything else."""
     if inspect.isclass(what):
         for name in dir(what):
             method = inspect.getattr_static(what, name)
             if isinstance(method, classmethod) and not name.startswith("_"):
-                setattr(what, name, classmethod(checked(method.__func__)))
+                setattr(what, name, classmethod(check_calls(method.__func__)))
             elif inspect.isfunction(method) and not name.startswith("_"):
-                setattr(what, name, checked(method))
+                setattr(what, name, check_calls(method))
         return what
     signature = inspect.signature(what)
     several = {each.name for each in signature.parameters.values() if each.kind is each.VAR_POSITIONAL}

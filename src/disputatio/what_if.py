@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Unpack
 
-from disputatio.arguments import checked
+from disputatio.arguments import check_calls
 from disputatio.attribution.each_source import with_each_source
 from disputatio.errors import InputError, MissingPart, MustAskAgain, NotRecorded, UnknownName
 from disputatio.events import IndexUnsearched
@@ -40,7 +40,7 @@ from disputatio.types import (
 _UNREAD = "the reader would have to read something new"
 
 
-@checked
+@check_calls
 def without(
     answer: Answer,
     *,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from disputatio.api.request import Prepared, Request, prepare
-from disputatio.arguments import checked
+from disputatio.arguments import check_calls
 from disputatio.config import Settings, read_settings
 from disputatio.errors import ConfigError, UnknownName
 from disputatio.kit import Elsewhere, Kit
@@ -35,7 +35,7 @@ _BY_ARGUMENT = ("model", "role", "strategy", "index", "embedder")  # settings th
 _Result = TypeVar("_Result")
 
 
-@checked
+@check_calls
 def ask(
     question: str,
     *,

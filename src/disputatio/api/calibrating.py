@@ -9,7 +9,7 @@ from typing import Any
 
 from disputatio.api.asking import kit_with
 from disputatio.api.indexing import Index
-from disputatio.arguments import checked
+from disputatio.arguments import check_calls
 from disputatio.calibration import inputs
 from disputatio.calibration.calibrate import DEFAULT_QUESTIONS, CalibrationPlan, Listener, Report
 from disputatio.calibration.calibrate import calibrate as calibrate_index
@@ -58,7 +58,7 @@ class Calibration(Report, Serialisable):
         ]
 
 
-@checked
+@check_calls
 def calibrate(
     index: str | Path | store.Index,
     *,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from disputatio.api.asking import kit_with
-from disputatio.arguments import checked
+from disputatio.arguments import check_calls
 from disputatio.authority import TIERS
 from disputatio.contradictions.baseline import read_baseline
 from disputatio.contradictions.standing import Text
@@ -38,7 +38,7 @@ _SHARED = (  # fields of a document that its passage has, too
 )
 
 
-@checked
+@check_calls
 def check(
     what: str | Path | contract.Index | Iterable[str | Path] | Iterable[PassageLike],
     *,

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Unpack
 
-from disputatio.arguments import checked
+from disputatio.arguments import check_calls
 from disputatio.config import Settings, read_settings
 from disputatio.parts import embedder_for
 from disputatio.protocols import Embedder, Reranker, Search, SearchOptions
@@ -26,7 +26,7 @@ from disputatio.store.record.transaction import Planned
 from disputatio.types import Hit, Passage, Source, Unsearched
 
 
-@checked
+@check_calls
 class Index(contract.Index):
     """Passages in a folder or on a server, searched by keyword and by meaning; shows itself in a notebook.
 

@@ -21,7 +21,7 @@ from typing import Any
 from disputatio.api.asking import ask, prepare_arguments, until_cancelled
 from disputatio.api.ray_asking import arguments_for_workers, ask_on_workers
 from disputatio.api.request import Prepared
-from disputatio.arguments import check_arguments, checked
+from disputatio.arguments import check_arguments, check_calls
 from disputatio.databases import Database, open_private, tables_of
 from disputatio.errors import (
     UNREADABLE,
@@ -74,7 +74,7 @@ class AskResult(Serialisable):
 OnResult = Callable[[int, int | None, AskResult], None]
 
 
-@checked
+@check_calls
 def ask_many(
     questions: Iterable[str],
     *,

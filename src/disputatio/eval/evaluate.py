@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from disputatio.api.ray_asking import open_questions
-from disputatio.arguments import checked
+from disputatio.arguments import check_calls
 from disputatio.config import Say, Settings, read_settings
 from disputatio.errors import InputError
 from disputatio.eval.data.datasets import Identity, as_dataset, check, identify, load, row_numbers
@@ -54,7 +54,7 @@ Dataset = str | Path | Sequence[str | Path | Example]
 """`NAME:PATH`, the path of a file of the plain format, several of these, or examples."""
 
 
-@checked
+@check_calls
 def evaluate(
     dataset: Dataset,
     strategies: Strategies = DEFAULT_STRATEGY,

@@ -1,4 +1,4 @@
-"""Which versions of a document are read: of each section one at first, the others where that one answers."""
+"""Versions of a document: of each section one is read first, the others where that one answers."""
 
 from __future__ import annotations
 
