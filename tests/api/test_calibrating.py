@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 import disputatio as d
+from disputatio.calibration.calibrate import CalibrationPlan
 from disputatio.llm.scripted import Scripted
 from tests.calibration.towns import TOWNS, YEARS, index_of, question, say
 
@@ -44,6 +46,18 @@ def test_questions_are_put_to_the_sources_and_the_estimates_are_kept(place: Path
     assert estimates["buzz"].reliability == reliabilities["buzz"]
     again = d.calibrate(d.Index.open("x.index", create=False), questions=[question(TOWNS[0])], model=reader())
     assert again.calls == 0  # it is on record
+
+
+def test_a_first_calibration_is_planned_by_the_speed_of_the_models_other_calls(place: Path) -> None:
+    timed = {reader().name: [["judge", 1600, 400, 30, 6.0, 6.0]]}
+    (place / "cache").mkdir()
+    (place / "cache" / "speeds.json").write_text(
+        json.dumps({"batches": timed, "loading": {}, "questions": {}})
+    )
+    plans: list[CalibrationPlan] = []
+    d.calibrate("x.index", questions=[question(TOWNS[0])], model=reader(), planned=plans.append)
+    [plan] = plans
+    assert plan.seconds == pytest.approx(6.0 * plan.calls)
 
 
 def test_anchors_and_owners_are_mappings_or_files(place: Path) -> None:

@@ -43,7 +43,7 @@ from disputatio.store.calibration_log import (
     QuestionOutcome,
     estimator_named,
 )
-from disputatio.trace import Trace
+from disputatio.trace import Trace, Work
 from disputatio.types import Source
 from disputatio.values import states
 
@@ -56,6 +56,7 @@ _TRIES = 3  # candidate sentences tried for each question
 _MAX_TOKENS = 96
 _TAU = 0.1  # threshold of f_align
 _JUDGED = 1.3  # calls of the judge for each answer, estimated
+_CALL = Work(new=400, steps=30)  # tokens that a call reads and writes, about, where none has been timed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,13 +304,14 @@ def _plan(
     by_itself = len(pending) + len(candidates) if run.closed_book else 0
     calls = len(candidates) + by_itself + round(asked_sources * (1 + _JUDGED))
     past, seconds = known.spent.get(run.kit.model.name, (0, 0.0))
+    a_call = seconds / past if past else kit.speeds.seconds(run.kit.model.name, _CALL)
     return CalibrationPlan(
         questions=len(pending) + len(candidates),
         write=len(candidates),
         done=done,
         sources=len(run.names),
         calls=calls,
-        seconds=calls * seconds / past if past else None,
+        seconds=calls * a_call if a_call else None,
     )
 
 
