@@ -12,9 +12,11 @@ import re
 from dataclasses import replace
 
 from disputatio.types import Passage
+from disputatio.versions.days import days_in
 
 DECIDING = ("stated", "text", "name")  # origins of dates that tell which of two documents is newer
 _DAY = re.compile(r"(\d{4})(?:[-/](\d{2})(?:[-/](\d{2})(?:[T ].*)?)?)?", re.ASCII | re.DOTALL)
+_LONGEST = 60  # characters of a date that is written out
 
 
 def get_stated_date(passage: Passage) -> str:
@@ -84,20 +86,31 @@ def age_of(date: str, day: datetime.date) -> str:
 
 
 def iso_day(date: str) -> str:
-    """Return a date as 2021, 2021-05 or 2021-05-31; empty for another notation.
+    """Return a date as 2021, 2021-05 or 2021-05-31; empty for what is none, or may be one of two days.
 
     >>> iso_day("2021/05/31"), iso_day("2021-05-31T10:00:00Z"), iso_day("2021-13")
     ('2021-05-31', '2021-05-31', '')
+    >>> iso_day("31.05.2021"), iso_day("May 31, 2021"), iso_day("31 mai 2021"), iso_day("05/06/2021")
+    ('2021-05-31', '2021-05-31', '2021-05-31', '')
     """
-    match = _DAY.fullmatch(date.strip())
+    text = date.strip()
+    match = _DAY.fullmatch(text)
     if match is None:
-        return ""
+        return _written_out(text)
     year, month, day = match.groups()
     try:
         datetime.date(int(year), int(month or 1), int(day or 1))
     except ValueError:
         return ""
     return "-".join(part for part in (year, month, day) if part)
+
+
+def _written_out(text: str) -> str:
+    """Return a date that is a whole text, as documents write them; empty if it may be one of two days."""
+    day = next(days_in(text[:_LONGEST]), None)
+    is_whole = day is not None and (day.start, day.end) == (0, len(text))
+    is_open = day is not None and len(day.iso) == len("2021")
+    return day.iso if day is not None and is_whole and not is_open else ""
 
 
 def as_stated(passage: Passage) -> Passage:

@@ -417,6 +417,19 @@ def test_dates_in_parquet_columns_are_fields_too(tmp_path: Path) -> None:
     assert (document.date, document.date_origin) == ("2019-03-04", "stated")
 
 
+def test_a_date_in_another_notation_is_kept_in_iso_form(tmp_path: Path) -> None:
+    table = tmp_path / "fees.csv"
+    dates = ["2024/05/01", "12.05.2024", '"May 12, 2024"', "mai 2024", "05/06/2024", "2024-05-12T10:00:00Z"]
+    rows = [f"It rained {number} times.,{date}" for number, date in enumerate(dates)]
+    table.write_text("\n".join(["text,date", *rows]), encoding="utf-8")
+    index = FolderIndex.open(tmp_path / "ix")
+    index.ingest(table)
+    kept = sorted((document.text, document.date) for document in index.documents())
+    assert [date for _, date in kept] == [
+        *("2024-05-01", "2024-05-12", "2024-05-12", "2024-05", "05/06/2024", "2024-05-12T10:00:00Z"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("dates", "notice"),
     [

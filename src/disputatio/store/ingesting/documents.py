@@ -13,6 +13,7 @@ from disputatio.errors import IngestError
 from disputatio.store.ingesting.exported import is_nan, of_export
 from disputatio.store.ingesting.hidden import clean_and_count
 from disputatio.types import DateOrigin, Relation
+from disputatio.versions.dates import iso_day
 
 FIELDS = ("text", "title", "url", "date", "source", "owner")
 LONGEST = {"title": 2_000, "url": 8_000, "date": 200, "source": 500, "owner": 500}
@@ -149,6 +150,12 @@ def _unfold(fields: Mapping[str, object], where: str) -> tuple[Mapping[str, obje
     return {**{name: fields[name] for name in FIELDS if name in fields}, **own}, kept
 
 
+def _in_iso_form(date: str) -> str:
+    """Return a date as it is filtered and compared; one that cannot be read stays as it is."""
+    day = iso_day(date)
+    return day if day and not date.startswith(day) else date
+
+
 def _origin(name: object) -> DateOrigin:
     """Return the origin of a date by its name; one that is not known counts as none."""
     return "stated" if name == "stated" else "file" if name == "file" else ""
@@ -163,7 +170,7 @@ def _field(name: str, value: object, words: str, where: str) -> str:
     line = " ".join(words.split())
     if len(line) > LONGEST[name]:
         raise too_long(where, name)
-    return line
+    return _in_iso_form(line) if name == "date" else line
 
 
 def too_long(where: str, name: str) -> IngestError:
