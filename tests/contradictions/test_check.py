@@ -397,6 +397,13 @@ def test_entries_of_a_log_contradict_nothing() -> None:
     assert found(log(*upwards, ("Section 1.4", change)), change.replace("40", "55"))
 
 
+def test_the_day_below_the_version_of_an_entry_is_no_entry_of_its_own() -> None:
+    change = "The mill takes 40 sacks of grain."
+    notes = {9: "Note.", 8: "Note.", 7: "Note.", 6: change}
+    text = "\n\n".join(f"1.{number}.0\n\n2024-0{number}-01\n\n- {note}" for number, note in notes.items())
+    assert not found(text, change.replace("40", "55"))
+
+
 def test_what_follows_a_log_is_compared() -> None:
     entries = [(f"1.{number} (2024-01-0{number})", f"Note {number}.") for number in (9, 8, 7, 6)]
     text = log(*entries) + "\n\n## Capacity\n\nThe mill takes 40 sacks of grain.\n"

@@ -128,13 +128,19 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 def _log_of(text: str, blocks: Sequence[tuple[int, int]]) -> range:
     """Return the numbers of the blocks of a log of changes: entries, the newest first.
 
-    It ends with the first heading below its last entry that stands below none of the others.
+    It ends with the first heading below its last entry that stands below none of the others. A day right below
+    a version is the day of that entry, and no entry of its own.
     """
     heads = [
         (number, head.strip("# "))
         for number, (start, end) in enumerate(blocks)
         for head, below, _ in [text[start:end].partition("\n")]
         if (_DAY.fullmatch(head) if below else _is_heading(head) or _is_ruled(text, end))
+    ]
+    heads = [
+        each
+        for (_, before), each in pairwise([(0, ""), *heads])
+        if not (_DAY.fullmatch(each[1]) and _ENTRY.match(before) and not _DAY.fullmatch(before))
     ]
     entries: list[int] = []
     above: list[int] = []
