@@ -744,6 +744,9 @@ def test_a_name_that_changed_between_versions_is_found(tmp_path: Path, old: str,
         ("It works with most 3rd party lamps there are.", "It works with most third party lamps there are."),
         ("The lamps of |name| are new this year.", "The lamps of Nora Vahl are new this year."),
         ("The old lamps are rather weak in the fog.", "The old lamps are quite strong in the fog."),
+        ("The lamps are by Lewin-Marquart in most cases.", "The lamps are by Lewin-Marquardt in most cases."),
+        ("To moor a boat in fog see docs/fog.md first.", "To moor a boat in fog see The Quay in Fog first."),
+        ("The files of a boat are masked with 0o666 here.", "The files of a boat are masked with 0666 here."),
         ("Moor at the Elm quay.", "Moor at the Oak quay."),
         ("Lena Voss of Elm has the keys.", "Nora Vahl at Oak has the keys."),
         ("Moor your boats at Elm, Oak, Ash, Yew, Box in May.",
@@ -764,6 +767,15 @@ def test_a_wording_that_changed_between_versions_is_no_contradiction(
     tmp_path: Path, old: str, new: str
 ) -> None:
     assert not found_in_versions(tmp_path, old, new)
+
+
+def test_a_name_that_is_written_more_fully_has_low_severity(tmp_path: Path) -> None:
+    old, new = (
+        f"The berths are given by the class {name} alone." for name in ("quay.boats.Raft", "quay.Raft")
+    )
+    assert not found_in_versions(tmp_path, old, new)
+    [one] = d.check(tmp_path, severity="low").contradictions
+    assert one.severity == "low"
 
 
 def test_a_name_says_nothing_of_another_publishers_document_of_one_title(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ _SENTENCE = re.compile(r"[^\W\d_].*[.!]$", re.DOTALL)
 _MARKUP = re.compile(r"[|<>\[\]{}$=\\]|:\w+:|[`\w]_(?=\s|$)")
 _COPYRIGHT = re.compile(r"\(c\)|©|copyright", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"\d|[^\W_][_./:][^\W_]|(?<!\w)--?[^\W\d_]|[a-z][A-Z]")
+_OCTAL = re.compile(r"(?<=\b0)o(?=\d)")  # 0o777, which is 0777
+_SPELT = 8  # letters of a word, from which one or two more within it are a slip of spelling
 _CONSTANTS = frozenset({"none", "null", "true", "false", "undefined", "yes", "no", "on", "off"})
 
 
@@ -115,6 +117,8 @@ def _tell_apart(ours: str, theirs: str, *, first: bool) -> bool:
     (True, False)
     >>> _tell_apart("CHANGES", "CHANGES.rst", first=False), _tell_apart("`Sphinx`_", "Pelican", first=False)
     (False, False)
+    >>> _tell_apart("docs/quay.md", "About the Quay", first=False), _tell_apart("0o7", "07", first=False)
+    (False, False)
     """
     if (
         _MARKUP.search(ours)
@@ -122,11 +126,60 @@ def _tell_apart(ours: str, theirs: str, *, first: bool) -> bool:
         or not is_other_name(ours.strip(_MARKS), theirs.strip(_MARKS))
     ):
         return False
-    letters = [re.sub(r"\W", "", each).casefold() for each in (ours, theirs)]
+    letters = [re.sub(r"\W", "", _OCTAL.sub("", each)).casefold() for each in (ours, theirs)]
     named = [_find_names(each, first=first) for each in (ours, theirs)]
     return not (
-        letters[0] in letters[1] or letters[1] in letters[0] or named[0] <= named[1] or named[1] <= named[0]
+        letters[0] in letters[1]
+        or letters[1] in letters[0]
+        or named[0] <= named[1]
+        or named[1] <= named[0]
+        or _is_slip(*named)
+        or sorted(map(_is_file, (ours, theirs))) == sorted(map(_is_title, (ours, theirs))) == [False, True]
     )
+
+
+def _is_slip(ours: set[str], theirs: set[str]) -> bool:
+    """Return whether two names are long words, one of which has a letter or two more within it.
+
+    >>> _is_slip({"marquart"}, {"marquardt"}), _is_slip({"container"}, {"containerd"})
+    (True, False)
+    """
+    if len(ours) != 1 or len(theirs) != 1:
+        return False
+    short, long = sorted((*ours, *theirs), key=len)
+    start = next((n for n, (one, other) in enumerate(zip(short, long, strict=False)) if one != other), 0)
+    return (
+        short.replace("-", "").isalpha()
+        and len(short) >= _SPELT
+        and start > 0
+        and len(long) <= len(short) + 2
+        and long.endswith(short[start:])
+    )
+
+
+def _is_file(stretch: str) -> bool:
+    return "/" in stretch and "://" not in stretch and len(stretch.split()) == 1
+
+
+def _is_title(stretch: str) -> bool:
+    """Return whether a stretch may be the title of a page: words with capitals, and short ones between."""
+    words = stretch.strip(_MARKS).split()
+    return len(words) > 1 and all(
+        word.casefold() in STOP or (word[:1].isupper() and not _IDENTIFIER.search(word)) for word in words
+    )
+
+
+def _is_fuller(ours: set[str], theirs: set[str]) -> bool:
+    """Return whether one dotted name has all parts of the other: an address of one thing, more or less full.
+
+    >>> _is_fuller({"quay.boats.raft"}, {"quay.raft"}), _is_fuller({"quay.raft"}, {"boats.raft"})
+    (True, False)
+    """
+    if len(ours) != 1 or len(theirs) != 1:
+        return False
+    short, long = sorted((name.lstrip("~.").split(".") for name in (*ours, *theirs)), key=len)
+    rest = iter(long)
+    return len(long) > 1 and short[-1] == long[-1] and all(part in rest for part in short)
 
 
 def _find_names(stretch: str, *, first: bool) -> set[str]:
@@ -151,4 +204,5 @@ def _as_pair(
     around = [*reversed(one.words[:before]), *one.words[len(one.words) - after :]]
     about = tuple(word for word in around if word not in STOP and word.isalpha())[:6]
     likeness = (before + after) / max(len(one.words), len(other.words))
-    return (facts[0], facts[1]), Finding("medium", round(likeness, 3), about, ())
+    fuller = _is_fuller(*(_find_names(stretch, first=before == 0) for _, _, stretch in stretches))
+    return (facts[0], facts[1]), Finding("low" if fuller else "medium", round(likeness, 3), about, ())

@@ -128,8 +128,8 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 def _log_of(text: str, blocks: Sequence[tuple[int, int]]) -> range:
     """Return the numbers of the blocks of a log of changes: entries, the newest first.
 
-    It ends with the first heading below its last entry that stands below none of the others. A day right below
-    a version is the day of that entry, and no entry of its own.
+    It ends with the first heading below its last entry that stands below none of the others. A day right
+    below a version is the day of that entry, and no entry of its own.
     """
     heads = [
         (number, head.strip("# "))
