@@ -708,6 +708,29 @@ def test_an_example_of_a_program_is_compared_with_its_version_alone(tmp_path: Pa
     assert not found_in_versions(tmp_path, f"```\n{old}\n```", f"```\n{other}\n```")
 
 
+def test_what_a_command_prints_states_nothing(tmp_path: Path) -> None:
+    shown = "Boats:\n\n```\n$ boats --all\nElm.boat\n--------\nberths: {}\n```\n\nThat is all."
+    assert not found_in_versions(tmp_path, shown.format(2), shown.format(4))
+    session = "```\n>>> moor('Elm', {})\n```\n\nThat is all."
+    assert not found_in_versions(tmp_path, session.format(2), session.format(4))
+    command = "```\n$ boats --berths {}\n```\n\nThe boat {} has {} berths."
+    assert found_in_versions(tmp_path, command.format(2, "Elm", 2), command.format(4, "Elm", 2))
+
+
+def test_a_name_in_a_program_is_an_example(tmp_path: Path) -> None:
+    boat = "```\nboat:\n    owner: {},\n    berths: {},\n```"
+    assert not found_in_versions(tmp_path, boat.format("lena", 2), boat.format("nora", 2))
+    assert found_in_versions(tmp_path, boat.format("lena", 2), boat.format("lena", 4))
+
+
+def test_a_bar_in_brackets_or_after_a_prompt_parts_no_cells(tmp_path: Path) -> None:
+    guide = "Read the guide ({}) before you moor."
+    old, new = guide.format("Deutsch | English"), guide.format("Deutsch | English | Frysk")
+    assert not found_in_versions(tmp_path, f"# Boats\n\n{old}", f"# Boats\n\n{new}")
+    old, new = "$ boats | lamps --watts 5", "$ boats | lamps --port 7 --file x"
+    assert not found_in_versions(tmp_path, old, new)
+
+
 def test_the_port_of_an_address_is_no_value() -> None:
     assert not found(
         "Set the lamp's URL to http://quay:1234/v1.", "Set the lamp's URL to http://quay:5678/v1."

@@ -188,7 +188,7 @@ def _compare(
         and not kept.says((first, fact), (second, other))
         and _may_be_of_one(corpus, (first, fact), (second, other))
         for framed in [family and _have_one_frame(corpus, (first, fact), (second, other))]
-        if framed or not code
+        if not code or (framed and fact.kind == "value")
         if not headed_apart or (framed and len(_words_of(corpus, first, fact)) >= _LONG_SENTENCE)
         if (
             finding := compare(

@@ -35,6 +35,9 @@ _CODE = re.compile(
     r"|[\w.]{1,80}\([^()]*\)[;,]?$|[\w.-]{1,80}\s?=\s?(?:\"[^\"]*\"|'[^']*'|[\w./-]{1,80}),?(?:\s*\#.*)?$"
     r"|[\w'\"-]{1,80}:\s\S{1,80},$)|.*(?:[{};(]|=>.*|\w\[)$"
 )
+_PROMPT = re.compile(r"\s*([$%>]|>>>)\s")
+_BRACKETED = re.compile(r"\([^()\n]{0,200}\)")
+_EMPTY = re.compile(r"\n[ \t]*\r?\n")
 _KEY = re.compile(r"\s*[a-z][\w-]{0,60}:$")  # of settings whose values stand below, further in
 _CODE_LINES = 0.3  # share of the lines of a block, from which it is code
 _MARKUP = re.compile(r"\.\. |:[\w-]{1,40}:(?:\s|$)")  # a line for the program that sets the page
@@ -73,10 +76,16 @@ def units_of(text: str, title: str) -> Iterator[Unit]:
     after_heading = False
     blocks = list(_blocks(text))
     log = _log_of(text, blocks)
+    printed, before = False, 0  # by a command above, without an empty line between
     for number, (start, end) in enumerate(blocks):
         if number in log:
             continue
         block = text[start:end]
+        apart = _EMPTY.search(text, before, start) is not None
+        prompt = _PROMPT.match(block)
+        printed, before = prompt is not None or (printed and not apart), end
+        if printed and (prompt is None or prompt[1] == ">>>"):
+            continue
         lines = list(_lines(text, start, end))
         if _is_table(block, lines, text):
             yield from _rows(text, lines, " / ".join(headings))
@@ -84,6 +93,7 @@ def units_of(text: str, title: str) -> Iterator[Unit]:
         elif (
             number + 1 < len(blocks)
             and len(lines) == 1
+            and not prompt
             and (_is_heading(block) or _is_ruled(text, end) or (number == 0 and block == title))
         ):
             headings = (
@@ -169,7 +179,9 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_table(block: str, lines: Sequence[tuple[int, int]], text: str) -> bool:
-    return " | " in block and sum(" | " in text[start:end] for start, end in lines) * 2 >= len(lines)
+    """Return whether half of the lines have cells; a bar in brackets or after a prompt parts none."""
+    rows = sum(" | " in _BRACKETED.sub("", text[start:end]) for start, end in lines) if " | " in block else 0
+    return rows * 2 >= len(lines) and rows > 0 and not _PROMPT.match(block)
 
 
 def _is_ruled(text: str, end: int) -> bool:
