@@ -731,6 +731,51 @@ def test_a_bar_in_brackets_or_after_a_prompt_parts_no_cells(tmp_path: Path) -> N
     assert not found_in_versions(tmp_path, old, new)
 
 
+def test_words_of_any_manual_name_no_subject() -> None:
+    limited = "## Size of a lamp\n\nDefaults to 40.", "## Count of boats\n\n10 by default."
+    assert not d.check([Passage(text=text) for text in limited], severity="low").contradictions
+    assert not found(
+        "By setting this value to any number greater than 0, the keeper makes sure that you have that.",
+        "The numbers in brackets are not computed (because 8 is greater than zero), but shown here.",
+    )
+    flags = "## boats harbour --moor --lamp\n\nAll of these flags are optional."
+    assert not found("The --moor and --lamp flags may also be of use.", flags, titles=("Quay", "Raft"))
+
+
+def test_what_something_runs_on_is_not_run_by_it() -> None:
+    assert not found("Elm runs on the old harbour line.", "Oak runs on the old harbour line.")
+    assert found("Elm runs the old harbour line.", "Oak runs the old harbour line.")
+
+
+def test_what_a_dash_adds_denies_nothing() -> None:
+    boats = "The old boats of the harbour are painted green"
+    assert not found(f"{boats}.", f"{boats} -- not an old custom.")
+
+
+def test_what_is_held_against_the_rest_denies_nothing_else() -> None:
+    assert not found(
+        "A broken lamp will only print a warning.", "A broken lamp will print a warning, but no error."
+    )
+
+
+def test_what_something_is_the_same_as_is_no_value(tmp_path: Path) -> None:
+    old, new = (f'Same as lamps="{count}", but with fog horns on deck.' for count in (2, 3))
+    assert not found_in_versions(tmp_path, old, new)
+
+
+def test_a_list_that_gives_both_values_of_a_key_contradicts_neither(tmp_path: Path) -> None:
+    old = "# Lamps\n\n- Quay: Elm\n- Quay: Oak"
+    assert not found_in_versions(tmp_path, old, "# Lamps\n\n- Quay: Oak")
+    assert found_in_versions(tmp_path, "# Lamps\n\n- Quay: Elm", "# Lamps\n\n- Quay: Oak")
+
+
+def test_a_label_that_names_nothing_is_compared_below_one_heading(tmp_path: Path) -> None:
+    old, new = (f"# Boats\n\n## {heading}\n\nParameter: {name}\n\nIt is open."
+                for heading, name in (("Elm", "Raft"), ("Oak", "Lamp")))  # fmt: skip
+    assert not found_in_versions(tmp_path, old, new)
+    assert found_in_versions(tmp_path, old, new.replace("## Oak", "## Elm"))
+
+
 def test_the_port_of_an_address_is_no_value() -> None:
     assert not found(
         "Set the lamp's URL to http://quay:1234/v1.", "Set the lamp's URL to http://quay:5678/v1."

@@ -44,6 +44,7 @@ from disputatio.contradictions.standing import (
     titles_of,
 )
 from disputatio.contradictions.statements import Fact, is_report
+from disputatio.contradictions.vocabulary import GENERIC_ROOTS
 from disputatio.kit import Kit
 from disputatio.text import content_id
 from disputatio.types import Check, Contradiction, ContradictionKind, Severity, Source, Statement
@@ -177,6 +178,7 @@ def _compare(
         return []
     passages = corpus.texts[first].passage, corpus.texts[second].passage
     apart = all(each.owner or each.source for each in passages) and not belong_together(*passages)
+    below_one = len({kept.units(document)[place].heading for document, place in sides}) == 1
     headed_apart = family and kept.stand_apart(*sides)
     bodies = partial(kept.words, first), partial(kept.words, second)
     found = [
@@ -195,7 +197,7 @@ def _compare(
                 fact,
                 other,
                 family=family,
-                framed=framed,
+                framed=framed and (below_one or not GENERIC_ROOTS.issuperset(fact.words)),
                 reports=reports,
                 many=many,
                 apart=apart,
@@ -204,6 +206,7 @@ def _compare(
                 bodies=bodies,
             )
         )
+        if not (kept.lists(sides[0], fact, other) or kept.lists(sides[1], other, fact))
     ]
     return [max(found, key=lambda pair: _rank(pair.finding))] if found else []
 

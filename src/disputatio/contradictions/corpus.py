@@ -30,6 +30,7 @@ Form = Literal["label", "sentence", "clause"]
 _CLAUSE = 3  # words of a clause that many sentences of a document may have: "removed in release 1.46"
 _TITLES = 4  # titles that have a word, from which it names no document
 _TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".ods")
+_Line = tuple[str, frozenset[str], str, str]
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
@@ -166,6 +167,7 @@ class Recent:
         self._units: OrderedDict[int, list[Unit]] = OrderedDict()
         self._facts: OrderedDict[tuple[int, int], list[Fact]] = OrderedDict()
         self._words: OrderedDict[int, frozenset[str]] = OrderedDict()
+        self._given: OrderedDict[int, frozenset[_Line]] = OrderedDict()
         self._said_in: OrderedDict[int, tuple[frozenset[str], frozenset[str]]] = OrderedDict()
 
     def facts(self, document: int, place: int) -> list[Fact]:
@@ -191,6 +193,20 @@ class Recent:
         in_theirs, in_ours = quote in self._said(theirs[0])[0], other in self._said(ours[0])[0]
         repeated = quote if in_theirs else other if in_ours else ""
         return (in_theirs and in_ours) or len(repeated.split()) >= SENTENCE
+
+    def lists(self, place: tuple[int, int], fact: Fact, other: Fact) -> bool:
+        """Return whether the list or table of a fact has a line of its key with what another says, too."""
+        document, number = place
+        given = self._given.get(document)
+        if given is None:
+            given = frozenset(
+                (*_key(each), unit.heading, each.said)
+                for at, unit in enumerate(self.units(document))
+                if unit.form != "sentence"
+                for each in self.facts(document, at)
+            )
+            _keep(self._given, document, given)
+        return (*_key(fact), self.units(document)[number].heading, other.said) in given
 
     def stand_apart(self, *places: tuple[int, int]) -> bool:
         """Return whether two versions have statements below two headings, of which one is in both."""
@@ -228,6 +244,10 @@ class Recent:
             )
             _keep(self._words, document, words)
         return words
+
+
+def _key(fact: Fact) -> tuple[str, frozenset[str]]:
+    return fact.group, frozenset(fact.words)
 
 
 def _keep(cache: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:

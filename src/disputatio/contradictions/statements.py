@@ -69,7 +69,8 @@ _NAMED = tuple(
         rf"|acquired|insured|audited|delivered|maintained|provided|based|located|headquartered|situated"
         rf"|held|stored|kept|registered) (?:by|in|at|with|on)) (?:the )?(?P<name>{_NAME})(?=[.,;]|$| )",
         rf"^(?P<name>{_NAME}) (?P<what>(?:leads|heads|manages|chairs|owns|founded|supplies|designed"
-        rf"|built|wrote|hosts|operates|directs|runs|acquired|audits|insures) [^,;:()]{{3,80}}?)(?=[.,;]|$)",
+        rf"|built|wrote|hosts|operates|directs|runs(?! (?:on|with)\b)|acquired|audits|insures) "
+        rf"[^,;:()]{{3,80}}?)(?=[.,;]|$)",
         rf"^(?P<what>[^,;:()]{{3,80}}? (?:takes place|moved|moves|will move|will be held|will take "
         rf"place|resides|sits) (?:in|at|to)) (?:the )?(?P<name>{_NAME})(?=[.,;]|$| )",
     )
@@ -82,6 +83,7 @@ _DEFINED = re.compile(
     re.DOTALL,
 )
 _PARTING = {",", "and", "but", "while", "whereas", "und", "aber", "während", "et", "mais", "y", "pero"}
+_ASIDE = re.compile(r"\s(?:--?|–|—)\s(?=(?:not|no|nicht|kein\w{0,2}|pas)\b)")
 _LATE = re.compile(r"\b(?:after|beyond|later than|past|nach|après|después|outside)\b", re.IGNORECASE)
 _RELEASE = frozenset(map(root, ("version", "release")))
 FactKind = Literal["value", "name", "definition", "polarity"]
@@ -254,11 +256,21 @@ def _of_sentence(body: str, around: _Around, language: str, comma: bool | None) 
     facts: list[Fact] = []
     if len(tokens) <= MOST_TOKENS:
         whole = _fact(body, tokens, tokens, around, language, kind="polarity")
-        facts = [replace(whole, negated=_is_negated(tokens))] if len(whole.words) >= 2 else []
+        facts = (
+            [replace(whole, negated=_is_negated(_before_aside(body, tokens)))]
+            if len(whole.words) >= 2
+            else []
+        )
     if sum(token.value is not None for token in tokens) <= MOST_VALUES:
         facts += _values(body, tokens, around, language)
     facts += _find_names(body, tokens, around, language)
     return facts
+
+
+def _before_aside(body: str, tokens: list[Token]) -> list[Token]:
+    """Return the tokens before what a dash adds: "a new boat -- not a large one"."""
+    aside = _ASIDE.search(body)
+    return [token for token in tokens if token.start < aside.start()] if aside else tokens
 
 
 def _values(body: str, tokens: list[Token], around: _Around, language: str) -> list[Fact]:
@@ -438,8 +450,8 @@ def _is_negated(tokens: Sequence[Token]) -> bool:
     count, bound = 0, False
     for number, token in enumerate(tokens):
         folded = token.text.casefold().replace("’", "'")
-        if folded in ("(", "so"):
-            break  # what an aside or a purpose denies
+        if folded in ("(", "so") or (folded == "but" and _word_at(tokens, number + 1) in ("no", "not")):
+            break  # what an aside or a purpose denies, and what is held against the rest
         if folded in NEGATIONS:
             following = _word_at(tokens, number + 1)
             bound = following in BOUNDING

@@ -43,7 +43,7 @@ _CODE_LINES = 0.3  # share of the lines of a block, from which it is code
 _MARKUP = re.compile(r"\.\. |:[\w-]{1,40}:(?:\s|$)")  # a line for the program that sets the page
 # begins an example, to which the rest of a paragraph belongs; says what a name in one means
 _EXAMPLE = re.compile(r"for (?:example|instance)\b|zum beispiel\b|par exemple\b|por ejemplo\b", re.IGNORECASE)
-_WHERE = re.compile(r"(?:where|wobei|où)\b", re.IGNORECASE)
+_WHERE = re.compile(r"(?:where|wobei|où|same as)\b", re.IGNORECASE)
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|cf|vs|No|Nr|Art|Abs|approx|ca|max|min|incl|excl|Dr|Mr|Mrs|Ms|St|Prof|z\.B|bzw|Ltd|Inc|Co|Fig)|(?:^|\s)[A-Z])\.$"
 )
