@@ -143,13 +143,15 @@ def _is_slip(ours: set[str], theirs: set[str]) -> bool:
 
     >>> _is_slip({"marquart"}, {"marquardt"}), _is_slip({"container"}, {"containerd"})
     (True, False)
+    >>> _is_slip({"boatmaker"}, {"boat_maker"})
+    False
     """
     if len(ours) != 1 or len(theirs) != 1:
         return False
     short, long = sorted((*ours, *theirs), key=len)
     start = next((n for n, (one, other) in enumerate(zip(short, long, strict=False)) if one != other), 0)
     return (
-        short.replace("-", "").isalpha()
+        f"{short}{long}".replace("-", "").isalpha()
         and len(short) >= _SPELT
         and start > 0
         and len(long) <= len(short) + 2
