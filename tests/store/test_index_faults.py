@@ -414,12 +414,12 @@ def test_an_index_on_a_full_disk_is_read(tmp_path: Path, monkeypatch: pytest.Mon
     index.ingest(_rows(tmp_path / "rows", 3))
     connect = database._connect
 
-    def full(file: Path, mode: str = "rw") -> sqlite3.Connection:
+    def full(file: Path, mode: str = "rw", *, whole: bool = True) -> sqlite3.Connection:
         if mode == "rw":  # the shared memory of a connection that may write takes room
             error = sqlite3.OperationalError("disk I/O error")
             error.sqlite_errorcode = 4874  # SQLITE_IOERR_SHMSIZE
             raise error
-        return connect(file, mode)
+        return connect(file, mode, whole=whole)
 
     monkeypatch.setattr(database, "_connect", full)
     assert len(index.list_documents().documents) == 3
