@@ -15,7 +15,7 @@ SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
 ROOMS, ARROWS, PUBLIC_NAMES = 40, 280, 69
-MODULES, LINES_OF_SRC, LINES_OF_BENCH = 417, 90_936, 10_464
+MODULES, LINES_OF_SRC, LINES_OF_BENCH = 417, 90_946, 10_464
 
 GROUND = (
     *("arguments", "authority", "calling", "causes", "databases", "errors", "events", "platforms"),

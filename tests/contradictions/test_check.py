@@ -12,6 +12,7 @@ import pytest
 
 import disputatio as d
 from disputatio import Check, Contradiction, InputError, Passage
+from disputatio.contradictions.units import units_of
 from disputatio.store.ingesting.options import ReadOptions
 
 
@@ -767,6 +768,11 @@ def test_a_list_that_gives_both_values_of_a_key_contradicts_neither(tmp_path: Pa
     old = "# Lamps\n\n- Quay: Elm\n- Quay: Oak"
     assert not found_in_versions(tmp_path, old, "# Lamps\n\n- Quay: Oak")
     assert found_in_versions(tmp_path, "# Lamps\n\n- Quay: Elm", "# Lamps\n\n- Quay: Oak")
+
+
+def test_a_command_with_a_pipe_is_no_row_of_a_table() -> None:
+    text = "Start it so:\n\n$ tide --dock 4 | sort --key 2\n$ tide --dock 5 | sort\n"
+    assert {unit.form for unit in units_of(text, "")} == {"sentence"}
 
 
 def test_a_label_that_names_nothing_is_compared_below_one_heading(tmp_path: Path) -> None:

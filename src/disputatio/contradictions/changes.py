@@ -143,7 +143,9 @@ def _is_slip(ours: set[str], theirs: set[str]) -> bool:
 
     >>> _is_slip({"marquart"}, {"marquardt"}), _is_slip({"container"}, {"containerd"})
     (True, False)
-    >>> _is_slip({"boatmaker"}, {"boat_maker"})
+    >>> _is_slip({"boatmaker"}, {"boat_maker"}), _is_slip({"cat"}, {"cart"})
+    (False, False)
+    >>> _is_slip({"loadable"}, {"unloadable"})
     False
     """
     if len(ours) != 1 or len(theirs) != 1:
@@ -176,6 +178,8 @@ def _is_fuller(ours: set[str], theirs: set[str]) -> bool:
 
     >>> _is_fuller({"quay.boats.raft"}, {"quay.raft"}), _is_fuller({"quay.raft"}, {"boats.raft"})
     (True, False)
+    >>> _is_fuller({"quay.raft"}, {"quay.raft.oar"})
+    False
     """
     if len(ours) != 1 or len(theirs) != 1:
         return False

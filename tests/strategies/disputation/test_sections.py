@@ -10,7 +10,7 @@ import pytest
 from disputatio.kit import Kit
 from disputatio.llm.scripted import NoModel
 from disputatio.store.in_memory import InMemory
-from disputatio.strategies.disputation.versions import search_sections
+from disputatio.strategies.disputation.versions import MOST_FIRST, search_sections
 from disputatio.types import Passage, Relation
 
 QUESTION = "What is the mooring fee at Corle for a night?"
@@ -90,3 +90,9 @@ def test_where_nothing_else_is_left_all_are_read() -> None:
     assert _search([OLD, NEWEST], k=6) == (_search([OLD, NEWEST], k=None)[0], [])
     few, waiting = _search([OLD, NEWER, NEWEST], k=6)
     assert len(few) == 6 and len(waiting) == 1
+
+
+def test_of_very_many_all_are_read() -> None:
+    many = [replace(OTHERS[0], id=f"many {n}", document=f"many {n}") for n in range(60)]
+    first, waiting = _search([OLD, NEWEST, *many], k=MOST_FIRST + 1)
+    assert {OLD.id, NEWEST.id} <= set(first) and waiting == []

@@ -15,6 +15,7 @@ from disputatio.versions.families import family_names, is_version
 DEEP = 100  # passages among which other versions are looked for
 LONGEST_QUERY = 1_000  # characters
 MOST = 4  # passages of other versions of what answers
+MOST_FIRST = 50  # passages to read first, from which they are not compared with each other
 _ALIKE = 0.3  # of the words of two passages, from which they are one section in two versions
 
 
@@ -24,12 +25,13 @@ def search_sections(
     """Return the passages to read first, and those that wait: other versions of sections that are among the first.
 
     Of a section in several versions the one that is asked for is read, else the newest; what is found next takes the
-    places of the others. All are read where the question is about a day or the past, or where nothing else is left.
+    places of the others. All are read where the question is about a day or the past, where nothing else is left, and
+    where very many are read first.
     """
     found = kit.passages(question, k=k)
-    asked = find_asked(question)
-    sections = [] if as_of or asked.day or asked.previous else by_section(found)
-    most = len(found)
+    asked, most = find_asked(question), len(found)
+    of_past = as_of or asked.day or asked.previous
+    sections = [] if of_past or most > MOST_FIRST else by_section(found)
     if len(sections) in (0, most):
         return found, []
     further = kit.search(question, k=2 * most, exclude=tuple(passage.id for passage in found))
@@ -46,8 +48,15 @@ def search_sections(
 def by_section(passages: Sequence[Passage]) -> list[list[Passage]]:
     """Return passages by section, its versions together, in the order of the first of each."""
     sections: list[list[Passage]] = []
+    words = {passage.id: frozenset(bare_words(passage.text)) for passage in passages}
+
+    def is_one(first: Passage, second: Passage) -> bool:
+        ours, theirs = words[first.id], words[second.id]
+        is_alike = len(ours & theirs) >= _ALIKE * len(ours | theirs)
+        return is_alike and _are_versions(first, second)
+
     for passage in passages:
-        same = (each for each in sections if all(_are_one_section(passage, other) for other in each))
+        same = (each for each in sections if all(is_one(passage, other) for other in each))
         section = next(same, None)
         if section is None:
             sections.append([passage])
@@ -56,15 +65,12 @@ def by_section(passages: Sequence[Passage]) -> list[list[Passage]]:
     return sections
 
 
-def _are_one_section(first: Passage, second: Passage) -> bool:
-    """Return whether one passage is what became of the other in a later version of its document."""
-    if not family_names(first) & family_names(second):
-        return False
+def _are_versions(first: Passage, second: Passage) -> bool:
+    """Return whether one of two passages under the same heading is of a later version of the other's document."""
     if first.metadata.get("heading") != second.metadata.get("heading"):
         return False
-    one, other = set(bare_words(first.text)), set(bare_words(second.text))
-    is_alike = len(one & other) >= _ALIKE * len(one | other)
-    return is_alike and (_is_replaced(first, [second]) or _is_replaced(second, [first]))
+    is_family = bool(family_names(first) & family_names(second))
+    return is_family and (_is_replaced(first, [second]) or _is_replaced(second, [first]))
 
 
 def _is_replaced(passage: Passage, others: Sequence[Passage]) -> bool:
