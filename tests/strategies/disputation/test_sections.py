@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
+from disputatio.errors import MustAskAgain
 from disputatio.kit import Kit
 from disputatio.llm.scripted import NoModel
+from disputatio.pipeline import ask
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.disputation.versions import MOST_FIRST, search_sections
-from disputatio.types import Passage, Relation
+from disputatio.types import Answer, Extraction, Passage, Relation
 
 QUESTION = "What is the mooring fee at Corle for a night?"
 
@@ -40,8 +43,8 @@ def _search(
     passages: Sequence[Passage], question: str = QUESTION, k: int | None = 4
 ) -> tuple[list[str], list[str]]:
     kit = Kit(model=NoModel(), retriever=InMemory([*passages, *OTHERS]))
-    first, waiting = search_sections(question, kit, k)
-    return [each.id for each in first], [each.id for each in waiting]
+    sections = search_sections(question, kit, k)
+    return [each.id for each in sections.first], [each.id for each in sections.waiting]
 
 
 OLD, NEWER, NEWEST = _fee("1"), _fee("2"), _fee("3")
@@ -96,3 +99,49 @@ def test_of_very_many_all_are_read() -> None:
     many = [replace(OTHERS[0], id=f"many {n}", document=f"many {n}") for n in range(60)]
     first, waiting = _search([OLD, NEWEST, *many], k=MOST_FIRST + 1)
     assert {OLD.id, NEWEST.id} <= set(first) and waiting == []
+
+
+class _Encoder:
+    """A reader that finds a number of crowns, and refuses texts without one."""
+
+    name = "crowns"
+
+    def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
+        return [self._read(passage) for passage in passages]
+
+    def _read(self, passage: Passage) -> Extraction:
+        found = re.search(r"\d+ crowns", passage.text)
+        start, end = found.span() if found else (0, 0)
+        sure = 0.9 if found else 0.1
+        return Extraction(
+            passage=passage.id, answer=passage.text[start:end], start=start, end=end, probability=sure
+        )
+
+
+def _ask(*passages: Passage) -> Answer:
+    shelf = InMemory([*passages, *OTHERS])
+    kit = Kit(model=NoModel(), retriever=shelf, reader=_Encoder())
+    return ask(QUESTION, kit=kit, options={"k": 4, "reader": "encoder"})
+
+
+def _say_fees(answer: Answer) -> list[str]:
+    return [*answer.answers, *(each.answer for each in answer.conflict.positions)]
+
+
+def test_an_answer_is_decided_again_from_what_was_read() -> None:
+    answer = _ask(OLD, NEWER, NEWEST)
+    assert answer.answers == ("3 crowns",)
+    assert answer.without().answers == answer.answers
+    assert [each.id for each in answer.without().passages] == [each.id for each in answer.passages]
+    for other in OTHERS:
+        assert answer.without(passages=other.id).answers == answer.answers
+    assert answer.without(passages=NEWEST.id).answers == ("2 crowns",)
+
+
+def test_a_version_that_waited_is_not_decided_upon_unread() -> None:
+    silent = replace(NEWEST, text="The mooring fee at Corle for a night is told by the harbour master.")
+    answer = _ask(OLD, silent)
+    assert OLD.id not in {each.id for each in answer.passages} and not answer.answers
+    assert answer.without(passages=OTHERS[0].id).answers == ()
+    with pytest.raises(MustAskAgain):
+        answer.without(passages=silent.id)

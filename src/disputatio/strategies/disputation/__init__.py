@@ -200,14 +200,14 @@ def disputation(
         as_of=iso_day(as_of),
         today=str(kit.recorded.get("today") or kit.today),
     )
-    first, waiting = search_sections(question, kit, k, as_of=as_of)
-    passages = {passage.id: passage for passage in first}
+    sections = search_sections(question, kit, k, as_of=as_of)
+    passages = {passage.id: passage for passage in sections.first}
     asks_several = complete and _SEVERAL.search(_QUOTED.sub("", question))
     sub_questions = _divide(question, kit) if asks_several else [question]
     parts: list[PartResult] = []
     for sub_question in sub_questions:
         part = _resolve_part(
-            sub_question, list(passages.values()), waiting, kit, _plan_of(sub_question, plan)
+            sub_question, list(passages.values()), sections.waiting, kit, _plan_of(sub_question, plan)
         )
         passages |= {reading.passage.id: reading.passage for reading in part.readings}
         parts.append(part)
@@ -220,6 +220,7 @@ def disputation(
         late=[each.passage.id for part in parts for each in part.readings if each.late]
         if kit.is_late
         else None,
+        **sections.to_record(),
     )
     answer = compose_answer(question, parts, plan.reliabilities)
     return replace(answer, basis=Basis(details=record.to_details()))

@@ -42,7 +42,8 @@ class Record:
     `beliefs` has the nats of each answer by question, `looks` the reply to its last joint look; `similarities` that of each pair of passages, by
     `judgement_key`; `today` the day of the question, where documents say from when or until when they are in force;
     `reader` who read, empty for an answer that does not say; `late` the passages that the language model had not read by
-    the deadline, None if that did not pass.
+    the deadline, None if that did not pass; `sections` the passages of each section, its version that was read first
+    ahead, where one is in several versions among the first `searched` passages found.
     """
 
     beliefs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -51,6 +52,8 @@ class Record:
     today: str = ""
     reader: Reader | Literal[""] = ""
     late: Sequence[str] | None = None
+    sections: Sequence[Sequence[str]] = ()
+    searched: int = 0
 
     def to_details(self) -> dict[str, Any]:
         """Return the JSON value of `Basis.details`."""
@@ -60,7 +63,13 @@ class Record:
             "similarities": dict(sorted(self.similarities.items())),
         }
         late = {} if self.late is None else {LATE: list(self.late)}
-        said = {"today": self.today, "reader": self.reader}
+        sections = [list(section) for section in self.sections]
+        said = {
+            "today": self.today,
+            "reader": self.reader,
+            "sections": sections,
+            "searched": self.searched,
+        }
         return details | {name: value for name, value in said.items() if value} | late
 
     @classmethod
@@ -71,6 +80,8 @@ class Record:
             looks=details.get("looks", {}),
             similarities=details.get("similarities", {}),
             reader=details.get("reader", ""),
+            sections=details.get("sections", ()),
+            searched=details.get("searched", 0),
         )
 
 

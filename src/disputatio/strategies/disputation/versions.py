@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from disputatio.kit import Kit
 from disputatio.reliability.succession import best_claim
+from disputatio.strategies.disputation.details import Record
 from disputatio.strategies.disputation.reading import PassageReading
 from disputatio.text import bare_words, one_line
 from disputatio.types import Passage
@@ -19,30 +22,82 @@ MOST_FIRST = 50  # passages to read first, from which they are not compared with
 _ALIKE = 0.3  # of the words of two passages, from which they are one section in two versions
 
 
-def search_sections(
-    question: str, kit: Kit, k: int | None, *, as_of: str = ""
-) -> tuple[list[Passage], list[Passage]]:
-    """Return the passages to read first, and those that wait: other versions of sections that are among the first.
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """Passages by section, the version that is read first ahead, and how many are read first."""
 
-    Of a section in several versions the one that is asked for is read, else the newest; what is found next takes the
-    places of the others. All are read where the question is about a day or the past, where nothing else is left, and
-    where very many are read first.
+    passages: Sequence[Sequence[Passage]]
+    most: int
+
+    @property
+    def first(self) -> list[Passage]:
+        """Return the passages to read first."""
+        return [section[0] for section in self.passages] + self._others[: self._missing]
+
+    @property
+    def waiting(self) -> list[Passage]:
+        """Return the other versions of sections that are among the first."""
+        return self._others[self._missing :]
+
+    @property
+    def _others(self) -> list[Passage]:
+        return [passage for section in self.passages for passage in section[1:]]
+
+    @property
+    def _missing(self) -> int:
+        return max(0, self.most - len(self.passages))
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the fields of a `Record`: none where no section is in several versions."""
+        if not self._others:
+            return {}
+        sections = [[passage.id for passage in section] for section in self.passages]
+        return {"sections": sections, "searched": self.most}
+
+
+def search_sections(question: str, kit: Kit, k: int | None, *, as_of: str = "") -> Sections:
+    """Search for passages; of a section in several versions the one that is asked for is first, else the newest.
+
+    What is found next takes the places of the others. All are read where the question is about a day or the past,
+    where nothing else is left, and where very many are read first.
     """
     found = kit.passages(question, k=k)
     asked, most = find_asked(question), len(found)
+    every = Sections([[passage] for passage in found], most)
+    if kit.recorded:
+        return _find_again(question, kit, found) or every
     of_past = as_of or asked.day or asked.previous
     sections = [] if of_past or most > MOST_FIRST else by_section(found)
     if len(sections) in (0, most):
-        return found, []
-    further = kit.search(question, k=2 * most, exclude=tuple(passage.id for passage in found))
+        return every
+    further = _search_further(question, kit, found, most)
     if not further:
-        return found, []
-    sections = by_section([*found, *(hit.passage for hit in further)])[:most]
+        return every
+    sections = by_section([*found, *further])[:most]
     version = asked.version or product_version(question, found)
-    first = [_of_version(section, version) for section in sections]
-    waiting = [passage for section in sections for passage in section if passage not in first]
-    missing = most - len(first)
-    return first + waiting[:missing], waiting[missing:]
+    return Sections([_put_ahead(_of_version(section, version), section) for section in sections], most)
+
+
+def _search_further(question: str, kit: Kit, found: Sequence[Passage], most: int) -> list[Passage]:
+    hits = kit.search(question, k=2 * most, exclude=tuple(passage.id for passage in found))
+    return [hit.passage for hit in hits]
+
+
+def _put_ahead(first: Passage, section: Sequence[Passage]) -> list[Passage]:
+    return [first, *(passage for passage in section if passage is not first)]
+
+
+def _find_again(question: str, kit: Kit, found: Sequence[Passage]) -> Sections | None:
+    """Return the sections of an answer that is decided again: nothing takes the place of what was removed."""
+    record = Record.from_details(kit.recorded)
+    if not record.sections:
+        return None
+    further = _search_further(question, kit, found, record.searched)
+    known = {passage.id: passage for passage in (*found, *further)}
+    recorded = [name for section in record.sections for name in section]
+    sections = [[known[name] for name in section if name in known] for section in record.sections]
+    removed = sum(name not in known for name in recorded)
+    return Sections(list(filter(None, sections)), record.searched - removed)
 
 
 def by_section(passages: Sequence[Passage]) -> list[list[Passage]]:
