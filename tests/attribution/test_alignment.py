@@ -54,6 +54,12 @@ def test_a_question_whose_form_allows_it_becomes_a_plain_sentence(
         "Is the pier of iron?",
         "Is it true that the pier is of iron?",
         "¿Cuándo?",
+        "What two packages does it want?",
+        "What date is it in our calendar?",
+        "What share of the fee did members get back?",
+        "What is the bundle built on now?",
+        "What is the station going to cost?",
+        "What changed with version 4?",
     ],
 )
 def test_any_other_form_is_reported_with_its_answer(question: str) -> None:

@@ -63,6 +63,8 @@ def test_every_mark_of_a_group_counts_and_belongs_to_what_stands_before(
         ("Ingrid Vasmer and Ola Berg were married.", ["Ingrid Vasmer and Ola Berg were married."]),
         ("Salt, and pepper too, are sold.", ["Salt, and pepper too, are sold."]),
         ("It was Dr. J. Berg who came. She left.", ["It was Dr. J. Berg who came.", "She left."]),
+        ("It is 9 kg (Letter no. 34).", ["It is 9 kg (Letter no. 34)."]),
+        ("It is 9 kg (Free. Open). It is old.", ["It is 9 kg (Free. Open).", "It is old."]),
         ("1887", ["1887."]),
         ("…", []),
     ],

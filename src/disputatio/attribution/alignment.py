@@ -31,6 +31,8 @@ _TURNED = frozenset(["do", "does", "did", "have", "has", "had", "can", "could", 
 _STATES = frozenset(["is", "was", "are", "were"])
 _ASKS_YEAR = frozenset(["when", "in what year", "in which year"])
 _DONE = frozenset(["born", "built", "made", "held", "begun", "won", "written", "sold", "found", "set", "cut"])
+_TODAY = frozenset(["now", "today", "nowadays", "currently", "then"])
+_EVENTS = frozenset(["changed", "changes", "happened", "happens"])
 _DANGLING = frozenset(["about", "of", "for", "by", "in", "on", "at", "to", "from", "with", "called", "named"])
 
 
@@ -85,8 +87,8 @@ def turn_question(question: str, answer: str) -> str | None:
 
     >>> turn_question("what is the capital of Orrin", "Quillhaven")
     'Quillhaven is the capital of Orrin.'
-    >>> turn_question("Who did she marry?", "Ola") is None
-    True
+    >>> turn_question("Who did she marry?", "Ola"), turn_question("What two rings does it want?", "o and p")
+    (None, None)
     """
     question_text, answer_text = one_line(question), one_line(answer).rstrip(".")
     claim = _CLAIM.fullmatch(question_text)
@@ -99,8 +101,17 @@ def turn_question(question: str, answer: str) -> str | None:
     if match is None or match["verb"].casefold() in _TURNED:
         return None
     words = match["rest"].rstrip(".").split()
-    short = match["verb"].casefold() in _STATES and len(words) <= 2
-    if short or words[-1].casefold() in _DANGLING:
+    verbs = [word.casefold() for word in words]
+    short = verbs[0] in _STATES and len(words) <= 2
+    asks_what = question_text[:4].casefold() == "what" and verbs[0] not in _STATES
+    is_noun = (
+        asks_what
+        and (  # "what rings do", "what share of"
+            verbs[1:2] == ["of"] or any(word in _TURNED | _STATES for word in verbs[1:4])
+        )
+    )
+    last = verbs[-2] if verbs[-1] in _TODAY and len(verbs) > 1 else verbs[-1]
+    if short or is_noun or last in _DANGLING or "going" in verbs or verbs[0] in _EVENTS:
         return None
     return f"{answer_text} {' '.join(words)}."
 

@@ -32,6 +32,7 @@ sold sent built
 _PRONOUN_WORDS = "it its he she they his her their this these both"
 _STANDING_FOR = frozenset(("it", "its", "he", "she", "they", "his", "her", "their"))
 _MOST_SUBJECT = 8  # words
+_LONGEST_SENTENCE = 400  # characters, from which an open bracket does not hold it together
 _SUBJECT_WORDS = """
 a an the that those there each some many most no one two three all other others another every several
 """
@@ -90,8 +91,10 @@ def statements(text: str) -> list[str]:
     """
     spans: list[tuple[int, int]] = []
     for first, last in sentences(text):
-        if spans and _ABBREVIATION.search(text[slice(*spans[-1])]):
-            spans[-1] = (spans[-1][0], last)  # a title or an initial ends no sentence
+        before = text[slice(*spans[-1])] if spans else ""
+        is_open = before.count("(") > before.count(")") and len(before) < _LONGEST_SENTENCE
+        if is_open or _ABBREVIATION.search(before):
+            spans[-1] = (spans[-1][0], last)  # a title, an initial or an open bracket ends no sentence
         else:
             spans.append((first, last))
     return [tidy(part) for first, last in spans for part in _clauses(text[first:last]) if tidy(part)]

@@ -25,6 +25,28 @@ from disputatio.strategies.disputation.sentences import value_sentence
         ("How much oil may be carried?", "900 litres", None),
         ("What is the capital?", "Oslo", None),
         ("When does it open?", "at 9", None),
+        ("How long in advance must they warn me?", "6 months", None),
+        ("How many rooms is my aunt given?", "2", None),
+        ("How high is the dog tax?", "84 euros", None),
+        ("How long were the lifts of the tower stuck?", "3 hours", None),
+        ("How long is the guarantee on the motor?", "6 years", "The guarantee on the motor is 6 years."),
+        ("When is the new kiln going to be delivered?", "3 May 2027", None),
+        ("When is the first firing?", "2027 season", None),
+        (
+            "When was the skier Nora Quist born?",
+            "4 March 1985",
+            "The skier Nora Quist was born on 4 March 1985.",
+        ),
+        ("How much is it to rent a sledge?", "9 EUR", "It is 9 EUR to rent a sledge."),
+        ("How many visitors does the ground hold?", "200 people", "The ground holds 200 people."),
+        ("How many per cent of the dogs came back?", "8.4 %", "8.4 % of the dogs came back."),
+        (
+            "What diameter does the main mirror have?",
+            "61 mm diameter",
+            "The diameter of the main mirror is 61 mm.",
+        ),
+        ("What does a week cost if I pay at the gate?", "9 EUR", "A week costs 9 EUR if I pay at the gate."),
+        ("How many does it hold besides the one in use?", "5", None),
     ],
 )
 def test_a_question_for_a_value_becomes_a_sentence(question: str, answer: str, sentence: str | None) -> None:

@@ -19,12 +19,14 @@ from disputatio.strategies.disputation.resolve import (
     join_conflicts,
     subject_of,
 )
-from disputatio.strategies.disputation.sentences import value_sentence
+from disputatio.strategies.disputation.sentences import address_asker, value_sentence
 from disputatio.strategies.disputation.sides import Side, votes_by_owner
 from disputatio.text import nearest_sentence, one_line, without_headings
 from disputatio.types import Answer, Certificate, Claim
 from disputatio.values import is_yes_or_no, states
 from disputatio.versions.asked import of_today
+
+MOST_WORDS = 40  # of a quote in a claim that says yes or no
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +150,9 @@ def _claim(question: str, side: Side, *, alone: bool) -> Claim:
     text = value_sentence(question, side.answer, quote) if alone or subject else None
     if text is None and alone:
         text = turn_question(question, side.answer)
-    if text is None and is_yes_or_no(side.answer) and quote:
+    if text is not None:
+        text = address_asker(text)
+    elif is_yes_or_no(side.answer) and 2 < len(quote.split()) <= MOST_WORDS:
         text = f"{side.answer.capitalize()}: {quote}"
     if text is None:
         text = plain_statement(question, side.answer) if alone or not subject else f"{subject}: {side.answer}"

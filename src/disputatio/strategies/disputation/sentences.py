@@ -12,12 +12,14 @@ from itertools import pairwise
 
 from disputatio.text import bare_words, one_line
 from disputatio.values import canonical, is_yes_or_no, same_answer
+from disputatio.versions.days import days_in
 
 LONGEST = 300  # characters of a question that is turned
+MOST_OF_THING = 10  # words of what has a length of time
 _WHAT = re.compile(r"what (?P<aux>is|are|was|were) (?P<rest>(?:the|its|their|our) .+)", re.IGNORECASE)
 _HOW_MUCH = re.compile(
     r"(?:how much|what) (?P<aux>does|do|did) (?P<rest>.+?) (?P<verb>cost|weigh|pay|earn)"
-    r"(?P<after>(?: (?:a|an|at|by|for|from|in|on|per|to|when|with|without) .+)?)",
+    r"(?P<after>(?: (?:a|after|an|as|at|before|by|during|each|every|for|from|if|in|next|on|per|this|to|under|when|with|without) .+)?)",
     re.IGNORECASE,
 )
 _HOW_MANY = re.compile(r"how (?:many|much) (?P<what>.+)", re.IGNORECASE)
@@ -28,11 +30,16 @@ _HOW_LONG = re.compile(r"(?:how long|for how long) (?P<aux>\w+) (?P<rest>.+)", r
 _HOW_SIZED = re.compile(
     r"how (?P<size>high|tall|wide|deep|old|long) (?P<aux>is|are|was|were) (?P<rest>.+)", re.IGNORECASE
 )
+_LENGTH = re.compile(
+    r"\b(?:[ckm]?m|met(?:re|er)s?|kilomet\w+|centimet\w+|millimet\w+|feet|foot|ft|inch(?:es)?|miles?)\b|″|\""
+)
+_AGE = re.compile(r"^\d+$|\b(?:year|month|week|day)s?\b")
 _HOW_OF = re.compile(
     r"how (?P<size>heavy|fast|thick|large|big|hot|expensive) (?P<aux>is|are|was|were) "
     r"(?P<rest>(?:the|a|an|its|their|our|this|that|these) .+)",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(r".*\d \w{3,}")
 _NOUNS = {
     "heavy": "weight", "fast": "speed", "thick": "thickness", "large": "size", "big": "size",
     "hot": "temperature", "expensive": "price",
@@ -53,6 +60,8 @@ _MODAL = frozenset(
 _BARE = frozenset(
     {"carry", "contain", "cost", "have", "hold", "last", "need", "require", "seat", "take", "use", "weigh"}
 )
+_AUXILIARIES = frozenset({"be", "been", "being", "get", "getting"})
+_STATES = frozenset({"away", "closed", "down", "off", "open", "out", "stuck", "up"})
 _NO_VERBS = frozenset(
     {"a", "an", "and", "as", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"}
 )
@@ -65,7 +74,7 @@ _PASTS = {
     "pay": "paid", "run": "ran", "sell": "sold", "send": "sent", "take": "took", "win": "won", "write": "wrote",
 }  # fmt: skip
 _DONE = frozenset({
-    *_PASTS.values(), "been", "begun", "bred", "brought", "caught", "come", "done", "drunk", "fed", "fought",
+    *_PASTS.values(), "been", "begun", "born", "bred", "brought", "caught", "come", "done", "drunk", "fed", "fought",
     "found", "gone", "grown", "known", "laid", "led", "let", "put", "read", "run", "seen", "set", "shot",
     "shown", "spent", "stood", "sung", "taught", "thrown", "told",
 })  # fmt: skip
@@ -77,7 +86,23 @@ _TIME = re.compile(
     r"\d{1,2}[:.]\d{2}\b|\d{1,2}\s?(?:am|pm|a\.m\.|p\.m\.|o'clock|uhr)\b|noon|midnight", re.IGNORECASE
 )
 _ASKS_ON = re.compile(r"\b(?:and|or) (?:what|how|when|who|where|which|why)\b", re.IGNORECASE)
-_YEAR = re.compile(r"(?:[a-z]+ )?\d{4}", re.IGNORECASE)
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_MONTH_OR_YEAR = re.compile(rf"(?:{_MONTH} )?\d{{4}}|{_MONTH}", re.IGNORECASE)
+_DAY = re.compile(
+    rf"\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?{_MONTH}|{_MONTH} \d{{1,2}}|[a-z]{{3,6}}days?\b", re.IGNORECASE
+)
+_POSSESSIVES = frozenset(
+    {"my", "your", "his", "her", "its", "our", "their", "this", "that", "these", "those"}
+)
+_PRONOUNS = frozenset({"i", "you", "he", "she", "it", "we", "they", "one"})
+_ASKER = re.compile(
+    r"(?P<clause>(?:^|(?<=[,;]\s)|\b(?:after|and|as|because|before|if|once|or|than|that|until|what|when|where|which"
+    r"|while|whom)\s))(?P<subject>I|we|We)(?P<verb>\s(?:am|was)|['’]m)?(?=\s(?!is\b))"
+    r"|\b(?P<other>me|my|My|mine|us|our|Our|ours|myself|ourselves)\b"
+)
+_ADDRESSED = {"my": "your", "our": "your", "mine": "yours", "ours": "yours", "me": "you", "us": "you",
+              "myself": "yourself", "ourselves": "yourselves"}  # fmt: skip
+_YOU_ARE = {" am": " are", " was": " were", "'m": "'re", "’m": "’re"}
 
 
 def value_sentence(question: str, answer: str, quote: str = "") -> str | None:
@@ -114,6 +139,25 @@ def value_sentence(question: str, answer: str, quote: str = "") -> str | None:
     return f"{sentence[0].upper()}{sentence[1:]}." if sentence else None
 
 
+def address_asker(sentence: str) -> str:
+    """Return a sentence in the words of who asks as one that is said to them.
+
+    >>> address_asker("I pay 4 euros for my boat."), address_asker("The fee that we must pay is 9 euros.")
+    ('You pay 4 euros for your boat.', 'The fee that you must pay is 9 euros.')
+    >>> address_asker("World War I began in 1914."), address_asker("I am due on the US boat at 9:15.")
+    ('World War I began in 1914.', 'You are due on the US boat at 9:15.')
+    """
+
+    def address(match: re.Match[str]) -> str:
+        if other := match["other"]:
+            said = _ADDRESSED[other.lower()]
+            return said.capitalize() if other[0].isupper() else said
+        subject = "you" if match["clause"] or match.start() else "You"
+        return f"{match['clause']}{subject}{_YOU_ARE.get(match['verb'] or '', match['verb'] or '')}"
+
+    return _ASKER.sub(address, sentence)
+
+
 def _what(asked: str, value: str, _: str) -> str | None:
     match = _WHAT.fullmatch(asked)
     return f"{match['rest']} {match['aux'].lower()} {value}" if match else None
@@ -131,7 +175,9 @@ def _how_many(asked: str, value: str, quote: str) -> str | None:
     """Return what there are how many of: "How many people live here", "How many beds does it have"."""
     if (match := _HOW_MANY.fullmatch(asked)) is None:
         return None
-    words = match["what"].split()
+    words = match["what"].replace("per cent", "percent").split()
+    if words[0].casefold() in _BE and words[1:3] == ["it", "to"]:
+        return f"it {words[0].casefold()} {value} {' '.join(words[2:])}"
     if words[0].casefold() in _BE:
         return f"{' '.join(words[1:])} {words[0].casefold()} {value}"
     if words[0].casefold() in _DO | _MODAL:
@@ -148,9 +194,8 @@ def _how_many(asked: str, value: str, quote: str) -> str | None:
     if rest[:1] == ["there"]:
         return " ".join(["there", aux, number, *rest[1:]])
     if aux in _BE:  # "How many boats are moored here": the noun is the subject
-        return (
-            " ".join([number, aux, *rest]) if rest and rest[0].casefold() not in ("the", "a", "an") else None
-        )
+        begins_subject = {"the", "a", "an"} | _POSSESSIVES | _PRONOUNS
+        return " ".join([number, aux, *rest]) if rest and rest[0].casefold() not in begins_subject else None
     quote_words = bare_words(quote)
     if aux in _MODAL and rest and (aux, rest[0].casefold()) in pairwise(quote_words):
         return " ".join(
@@ -181,15 +226,15 @@ def _property(asked: str, value: str, _: str) -> str | None:
     if match is None or not _is_holder((match["rest"] or match["holder"]).split()):
         return None
     verb = "was" if "had" in (match["has"] or "").lower() or (match["aux"] or "").lower() == "did" else "is"
+    value = value.removesuffix(f" {match['noun'].lower()}")  # "610 mm diameter"
     return f"the {match['noun'].lower()} of {match['rest'] or match['holder']} {verb} {value}"
 
 
 def _how_sized(asked: str, value: str, _: str) -> str | None:
     """Return how high, wide, deep or old something is; how long only where a length answers."""
     match = _HOW_SIZED.fullmatch(asked)
-    if match is None or (
-        match["size"].lower() == "long" and not re.search(r"\d\s?(?:m|km|cm|mm|metres?|meters?)\b", value)
-    ):
+    unit = _AGE if match and match["size"].lower() == "old" else _LENGTH
+    if match is None or not unit.search(value):
         return None
     return f"{match['rest']} {match['aux'].lower()} {value} {match['size'].lower()}"
 
@@ -199,32 +244,38 @@ def _how_long(asked: str, value: str, quote: str) -> str | None:
     if (match := _HOW_LONG.fullmatch(asked)) is None:
         return None
     aux, rest = match["aux"].casefold(), match["rest"].split()
+    if aux not in _DO | _BE | _MODAL:  # "How long in advance"
+        return None
     if aux in _BE:
         parts = _split_at_predicate(rest, aux, quote)
         if parts is not None:
             return f"{parts[0]} {aux} {parts[1]} for {value}"
-        return f"{match['rest']} {aux} {value}" if rest[0].casefold() in ("the", "a", "an", "our") else None
+        is_thing = rest[0].casefold() in ("the", "a", "an", "our") and len(rest) <= MOST_OF_THING
+        return f"{match['rest']} {aux} {value}" if is_thing and not any(map(_is_state, rest)) else None
     lasting = "" if rest[-1].casefold() in _FOR or _LEADS.match(value) else "for "
     return _place_value(rest, aux, f"{lasting}{value}", quote)
+
+
+def _is_state(word: str) -> bool:
+    """Return whether a word tells how something is: "stuck", "closed"."""
+    return word.casefold() in _DONE | _STATES or word.endswith("ed")
 
 
 def _when(asked: str, value: str, quote: str) -> str | None:
     """Return when something is, was or is done."""
     if (match := _WHEN.fullmatch(asked)) is None:
         return None
-    aux, rest = match["aux"].casefold(), match["rest"].split()
+    aux, rest, time = match["aux"].casefold(), match["rest"].split(), _add_preposition(value)
+    if aux not in _DO | _BE | _MODAL or time is None:
+        return None
     if aux in _BE:
-        parts = _split_at_predicate(rest, aux, quote)
-        if parts is None and len(rest) > 2 and rest[-1].endswith("ed"):
+        parts, is_done = _split_at_predicate(rest, aux, quote), _is_state(rest[-1])
+        if parts is None and len(rest) > 2 and is_done and rest[-2] not in _AUXILIARIES:
             parts = " ".join(rest[:-1]), rest[-1]
         if parts is not None:
-            return f"{parts[0]} {aux} {parts[1]} {_add_preposition(value)}"
-        return (
-            f"{match['rest']} {aux} {_add_preposition(value)}"
-            if len(rest) <= 6 and not rest[-1].endswith("ed")
-            else None
-        )
-    return _place_value(rest, aux, _add_preposition(value), quote)
+            return f"{parts[0]} {aux} {parts[1]} {time}"
+        return f"{match['rest']} {aux} {time}" if len(rest) <= 6 and not is_done else None
+    return _place_value(rest, aux, time, quote)
 
 
 def _affirm(asked: str, yes: bool, quote: str) -> str | None:
@@ -274,7 +325,8 @@ def _held(verb: str, after: Sequence[str], quote_words: Sequence[str]) -> int:
 
 def _verb_at(rest: Sequence[str], aux: str, quote: str) -> int | None:
     """Return which word after a subject is the verb: the one that the quote has as a sentence has it."""
-    if not quote and len(rest) > 1 and rest[-1].casefold() in _BARE:
+    is_last = len(rest) > 1 and rest[-1].casefold() in _BARE and rest[-2].casefold() not in _NO_VERBS
+    if not quote and is_last:
         return len(rest) - 1
     quote_words = bare_words(quote)
     first = 2 if rest and rest[0].casefold() in ("the", "a", "an") else 1
@@ -292,7 +344,7 @@ def _verb_at(rest: Sequence[str], aux: str, quote: str) -> int | None:
         places = [at for at in places if _follows(quote_words, aux, rest[at].casefold())][:1]
     if len(places) == 1:
         return places[0]
-    return len(rest) - 1 if len(rest) > 1 and rest[-1].casefold() in _BARE else None
+    return len(rest) - 1 if is_last else None
 
 
 def _follows(quote_words: Sequence[str], aux: str, verb: str) -> bool:
@@ -352,24 +404,36 @@ def _add_noun(value: str, noun: Sequence[str], *, is_mass: bool = False) -> str:
 
     >>> _add_noun("30 days", ["days", "of", "leave"]), _add_noun("36", ["beds"]), _add_noun("36 beds", ["beds"])
     ('30 days of leave', '36 beds', '36 beds')
+    >>> _add_noun("200 people", ["visitors"]), _add_noun("8 %", ["percent", "of", "us"])
+    ('200 people', '8 % of us')
     >>> _add_noun("8 GB", ["memory"], is_mass=True), _add_noun("90 euros", ["money"], is_mass=True)
     ('8 GB of memory', '90 euros')
     """
     if is_mass and any(map(str.isalpha, value)):
         return value if noun[0].casefold() in _SAID_BY_UNITS else " ".join([value, "of", *noun])
+    if value.endswith("%") and noun[:1] == ["percent"]:
+        return " ".join([value, *noun[1:]])
     named = [word.casefold()[:4] for word in re.findall(r"[^\W\d_]+", value)]
     at = next((n + 1 for n, word in enumerate(noun) if word.casefold()[:4] in named), 0)
+    if not at and _COUNTED.fullmatch(value):  # which has a noun of its own
+        return value
     return " ".join([value, *noun[at:]])
 
 
-def _add_preposition(value: str) -> str:
-    """Return a time or a date with its preposition.
+def _add_preposition(value: str) -> str | None:
+    """Return a time or a date with its preposition; None for what is neither.
 
     >>> [_add_preposition(value) for value in ("9:15", "3 May 2026", "March 2025", "from 7:00")]
     ['at 9:15', 'on 3 May 2026', 'in March 2025', 'from 7:00']
+    >>> [_add_preposition(value) for value in ("May 3, 2026", "2026-05-03", "April", "2027 season", "Easter")]
+    ['on May 3, 2026', 'on 2026-05-03', 'in April', None, None]
     """
     if _LEADS.match(value):
         return value
     if _TIME.match(value):
         return f"at {value}"
-    return f"in {value}" if _YEAR.fullmatch(value) else f"on {value}"
+    if _MONTH_OR_YEAR.fullmatch(value):
+        return f"in {value}"
+    day = next(days_in(value), None)
+    is_day = day is not None and day.start == 0 and len(day.iso) == len("2026-05-03")
+    return f"on {value}" if is_day or _DAY.match(value) else None
