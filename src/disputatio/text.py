@@ -277,10 +277,11 @@ def find_asking_part(question: str) -> str:
 
 
 _LONGEST_SENTENCE = 300  # characters that are shown of one
+_LAST_WORD_END = re.compile(r"(?s:.*)\b(?=\W)")
 
 
 def nearest_sentence(text: str, query: str) -> tuple[int, int]:
-    """Return the span of the first sentence with most words of a query, cut where it is very long.
+    """Return the span of the first sentence with most words of a query; a very long one is cut after a word.
 
     >>> text = "Ann Doyle is a singer. Night Harbour came out in 1921."
     >>> text[slice(*nearest_sentence(text, "When did Night Harbour come out?"))]
@@ -289,7 +290,10 @@ def nearest_sentence(text: str, query: str) -> tuple[int, int]:
     wanted = {stem(word) for word in bare_words(query)}
     best, most = (0, 0), -1
     for start, whole in sentences(text):
-        end = min(whole, start + _LONGEST_SENTENCE)
+        end = whole
+        if whole - start > _LONGEST_SENTENCE:
+            cut = _LAST_WORD_END.match(text, start, start + _LONGEST_SENTENCE)
+            end = cut.end() if cut else start + _LONGEST_SENTENCE
         shared = len(wanted & {stem(word) for word in bare_words(text[start:end])})
         if shared > most:
             best, most = (start, end), shared

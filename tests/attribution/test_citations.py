@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from disputatio.attribution.citations import cite, escape_marks, quote_span, render, renumber
+from disputatio.text import nearest_sentence
 from disputatio.types import Citation, Claim, Passage, Reply
 
 FERRY = Passage(
@@ -53,6 +54,22 @@ def test_without_a_quote_the_first_sentence_that_states_the_answer_is_cited() ->
     assert quoted(FERRY, "1901") == "It sank in 1901, after the 1887 crossing."
 
 
+@pytest.mark.parametrize(
+    ("text", "answer", "quote"),
+    [
+        ("Fees\n\nA boat is 9 EUR a day\n\nA tent is 4 EUR a day", "9 EUR", "A boat is 9 EUR a day"),
+        ("Needs:\n- any Python 3.8 or later\n- libxml2 2.9", "Python 3.8", "any Python 3.8 or later"),
+        ("Needs:\n- Python 3.8\n- libxml2 2.9", "Python 3.8", "Needs:\n- Python 3.8\n- libxml2 2.9"),
+        ("A boat\nis 9 EUR a day", "9 EUR", "A boat\nis 9 EUR a day"),
+    ],
+)
+def test_of_paragraphs_and_items_without_full_stops_the_one_that_answers_is_cited(
+    text: str, answer: str, quote: str
+) -> None:
+    start, end = quote_span(Passage(text=text), answer) or (0, 0)
+    assert text[start:end] == quote
+
+
 def test_an_answer_over_two_sentences_is_found() -> None:
     assert quoted(FERRY, "band. The ferry") == "band. The ferry"
 
@@ -80,6 +97,14 @@ def test_yes_and_no_rest_on_what_the_agent_quotes() -> None:
     assert quoted(FERRY, "yes", "The ferry never crossed") is None
     elsewhere = Passage(text="No more than ten may enter. Dogs are barred from the hall.")
     assert quoted(elsewhere, "no", "Dogs are barred from the hall") == "Dogs are barred from the hall"
+
+
+def test_the_nearest_sentence_is_cut_after_a_word_and_can_be_cited() -> None:
+    passage = Passage(text="options --export file, --no-color, --quiet " * 20)
+    start, end = nearest_sentence(passage.text, "Is there an option?")
+    reply = Reply(passages=(passage.id,), answer="no", quote=passage.text[start:end])
+    assert 250 < end - start < 300
+    assert quote_span(passage, "no", reply) == (start, end)
 
 
 @given(TEXTS, WORDS, WORDS)

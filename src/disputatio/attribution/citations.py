@@ -12,6 +12,9 @@ from disputatio.values import bears, canonical, is_yes_or_no, states
 
 _MARK = re.compile(r"[\[［【〔]\s*+(\d++(?:\s*+[,;–-]\s*+\d++)*+)\s*+[\]］】〕]")
 
+_NEXT_PART = re.compile(r"\n[ \t]*(?:\n\s*(?:[-*•][ \t]+)?|[-*•][ \t]+)")  # of paragraphs and list items
+_MORE_WORDS = 3  # than the answer, that a quote has
+
 
 def quote_span(passage: Passage, answer: str, reply: Reply | None = None) -> tuple[int, int] | None:
     """Return the offsets at which the passage states the answer; None if it does not.
@@ -25,12 +28,32 @@ def quote_span(passage: Passage, answer: str, reply: Reply | None = None) -> tup
         return quoted
     for start, end in sentences(passage.text):
         if states(passage.text[start:end], answer):
-            return start, end
+            return _narrow(passage.text, start, end, answer)
     if quoted and bears(passage.text[slice(*quoted)], answer):
         return quoted
     if canonical(answer).values and not states(passage.text, answer):
         return None  # "10 million" does not state "10"
     return find_quote(passage.text, answer)
+
+
+def _narrow(text: str, start: int, end: int, answer: str) -> tuple[int, int]:
+    """Return the paragraph or list item in text without full stops that states an answer, if it says more.
+
+    >>> text = "Fees\\n- a boat is 9 EUR a day\\n- a tent is 4 EUR a day"
+    >>> start, end = _narrow(text, 0, len(text), "4 EUR")
+    >>> text[start:end]
+    'a tent is 4 EUR a day'
+    """
+    said = len(answer.split())
+    first = start
+    for mark in (*_NEXT_PART.finditer(text, start, end), None):
+        last = mark.start() if mark else end
+        part = text[first:last]
+        if states(part, answer):
+            is_enough = len(part.split()) >= said + _MORE_WORDS
+            return (first, first + len(part.rstrip())) if is_enough else (start, end)
+        first = mark.end() if mark else end
+    return start, end
 
 
 def cite(answer: str, passages: Iterable[Passage], replies: Mapping[str, Reply]) -> list[Citation]:
