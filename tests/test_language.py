@@ -1,6 +1,6 @@
 """Words and forms that our text does without: it is read by people who know the field, not this project.
 
-`CONTRIBUTING.md` has the style. Results keep their wording (`bench/results`), and so does `CHANGELOG.md`.
+`CONTRIBUTING.md` has the style. Results keep their wording (`bench/results`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CODE = [
 ]
 PAGES = [
     path
-    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+    for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
     if path.parent.name != "research"
 ]
 WEB = [path for path in sorted((ROOT / "page" / "src").rglob("*")) if path.suffix in (".ts", ".tsx", ".css")]
