@@ -29,7 +29,7 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
     {
         "unanimous": Wording("No other answer was given.", "{supported}; no {reader} says otherwise"),
         "unopposed": Wording(
-            "No other answer about the same thing stands.",
+            "No other answer about the same thing is left.",
             "{supported}; no other answer about the same thing stands",
         ),
         "most_votes": Wording(
@@ -41,33 +41,33 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
             "{supported}{against}; its sources are more reliable ({weights})",
         ),
         "higher_authority": Wording(
-            "People declared a higher authority of its documents than of those that contradict it.",
+            "People declared a higher authority for its documents than for those that contradict it.",
             "{supported}{against}; its authority is {tier} ({weights}, {declared} of it declared)",
         ),
         "newest": Wording(
-            "With as many votes, its passages have the latest date.",
+            "Votes are equal, and its passages have the latest date.",
             "{supported}{against}; it has the latest date ({date})",
         ),
         "likeliest": Wording(
-            "By all that was weighed, what the model itself holds too, it is more likely right.",
+            "All evidence together, with the model's own belief, makes it the most likely answer.",
             "{supported}{against}; it is more likely right ({chances})",
         ),
         "fits_best": Wording(
-            "Shown the quotes of all answers side by side, the model answered as it does.",
+            "The model was shown the best quotes of all answers, and chose this one.",
             "{supported}{against}; of all quotes side by side it answers the question best",
         ),
         "met_first": Wording(
-            "With as much weight as another answer, it was met first.",
+            "It has the same weight as another answer, and came first in the passages.",
             "{supported}, as well supported as {rivals}, and met first",
         ),
         "kept": Wording("The strategy gives it as an answer.", "{supported}"),
         "cited": Wording("The claims that state it cite passages.", "{cited} cited for it"),
         "picked": Wording(
-            "Of the answers that the question offers, the model picked it.",
+            "The question offers several answers, and the model picked this one.",
             "picked among {options} (notes: {notes})",
         ),
         "off_topic": Wording(
-            "Its passages do not answer the question, or do so too poorly to count.",
+            "Its passages do not answer the question, or not well enough to count.",
             "{supported}; it does not answer the question: {weakness}",
         ),
         "altered_copy": Wording(
@@ -78,7 +78,7 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
             "An answer that contradicts it has more independent votes.", "{supported}{against}{votes}"
         ),
         "owner_or_copy": Wording(
-            "It has no fewer passages or sources, but copies and those of one owner count once.",
+            "It has as many passages or sources, but copies, and sources of one owner, count once.",
             "{supported}{against}{votes}",
         ),
         "less_reliable": Wording(
@@ -86,57 +86,57 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
             "{supported}{against}, whose sources are more reliable ({weights})",
         ),
         "lower_authority": Wording(
-            "People declared a higher authority of documents that contradict it.",
+            "People declared a higher authority for documents that contradict it.",
             "{supported}{against}, whose authority is {rival_tier} ({weights})",
         ),
         "retracted": Wording(
-            "People state that all of its documents are retracted.", "{supported}; it is retracted"
+            "People stated that all of its documents are retracted.", "{supported}; it is retracted"
         ),
         "in_force": Wording(
-            "It is in force: what contradicts it is superseded.",
+            "It is in force; what contradicts it is superseded.",
             "{supported}; it is in force, which {rivals} is not",
         ),
         "superseded": Wording(
-            "A document of the same publisher with another answer takes the place of its own.",
+            "Another document of the same publisher, with another answer, has replaced its document.",
             "{supported}; {succession}",
         ),
         "compared": Wording(
-            "Versions of the document that is asked about differ in it, or an amendment states it.",
+            "It is a difference between two versions of the document in question, or an amendment states it.",
             "quoted from what states the change",
         ),
         "later": Wording(
-            "Its documents are later than the day or the version that was asked for.",
+            "Its documents are later than the day or version that was asked for.",
             "{supported}{dated}; later than what was asked for",
         ),
         "older": Wording(
-            "With as many votes, its passages are older.",
+            "Votes are equal, and its passages are older.",
             "{supported}, last dated {date}, older than {rival} ({rival_date})",
         ),
         "less_likely": Wording(
-            "By all that was weighed, what the model itself holds too, it is less likely right.",
+            "All evidence together, with the model's own belief, makes it less likely.",
             "{supported}, as well supported as {rivals} but less likely right ({chances})",
         ),
         "disbelieved": Wording(
-            "The model itself holds it less likely than the others.",
+            "The model itself believes it less than the others.",
             "{supported}; the model itself holds it less likely than the others",
         ),
         "yielded": Wording(
             "Its own agent gave it up in the debate.", "{supported}; its own agent gave it up"
         ),
         "not_kept": Wording(
-            "Agents gave it, and the strategy left it out of its answers.",
+            "Agents gave it, but the strategy left it out of its answers.",
             "{supported}{against}; not among the answers that {strategy} kept",
         ),
         "unresolved": Wording(
-            "As well supported as another answer: nothing that was read settles it.",
+            "It is as well supported as another answer, and nothing that was read decides.",
             "{supported}, as well supported as {rivals}: nothing that was read settles it",
         ),
         "unsupported": Wording(
-            "It was accepted, but what was cited for it does not support it.",
+            "It would have been accepted, but its citations do not support it.",
             "{supported}; what was cited for it does not support it",
         ),
         "unsure": Wording(
-            "It was accepted, but is not likely enough to be right.",
+            "It would have been accepted, but its probability is too low.",
             "{supported}; not likely enough to be right",
         ),
     }
