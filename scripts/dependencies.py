@@ -56,7 +56,7 @@ USES = {
     "trafilatura": "the text of web pages",
     "watchfiles": "ingest --watch",
     "pyarrow": "Parquet, copies in buckets, tables of answers",
-    "lancedb": "indexes of the last version, for index convert",
+    "lancedb": "indexes of format 3, for index convert",
     "fastapi": "the HTTP API",
     "mcp": "the server for agents",
     "prometheus-client": "/metrics",

@@ -317,12 +317,12 @@ def trust(
 
 @app.command()
 def convert(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="Index of the last version.")],
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="Index of format 3.")],
     new: Annotated[
         Path | None, typer.Argument(metavar="[NEW]", help="New folder for the result; in place without it.")
     ] = None,
 ) -> None:
-    """Convert an index of the last version. Its record is in LanceDB."""
+    """Convert an index of format 3. Its record is in LanceDB."""
     from disputatio.store.record.convert import convert as convert_index
 
     manifest = convert_index(old, new)
