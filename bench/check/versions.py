@@ -1,12 +1,12 @@
 """Measure `disputatio check` on documents of packages that people wrote, an older and a newer version of each.
 
-versions.yaml lists the archives, statedversions.yaml what is stated of their documents. versions.jsonl has
+PART.yaml lists the archives, statedPART.yaml what is stated of their documents. PART.jsonl has
 contradictions between an older and a newer document, by kind. A language model wrote them down that had read the
 documents only, by changed sentences that resemble each other, before `check` was run on them. They are some of those that
 there are, so they tell of recall alone. judged.jsonl has findings with a label, "right", "wrong" or "example" (of a sample
 or printed output): given by a language model that had not read the rules, each with its reason.
 
-    python -m bench.check.versions DIR [--check] [--sample N --seed S] [--severity medium]
+    python -m bench.check.versions DIR [--part versions2] [--check] [--sample N --seed S] [--severity medium]
 
 DIR is written if it lacks a document, and the quotes are looked up in it. With `--check` the check is run, and its findings
 are counted by the labels that they have in judged.jsonl; with
@@ -32,6 +32,7 @@ from disputatio.api.checking import check
 from disputatio.types import Contradiction, Severity, Statement
 
 AROUND = 300  # letters of a document on each side of a quote, for who judges it
+PARTS = ("versions", "versions2")
 LEAST = 3  # words that two quotes share at least
 
 Row = dict[str, str]
@@ -42,30 +43,31 @@ def main() -> None:
     """Build the folder and, if that is asked for, print what the check finds in it."""
     parser = parser_of(__doc__)
     parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--part", choices=PARTS, default=PARTS[0])
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--sample", type=int, default=0, metavar="N")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--severity", default="medium")
     options = parser.parse_args()
-    rows = read_rows()
-    build(options.folder, rows)
+    rows = read_rows(options.part)
+    build(options.folder, rows, options.part)
     if options.check or options.sample:
         report(options.folder, rows, options.severity, options.sample, options.seed)
 
 
-def archives() -> list[Archive]:
+def archives(part: str) -> list[Archive]:
     """Return the archives that the documents are members of."""
-    return read_archives(HERE / "versions.yaml")
+    return read_archives(HERE / f"{part}.yaml")
 
 
-def sidecar() -> str:
+def sidecar(part: str) -> str:
     """Return what is stated of the documents."""
-    return (HERE / "statedversions.yaml").read_text("utf-8")
+    return (HERE / f"stated{part}.yaml").read_text("utf-8")
 
 
-def read_rows() -> list[Row]:
+def read_rows(part: str) -> list[Row]:
     """Return the contradictions that were written down."""
-    return [json.loads(line) for line in (HERE / "versions.jsonl").read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in (HERE / f"{part}.jsonl").read_text("utf-8").splitlines()]
 
 
 def read_labels() -> dict[Sides, str]:
@@ -79,12 +81,12 @@ def sides_of(finding: dict[str, Any]) -> Sides:
     return frozenset((Path(side["path"]).parent.name, side["shown"]) for side in finding["sides"])
 
 
-def build(folder: Path, rows: Sequence[Row]) -> None:
+def build(folder: Path, rows: Sequence[Row], part: str) -> None:
     """Write the documents that are missing; ends the run where a document lacks a quote of it."""
-    listed = archives()
+    listed = archives(part)
     if not all((folder / name).exists() for name in places(listed)):
-        print(f"sha256 {lay(folder, sorted(fetch(listed, 'versions')))}")
-    (folder / SIDECAR).write_text(sidecar(), "utf-8")
+        print(f"sha256 {lay(folder, sorted(fetch(listed, part)))}")
+    (folder / SIDECAR).write_text(sidecar(part), "utf-8")
     missing = [
         f"{row[f'{side}_file']} lacks: {row[f'{side}_quote']}"
         for row in rows

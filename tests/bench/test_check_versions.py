@@ -25,30 +25,40 @@ ROW = {
 }
 
 
-def test_each_package_has_two_versions_and_is_in_no_other_list() -> None:
-    listed = versions.archives()
-    assert len(places(listed)) == len(set(places(listed))) == 334
+@pytest.mark.parametrize(
+    ("part", "documents", "count"), [("versions", 334, 32), ("versions2", 314, 20)], ids=versions.PARTS
+)
+def test_each_package_has_two_versions_and_is_in_no_other_list(part: str, documents: int, count: int) -> None:
+    listed = versions.archives(part)
+    assert len(places(listed)) == len(set(places(listed))) == documents
     packages = Counter(archive["package"] for archive in listed)
-    assert len(packages) == 32
+    assert len(packages) == count
     assert set(packages.values()) == {2}
     lists = {name for names in PUBLIC.values() for name in names}
     others = {archive["package"] for name in lists for archive in read_archives(HERE / f"{name}.yaml")}
+    others |= {
+        archive["package"] for name in {*versions.PARTS} - {part} for archive in versions.archives(name)
+    }
     assert not packages.keys() & others
 
 
-def test_the_sidecar_names_every_document_and_nothing_else() -> None:
-    names = places(versions.archives())
-    patterns = [line.strip('":') for line in versions.sidecar().splitlines() if line.startswith('"')]
+@pytest.mark.parametrize("part", versions.PARTS)
+def test_the_sidecar_names_every_document_and_nothing_else(part: str) -> None:
+    names = places(versions.archives(part))
+    patterns = [line.strip('":') for line in versions.sidecar(part).splitlines() if line.startswith('"')]
     for pattern in patterns:
         assert fnmatch.filter(names, pattern), pattern
     for name in names:
         assert sum(fnmatch.fnmatch(name, pattern) for pattern in patterns) == 2, name
 
 
-def test_written_contradictions_are_of_an_older_and_a_newer_document_that_are_listed() -> None:
-    order = [archive["members"].values() for archive in versions.archives()]
-    rows = versions.read_rows()
-    assert len(rows) == 69
+@pytest.mark.parametrize(("part", "count"), [("versions", 69), ("versions2", 40)], ids=versions.PARTS)
+def test_written_contradictions_are_of_an_older_and_a_newer_document_that_are_listed(
+    part: str, count: int
+) -> None:
+    order = [archive["members"].values() for archive in versions.archives(part)]
+    rows = versions.read_rows(part)
+    assert len(rows) == count
     for row in rows:
         old, new = (
             [row[f"{side}_file"] in members for members in order].index(True) for side in ("old", "new")
@@ -66,10 +76,11 @@ def test_a_folder_is_built_checked_and_sampled(
     def fetch(*_: object) -> Iterable[tuple[str, bytes]]:
         return laid.items()
 
-    monkeypatch.setattr(versions, "archives", lambda: [{"members": dict.fromkeys(("a", "b"), "none.md")}])
-    monkeypatch.setattr(versions, "sidecar", lambda: '"tool/*/*":\n  owner: Tool\n')
-    monkeypatch.setattr(versions, "read_rows", lambda: [ROW])
-    monkeypatch.setattr("sys.argv", ["versions", str(folder), "--sample", "1"])
+    listed = [{"members": dict.fromkeys(("a", "b"), "none.md")}]
+    monkeypatch.setattr(versions, "archives", {"versions2": listed}.__getitem__)
+    monkeypatch.setattr(versions, "sidecar", lambda _: '"tool/*/*":\n  owner: Tool\n')
+    monkeypatch.setattr(versions, "read_rows", {"versions2": [ROW]}.__getitem__)
+    monkeypatch.setattr("sys.argv", ["versions", str(folder), "--part", "versions2", "--sample", "1"])
     with patch("bench.check.versions.fetch", side_effect=fetch):
         versions.main()
         assert (folder / SIDECAR).read_text("utf-8").startswith('"tool')
@@ -84,14 +95,14 @@ def test_a_folder_is_built_checked_and_sampled(
 
 
 def test_a_quote_that_a_document_lacks_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(versions, "archives", list)
+    monkeypatch.setattr(versions, "archives", lambda _: [])
     monkeypatch.setattr(versions, "sidecar", str)
     for side in ("old", "new"):
         file = tmp_path / ROW[f"{side}_file"]
         file.parent.mkdir(parents=True)
         file.write_text("Tool requires Python 3.8\nor newer.", "utf-8")
     with pytest.raises(SystemExit, match=r"tool-2/README.md lacks: Tool requires Python 3.11"):
-        versions.build(tmp_path, [ROW])
+        versions.build(tmp_path, [ROW], "versions2")
 
 
 def test_each_judged_finding_has_a_label_and_a_reason() -> None:
