@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from disputatio.strategies.disputation.answering import PartResult, compose_answer
 from disputatio.strategies.disputation.reading import _repeats
+from disputatio.strategies.disputation.resolve import resolve
 from disputatio.strategies.disputation.sentences import value_sentence
+from disputatio.strategies.disputation.sides import weigh
+from tests.strategies.disputation.made_sides import reading
 
 
 @pytest.mark.parametrize(
@@ -118,3 +122,26 @@ def test_a_verb_keeps_the_words_that_its_quote_has_behind_it() -> None:
     told = "The drill takes place on 18 March 2025."
     said = value_sentence("When does the drill take place?", "18 March 2025", told)
     assert said == "The drill takes place on 18 March 2025."
+
+
+def _say(question: str, answer: str, text: str) -> str:
+    readings = (reading(answer, text, source="port", certainty=-0.1),)
+    resolved = tuple(resolve(question, weigh(question, readings, {})))
+    part = PartResult(question=question, readings=readings, resolved=resolved)
+    (claim,) = compose_answer(question, [part], {}).claims
+    return claim.text
+
+
+def test_a_yes_or_no_has_its_reason_beside_it_if_that_is_short() -> None:
+    question = "Are boats let to strangers at the port of Corle?"
+    lets = "The port of Corle lends its boats to members"
+    assert _say(question, "no", lets) == f"No: {lets}"
+    lists = (
+        "The port of Corle lends its boats, its oars and its " + "long ropes, its " * 20 + "masts to members."
+    )
+    assert _say(question, "no", lists) == f"{question.rstrip('?')}: no."
+
+
+def test_a_claim_is_said_to_who_asks() -> None:
+    said = _say("What do I pay for my boat?", "9 EUR", "Each boat at the port of Corle pays 9 EUR.")
+    assert said == "You pay 9 EUR for your boat."
