@@ -58,6 +58,11 @@ def test_no_file_is_large() -> None:
     assert [path for path, size in large.items() if size > LARGEST] == []
 
 
+def test_no_file_is_a_database_that_a_run_left_behind() -> None:
+    left = [path for path in tracked() if path.parent == ROOT and path.read_bytes()[:6] == b"SQLite"]
+    assert left == []
+
+
 def test_the_lock_has_exact_versions_with_hashes_and_nothing_else() -> None:
     lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if not line.startswith("#")]
