@@ -26,6 +26,19 @@ def test_a_text_that_denies_a_value_gives_another_one(text: str, denied: str, sa
 
 
 @pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("60 florins and not 50 florins", "60 florins"),
+        ("is 60 florins, not 50", "60 florins"),
+        ("nicht 50 Euro, sondern 60 Euro", "60 Euro"),
+        ("oak and not pine", "oak and not pine"),
+    ],
+)
+def test_an_answer_that_denies_a_value_itself_is_what_is_said(answer: str, said: str) -> None:
+    assert instead_of(f"The deposit: {answer}.", answer) == said
+
+
+@pytest.mark.parametrize(
     ("text", "answer"),
     [
         ("It weighs 4 kg and not more than 5 kg.", "5 kg"),

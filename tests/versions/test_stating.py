@@ -46,6 +46,8 @@ DATES = [
     ("Tarif\nGültig vom 3. Mai 2024 bis 2. Mai 2025", "2024-05-03"),
     ("Tarif\nValable du 3 mai 2024 au 2 mai 2025", "2024-05-03"),
     ("Correction of 3 May 2024\n\nSteps.", "2024-05-03"),
+    ("Correction of 3 May 2024 to the terms of hire, version 2\n\nThe fee is 60.", "2024-05-03"),
+    ("Berichtigung vom 3. Mai 2024 zur Satzung des Vereins\n\nDer Beitrag ist 60.", "2024-05-03"),
     ("Berichtigung vom 3. Mai 2024\n\nSprossen.", "2024-05-03"),
     ("Rectificatif du 3 mai 2024\n\nÉchelons.", "2024-05-03"),
     ("Notice\n\nFrom 3 May 2024 this notice amends section 3 of the ladder rules.", "2024-05-03"),

@@ -97,15 +97,22 @@ def without_denied(text: str, claim: str) -> str:
 def instead_of(text: str, answer: str) -> str:
     """Return the value that a text gives in the place of an answer which it denies; else the answer.
 
+    An answer that quotes the denial, too, is shortened to what is said.
+
     >>> instead_of("The fee is 187 pounds and not 178 pounds.", "178 pounds")
     '187 pounds'
     >>> instead_of("The fee is 187 pounds and not 178 pounds.", "187 pounds")
     '187 pounds'
     """
+    value_denied = next((each.denied for each in denials_in(answer)), answer)
     for each in denials_in(text):
-        if states(each.denied, answer) and not states(each.said, answer):
+        if states(each.denied, value_denied) and not states(each.said, value_denied):
             values = [match[0].strip() for match in _VALUE.finditer(each.said)]
-            fitting = [value for value in values if _are_alike(value, answer) and not matches(value, answer)]
+            fitting = [
+                value
+                for value in values
+                if _are_alike(value, value_denied) and not matches(value, value_denied)
+            ]
             if fitting:
                 return fitting[-1]
     return answer

@@ -68,6 +68,8 @@ OF_DAY = re.compile(
     r"|[\W_]{0,4}(?:rectificatif|avis|circulaire|avenant|procès-verbal|compte rendu) du",
     re.IGNORECASE,
 )
+# After the day: "Correction of 3 March 2024 to the terms, version 2".
+TO_WHAT = re.compile(r"(?:to|zu[rm]?|à|aux?)\s", re.IGNORECASE)
 # "From 1 May 2025 this notice amends section 3".
 FROM = re.compile(
     r"^[\W_]{0,4}(?:(?:as )?from|ab(?: dem)?|vom|à (?:partir|compter) du|dès le) $", re.IGNORECASE

@@ -42,6 +42,7 @@ from disputatio.versions.phrases import (
     STATED_BY,
     STEMS,
     THIS,
+    TO_WHAT,
     UNTIL,
 )  # fmt: skip
 from disputatio.versions.revisions import newest_revision
@@ -329,12 +330,11 @@ def date_line(line: str, *, is_first: bool = False) -> Day | None:
         return None
     if len(day.iso) == 4 and not has_version:
         return None
+    named_by_day = OF_DAY.fullmatch(before) is not None
+    if named_by_day and TO_WHAT.match(after):
+        return day
     labelled = (
-        not before
-        or has_version
-        or DATED.search(before)
-        or OF_DAY.fullmatch(before)
-        or _place(before, line[: day.start])
+        not before or has_version or DATED.search(before) or named_by_day or _place(before, line[: day.start])
     )
     if not after and (
         STATED_BY.search(before) or (is_first and len(day.iso) > 7 and _ends_name(line[: day.start]))
