@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 
 from disputatio.attribution.audit import count_read
-from disputatio.causes import Cause
+from disputatio.causes import Cause, Rival, Support
 from disputatio.rendering.markup import table
+from disputatio.rendering.reasons import reason
 from disputatio.rendering.wording import abstention_line
 from disputatio.types import Answer, Citation, Claim, Conflict, Hit, Passage, Position, Reading, Reply
 from tests.rendering.answers import ANSWERS, FERRY, TEXT
@@ -235,3 +236,10 @@ def test_a_quote_shows_the_headings_that_it_begins_with_apart() -> None:
     claim = Claim(text="It opens at 7:15", citations=(citation,))
     answer = Answer(question="?", answers=("7:15",), claims=(claim,), passages=(Passage(text=quote, id="p"),))
     assert "[1] bath, under “Opening hours”: “The sauna opens at 7:15.”" in str(answer)
+
+
+def test_a_reason_names_several_answers_as_a_list() -> None:
+    rivals = tuple(Rival(answer=answer) for answer in ("8 florins", "14 florins", "9 florins"))
+    cause = Cause(kind="in_force", support=Support(passages=1), rivals=rivals)
+    text = reason(Position(answer="11 florins", verdict="accepted", cause=cause))
+    assert text.endswith("it is in force, which 8 florins, 14 florins and 9 florins are not")

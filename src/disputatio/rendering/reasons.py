@@ -94,7 +94,7 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
         ),
         "in_force": Wording(
             "It is in force; what contradicts it is superseded.",
-            "{supported}; it is in force, which {rivals} is not",
+            "{supported}; it is in force, which {rivals} {are} not",
         ),
         "superseded": Wording(
             "Another document of the same publisher, with another answer, has replaced its document.",
@@ -234,7 +234,8 @@ def _word_cause(cause: Cause) -> str:
         supported=_word_support(cause.support),
         reader="source" if cause.support.passages is None else "passage",
         against=_against(cause.rivals),
-        rivals=" and ".join(each.answer for each in cause.rivals) or rival.answer,
+        rivals=_listed([each.answer for each in cause.rivals]) or rival.answer,
+        are="are" if len(cause.rivals) > 1 else "is",
         rival=rival.answer,
         date=cause.support.date,
         dated=f", dated {cause.support.date}" if cause.support.date else "",
@@ -252,6 +253,15 @@ def _word_cause(cause: Cause) -> str:
         options=count(cause.options or 0, "answer"),
         notes=cause.notes or 0,
     )
+
+
+def _listed(answers: Sequence[str]) -> str:
+    """Return answers as a list in a sentence.
+
+    >>> _listed(["12", "14", "15"]), _listed(["12"]), _listed([])
+    ('12, 14 and 15', '12', '')
+    """
+    return " and ".join(filter(None, [", ".join(answers[:-1]), *answers[-1:]]))
 
 
 def _word_support(support: Support) -> str:
