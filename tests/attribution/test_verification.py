@@ -156,6 +156,18 @@ def test_a_claim_is_as_well_supported_as_its_best_quote() -> None:
     assert [kind for kind, _ in judge.asked] == ["entails"]
 
 
+def test_the_title_that_a_claim_names_is_not_asked_of_passages_with_another() -> None:
+    rules = replace(HEIGHT, title="Heights (second edition)")
+    other = replace(LAND, id="o", title="Maps", text="Everest is 8,849 m high.")
+    judge = Judge({("Maps", "8,849 m high."): 0.9})
+    cited = (HIGH, quote(other, "Everest is 8,849 m high."))
+    claim = Claim(text="Everest is 8,849 m high (Heights (second edition)).", citations=cited)
+    [checked] = verify_claims([claim], [rules, other], kit(judge))
+    assert checked.citations[1].verdict == "supported"
+    assert {hypothesis for _, hypothesis in judge.asked[0][1]} == {"Everest is 8,849 m high."}
+    assert checked.text == claim.text
+
+
 def test_quotes_that_support_only_together_are_read_together() -> None:
     judge = Judge({("m high. Everest lies", ""): 0.8})
     [claim] = verify_claims(

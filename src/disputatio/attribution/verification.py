@@ -24,7 +24,7 @@ from disputatio.attribution.entailment import (
 from disputatio.attribution.statements import spell_out
 from disputatio.events import CitationDropped
 from disputatio.kit import Kit
-from disputatio.text import find_quote, sentences
+from disputatio.text import find_quote, one_line, sentences
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
 from disputatio.values import states
 
@@ -68,6 +68,8 @@ def verify_claims(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit
     judge = judge_of(kit)
     known = {passage.id: passage for passage in passages}
     texts = [_YES_OR_NO.sub("", claim.text) for claim in claims]
+    if kit.entailment is not None:  # small judges ask each passage for the title
+        texts = [_without_title(text, claim, known) for text, claim in zip(texts, claims, strict=True)]
     stated = [spell_out(text, before) for text, before in zip(texts, ["", *texts], strict=False)]
     cited = [(at, citation) for at, claim in enumerate(claims) for citation in claim.citations]
     premises = [_premise(known[citation.passage], citation) for _, citation in cited]
@@ -177,6 +179,16 @@ def _locate(citation: Citation, known: Mapping[str, Passage]) -> Citation | None
         return None
     start, end = span
     return replace(citation, quote=passage.text[start:end], start=start, end=end)
+
+
+def _without_title(text: str, claim: Claim, known: Mapping[str, Passage]) -> str:
+    """Return the text of a claim without the title in brackets at its end, which tells it from namesakes.
+
+    It is the title of one passage. The other passages say the same under titles of their own.
+    """
+    endings = [f" ({one_line(known[citation.passage].title)})." for citation in claim.citations]
+    ending = next((each for each in endings if text.endswith(each)), "")
+    return f"{text.removesuffix(ending)}." if ending else text
 
 
 def _find_contradicting(
