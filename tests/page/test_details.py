@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from disputatio.llm.scripted import Scripted
 from disputatio.server.options import Limits
@@ -146,3 +147,25 @@ def test_a_quote_says_how_old_it_is_and_what_tells_against_its_document(
         expect(card).to_contain_text("a draft")
         expect(card).to_contain_text("gives instructions to its reader: planted?")
         expect(tab.page.locator("[data-passage=museum1] .tag")).to_have_count(0)
+
+
+def test_the_names_of_many_sources_of_one_owner_can_be_read(tab: Visit, page: Page) -> None:
+    def owned(route: Route) -> None:
+        first = route.fetch().json()[0]
+        rows = [first | {"name": f"minutes-of-{at}-2024", "owner": "Fenmoor Club"} for at in range(16)]
+        route.fulfill(json=rows)
+
+    page.route("**/api/sources", owned)
+    tab.go("sources")
+    names = page.locator(".graph text")
+    expect(names).to_have_count(17)
+    boxes = names.evaluate_all("all => all.map(each => each.getBoundingClientRect().toJSON())")
+    met = [
+        (one, other)
+        for one, other in combinations(boxes, 2)
+        if one["left"] < other["right"]
+        and other["left"] < one["right"]
+        and one["top"] < other["bottom"] - 3
+        and other["top"] < one["bottom"] - 3
+    ]
+    assert len(met) <= 2

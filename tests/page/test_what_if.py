@@ -157,3 +157,14 @@ def test_on_a_phone_the_passages_of_what_was_rejected_are_folded(tab: Visit, pag
     expect(page.locator(".position.rejected .quote").first).to_be_hidden()
     page.locator(".position.rejected summary").click()
     expect(page.locator(".position.rejected .quote").first).to_be_visible()
+
+
+def test_on_a_phone_the_name_of_an_owner_is_broken_into_lines(tab: Visit, page: Page, server: Served) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    tab.ask(QUESTION)
+    answer = server.service.answers.answer(tab.answer)
+    owned = tuple(replace(each, owner="Beekeepers' Cooperative of Upper Fenmoor") for each in answer.passages)
+    server.service.answers.keep("owned", replace(answer, passages=owned))
+    tab.go("answer/owned")
+    expect(page.locator(".what-if-more .act")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0

@@ -22,8 +22,9 @@ interface Tie {
 }
 
 const WIDTH = 960;
-const CELL = 320; // room for one group of sources that are tied
+const COLUMNS = 3; // groups of sources that are tied, side by side
 const ROW = 210;
+const ROOM = 24_000; // for one source with its name
 const MOST = 80;
 
 /** Groups of two or more: of one owner, or of copies. */
@@ -54,22 +55,26 @@ function placed(ties: readonly Tie[]): { nodes: Node[]; links: { source: Node; t
   }
   const all = [...nodes.values()];
   const centres = centresOf(all, links);
-  const rows = Math.max(1, Math.ceil(new Set(centres.values()).size / Math.floor(WIDTH / CELL)));
-  const x = (node: Node) => CELL * ((centres.get(node) ?? 0) % Math.floor(WIDTH / CELL)) + CELL / 2;
-  const y = (node: Node) => ROW * Math.floor((centres.get(node) ?? 0) / Math.floor(WIDTH / CELL)) + ROW / 2;
+  const groups = new Set(centres.values()).size;
+  const columns = Math.min(COLUMNS, Math.max(1, groups));
+  const cell = WIDTH / columns;
+  const largest = Math.max(0, ...ties.map(({ names }) => Math.min(MOST, names.length)));
+  const row = Math.max(ROW, (ROOM * largest) / cell);
+  const x = (node: Node) => cell * ((centres.get(node) ?? 0) % columns) + cell / 2;
+  const y = (node: Node) => row * Math.floor((centres.get(node) ?? 0) / columns) + row / 2;
   for (const [i, node] of all.entries()) {
     node.x = x(node) + 20 * Math.cos(i);
     node.y = y(node) + 20 * Math.sin(i);
   }
   forceSimulation(all)
-    .force("link", forceLink<Node, { source: Node; target: Node }>(links).distance(84).strength(0.9))
-    .force("charge", forceManyBody().strength(-420).distanceMax(CELL / 2))
+    .force("link", forceLink<Node, { source: Node; target: Node }>(links).distance(Math.max(84, 11 * largest)).strength(largest > 6 ? 0.1 : 0.9))
+    .force("charge", forceManyBody().strength(-420).distanceMax(cell / 2))
     .force("collide", forceCollide<Node>((node) => Math.max(36, 3.4 * Math.min(28, node.name.length))))
     .force("x", forceX<Node>(x).strength(0.12))
     .force("y", forceY<Node>(y).strength(0.3))
     .stop()
     .tick(240);
-  const height = rows * ROW;
+  const height = Math.max(1, Math.ceil(groups / columns)) * row;
   for (const node of all) {
     node.x = Math.min(WIDTH - 100, Math.max(100, node.x ?? 0));
     node.y = Math.min(height - 40, Math.max(36, node.y ?? 0));
