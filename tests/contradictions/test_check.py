@@ -718,6 +718,70 @@ def test_what_a_command_prints_states_nothing(tmp_path: Path) -> None:
     assert found_in_versions(tmp_path, command.format(2, "Elm", 2), command.format(4, "Elm", 2))
 
 
+def test_a_tree_that_a_program_drew_states_nothing(tmp_path: Path) -> None:
+    old, new = (
+        f"```\nHarbour lamp\n├── Lamp speed  {speed} rpm\n└── Duty  60 %\n```" for speed in (900, 1200)
+    )
+    assert not found_in_versions(tmp_path, old, new)
+    assert found_in_versions(tmp_path, *(each.replace("├── ", "").replace("└── ", "") for each in (old, new)))
+
+
+def manuals(tmp_path: Path, files: dict[str, str], severity: str = "medium") -> list[tuple[str, str]]:
+    """Return the values that contradict each other in files, "version/name", of versions of one manual."""
+    for name, text in files.items():
+        file = tmp_path / f"quay-{name}.md"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"# The {file.stem} in short\n\n{text}\n")
+    found = d.check(tmp_path, severity=severity).contradictions  # type: ignore[arg-type]
+    return sorted((each.first.value, each.second.value) for each in found)
+
+
+def test_a_manual_is_compared_with_the_same_file_of_its_other_version(tmp_path: Path) -> None:
+    table = "| lamp | least duty |\n|---|---|\n| pump | {} % |"
+    files = {
+        "1.0/alder": table.format(50), "2.0/alder": table.format(40),
+        "1.0/birch": table.format(20), "2.0/birch": table.format(20),
+    }  # fmt: skip
+    assert manuals(tmp_path, files) == [("50 %", "40 %")]
+    assert len(manuals(tmp_path, files, "low")) > 1
+
+
+def test_other_files_of_a_manual_are_compared_by_one_sentence_or_without_a_counterpart(
+    tmp_path: Path,
+) -> None:
+    needs = "The pump holds {} litres of water at the least."
+    files = {
+        f"{version}/{name}": needs.format(bar)
+        for name, bar in (("alder", 5), ("birch", 7))
+        for version in ("1.0", "2.0")
+    }
+    assert manuals(tmp_path, files) == [("5 litres", "7 litres")]
+    other = "The pump only holds some {} litres."
+    assert not manuals(tmp_path, files | {f"{version}/birch": other.format(7) for version in ("1.0", "2.0")})
+    (tmp_path / "quay-1.0" / "birch.md").unlink()
+    del files["1.0/birch"]
+    assert manuals(tmp_path, files | {"2.0/birch": other.format(7)})
+
+
+def test_two_owners_contradict_each_other_where_they_name_one_thing() -> None:
+    def of_two(*texts: str, titles: tuple[str, str] = ("Alder", "Birch")) -> tuple[Contradiction, ...]:
+        return d.check(
+            [Passage(text=text, title=title, owner=title) for text, title in zip(texts, titles, strict=True)]
+        ).contradictions
+
+    wall = "The wall {}is 30 metres high.", "The wall {}is 40 metres high."
+    assert not of_two(*(each.format("") for each in wall))
+    assert of_two(*(each.format("of Elmdam ") for each in wall))
+    assert of_two(*(each.format("") for each in wall), titles=("Elmdam", "Elmdam by night"))
+
+
+def test_a_default_is_of_what_stands_around_it() -> None:
+    row = "| option | default |\n|---|---|\n| berths | 40 |"
+    default = "## {}\n\nThe default is 30."
+    assert not found(default.format("Lamps"), row)
+    assert found(default.format("Berths"), row)
+
+
 def test_a_name_in_a_program_is_an_example(tmp_path: Path) -> None:
     boat = "```\nboat:\n    owner: {},\n    berths: {},\n```"
     assert not found_in_versions(tmp_path, boat.format("lena", 2), boat.format("nora", 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from disputatio.contradictions.changes import changes, sentences_of
-from disputatio.contradictions.comparing import Finding, compare
+from disputatio.contradictions.comparing import Finding, compare, share_a_name
 from disputatio.contradictions.corpus import (
     SENTENCE,
     Common,
@@ -28,6 +29,7 @@ from disputatio.contradictions.corpus import (
     quote_key,
     read_text,
     table_of,
+    title_words,
 )
 from disputatio.contradictions.judging import judge
 from disputatio.contradictions.pairing import pairs_of
@@ -44,7 +46,7 @@ from disputatio.contradictions.standing import (
     titles_of,
 )
 from disputatio.contradictions.statements import Fact, is_report
-from disputatio.contradictions.vocabulary import GENERIC_ROOTS
+from disputatio.contradictions.vocabulary import GENERIC_ROOTS, TITLES
 from disputatio.kit import Kit
 from disputatio.text import content_id
 from disputatio.types import Check, Contradiction, ContradictionKind, Severity, Source, Statement
@@ -90,6 +92,13 @@ def find(
     names = [families(text) for text in corpus.texts]
     recent = Recent(corpus)
     found = _compare_all(corpus, recent, (pairs, others), names, common, progress)
+    releases = _find_releases(names)
+    found = [
+        each
+        if _tells_of_one(each, corpus, recent, names, releases, common)
+        else replace(each, finding=replace(each.finding, severity="low"))
+        for each in found
+    ]
     found += _find_changes(corpus, recent, names, {pair.place for pair in found})
     contradictions = [_contradiction(corpus, each, sources, tiers, accepted) for each in found]
     contradictions = _merge(_of_third_versions(contradictions))
@@ -216,6 +225,44 @@ def _are_versions(corpus: Corpus, names: Sequence[frozenset[str]], first: int, s
         not names[first].isdisjoint(names[second])
         and corpus.files[first] != corpus.files[second]
         and not any(is_meeting(corpus.texts[number]) for number in (first, second))
+    )
+
+
+def _find_releases(names: Sequence[frozenset[str]]) -> set[int]:
+    """Return the documents in folders named by a version whose file another version has, too."""
+    versions = Counter(name for some in names for name in some if "/" in name)
+    return {number for number, some in enumerate(names) if any(versions[name] > 1 for name in some)}
+
+
+def _tells_of_one(
+    pair: _Pair,
+    corpus: Corpus,
+    recent: Recent,
+    names: Sequence[frozenset[str]],
+    releases: Collection[int],
+    common: Common,
+) -> bool:
+    """Return whether a pair says enough of what it is, of two publishers or of other files of two versions.
+
+    A statement of a manual is compared with the same file of the other version; with another file only if
+    the two are one sentence but for the value. Two publishers have to name one thing by a name of its own.
+    """
+    first, ours, second, theirs = pair.place
+    texts = [corpus.texts[number] for number in (first, second)]
+    manuals = first in releases and second in releases
+    if not names[first].isdisjoint(names[second]):
+        return True
+    if not belong_together(*(text.passage for text in texts)):
+        titled = title_words(corpus, first) & title_words(corpus, second)
+        return (
+            not (manuals or all(text.passage.owner for text in texts))
+            or share_a_name(*pair.facts)
+            or not titled <= TITLES | GENERIC_ROOTS | common.titles
+        )
+    return not manuals or (
+        all(quote_key(*each) for each in zip(texts, pair.facts, strict=True))
+        and recent.units(first)[ours].form == recent.units(second)[theirs].form == "sentence"
+        and _have_one_frame(corpus, (first, pair.facts[0]), (second, pair.facts[1]))
     )
 
 

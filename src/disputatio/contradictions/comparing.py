@@ -174,6 +174,17 @@ def _names_whose(first: Fact, second: Fact) -> bool:
     return len({word.casefold() for word in names} & {word.casefold() for word in second.written}) > 1
 
 
+def share_a_name(first: Fact, second: Fact) -> bool:
+    """Return whether two facts have a name or a code in common: a word that both write with a capital."""
+    if (first.codes | first.around_codes) & (second.codes | second.around_codes):
+        return True
+    ours, theirs = (
+        {form for form, word in zip(fact.words, fact.written, strict=True) if word[0].isupper()}
+        for fact in (first, second)
+    )
+    return bool(ours & theirs - GENERIC_ROOTS - ATTRIBUTES)
+
+
 def is_other_name(first: str, second: str) -> bool:
     """
     >>> is_other_name("Anna Weber", "Weber"), is_other_name("Anna Weber", "Tomas Riedl")
@@ -381,6 +392,8 @@ def _other_subject(
     everything = {*second.words, *second.near, *second.around}
     met = first.around & everything - TITLES - GENERIC_ROOTS - set(common)
     if first.weak or second.weak:
+        if first.weak != second.weak and _lacks_subject(*sorted((first, second), key=lambda fact: fact.weak)):
+            return True
         met -= set(titles)
         label = first.kind == "name" and len(set(first.words) - GENERIC_ROOTS) < 2
         if (ours or theirs) if label else (ours and theirs and not met):
@@ -393,6 +406,12 @@ def _other_subject(
     if ours and theirs:
         limits |= set(sorted(ours)[:2]) | set(sorted(theirs)[:2])
     return False
+
+
+def _lacks_subject(fact: Fact, weak: Fact) -> bool:
+    """Return whether a word that says of what a fact is stands nowhere around one that names no subject."""
+    named = set(fact.words) - GENERIC_ROOTS - ATTRIBUTES
+    return not named <= {*weak.words, *weak.near, *weak.around}
 
 
 def _subject(fact: Fact, other: Fact, common: Collection[str]) -> set[str]:

@@ -146,17 +146,18 @@ class Common:
 
 def find_common(corpus: Corpus) -> Common:
     most = _COMMON * len(corpus.copies) if len(corpus.texts) >= _FEW else len(corpus.texts)
-    of_titles = Counter(
-        word
-        for title, language in {
-            titles_of(text): language for text, (language, _) in zip(corpus.texts, corpus.styles, strict=True)
-        }.items()
-        for word in {root(word, language) for word in re.findall(r"[^\W\d_]{2,60}", title.casefold())}
-    )
+    titles = {titles_of(text): number for number, text in enumerate(corpus.texts)}
+    of_titles = Counter(word for number in titles.values() for word in title_words(corpus, number))
     return Common(
         frozenset(word for word, number in corpus.words.items() if corpus.of_documents[number] > most),
         frozenset(word for word, count in of_titles.items() if count >= _TITLES),
     )
+
+
+def title_words(corpus: Corpus, number: int) -> set[str]:
+    """Return the roots of the words of a document's title."""
+    title, (language, _) = titles_of(corpus.texts[number]), corpus.styles[number]
+    return {root(word, language) for word in re.findall(r"[^\W\d_]{2,60}", title.casefold())}
 
 
 class Recent:

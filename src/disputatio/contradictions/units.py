@@ -36,6 +36,7 @@ _CODE = re.compile(
     r"|[\w'\"-]{1,80}:\s\S{1,80},$)|.*(?:[{};(]|=>.*|\w\[)$"
 )
 _PROMPT = re.compile(r"\s*([$%>]|>>>)\s")
+_TREE = re.compile(r"^[ \t│┃|]*[├└╰╘╠╚┣┗]", re.MULTILINE)  # a line of a tree that a program drew
 _BRACKETED = re.compile(r"\([^()\n]{0,200}\)")
 _EMPTY = re.compile(r"\n[ \t]*\r?\n")
 _KEY = re.compile(r"\s*[a-z][\w-]{0,60}:$")  # of settings whose values stand below, further in
@@ -84,7 +85,7 @@ def units_of(text: str, title: str) -> Iterator[Unit]:
         apart = _EMPTY.search(text, before, start) is not None
         prompt = _PROMPT.match(block)
         printed, before = prompt is not None or (printed and not apart), end
-        if printed and (prompt is None or prompt[1] == ">>>"):
+        if (printed and (prompt is None or prompt[1] == ">>>")) or _TREE.search(block):
             continue
         lines = list(_lines(text, start, end))
         if _is_table(block, lines, text):
