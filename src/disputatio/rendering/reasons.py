@@ -234,7 +234,7 @@ def _word_cause(cause: Cause) -> str:
         supported=_word_support(cause.support),
         reader="source" if cause.support.passages is None else "passage",
         against=_against(cause.rivals),
-        rivals=_listed([each.answer for each in cause.rivals]) or rival.answer,
+        rivals=_list_answers([each.answer for each in cause.rivals]) or rival.answer,
         are="are" if len(cause.rivals) > 1 else "is",
         rival=rival.answer,
         date=cause.support.date,
@@ -255,10 +255,10 @@ def _word_cause(cause: Cause) -> str:
     )
 
 
-def _listed(answers: Sequence[str]) -> str:
+def _list_answers(answers: Sequence[str]) -> str:
     """Return answers as a list in a sentence.
 
-    >>> _listed(["12", "14", "15"]), _listed(["12"]), _listed([])
+    >>> _list_answers(["12", "14", "15"]), _list_answers(["12"]), _list_answers([])
     ('12, 14 and 15', '12', '')
     """
     return " and ".join(filter(None, [", ".join(answers[:-1]), *answers[-1:]]))
