@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from pathlib import Path
@@ -337,6 +338,25 @@ def test_rows_are_of_the_day_in_the_name_of_their_sheet_or_workbook(tmp_path: Pa
     reading = _read(_book(tmp_path / "prices-2026.xlsx", fill))
     dates = [prepare(document).passages[0] for document in reading.documents]
     assert [(each.date, each.date_origin) for each in dates] == [("2026", "name"), ("2024-05", "name")]
+
+
+def test_rows_of_an_undated_workbook_are_of_the_day_of_its_file_which_decides_nothing(tmp_path: Path) -> None:
+    def fill(book: Any) -> None:
+        book.set_properties({"created": datetime.fromisoformat("2017-03-04")})
+        book.add_worksheet("Prices").write_row(0, 0, ["Model", "Price"])
+        book.get_worksheet_by_name("Prices").write_row(1, 0, ["A12", 120])
+
+    sheets = {"Prices": ("", [["Model", "Price"], ["A12", "120"]])}
+    of_ods = _ods(tmp_path / "prices.ods", sheets)
+    with zipfile.ZipFile(of_ods, "a") as package:
+        package.writestr(
+            "meta.xml",
+            '<m xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:date>2019-05-06T07:08:09</dc:date></m>',
+        )
+    rows = [_only(_book(tmp_path / "prices.xlsx", fill)), _only(of_ods)]
+    assert [(row.date, row.date_origin) for row in rows] == [("2017-03-04", "file"), ("2019-05-06", "file")]
+    mapped = _only(_book(tmp_path / "mapped.xlsx", fill), {"date": "price"})
+    assert (mapped.date, mapped.date_origin) == ("120", "stated")
 
 
 def test_rows_of_every_sheet_are_read_with_the_numbers_that_are_shown(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def prepare(document: Document, *, file: str | None = None, passage_id: str = ""
     """
     if not document.id:  # an index has read what it states
         document = with_statements(document, "" if document.row else document.path, document.folder)
-        if document.row and not document.date:
+        if document.row and (not document.date or document.date_origin == "file"):
             document = _date_by_name(document)
     metadata = write_metadata(document)
     identity = identity_of(document, metadata, passage_id)

@@ -27,6 +27,7 @@ from disputatio.store.ingesting.rows import (
     spell_row,
     table_title,
 )
+from disputatio.versions.dates import iso_day
 
 FORMATS = (
     Format(
@@ -45,6 +46,8 @@ FORMATS = (
     ),
 )
 
+_PROPERTIES = ("docProps/core.xml", "meta.xml")  # of an Office, of an OpenDocument file
+_CHANGED = ("modified", "date", "created", "creation-date")  # in the order in which they count
 _MOST_MERGED = 10_000  # cells that merged ranges of a sheet fill; more say nothing of a table
 _RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _OFF = frozenset({"", "0", "false"})
@@ -84,18 +87,41 @@ def _parse(file: BinaryIO, kind: str, name: str, columns: Mapping[str, str]) -> 
     if not shown:
         raise RefusedDocument("has no sheet that is shown", "no_text")
     hidden = len(sheets) - len(shown)
+    date = _day_of_file(file)
     for sheet_name in shown:
         marks = unseen.get(sheet_name, _Unseen())
         inner = sheet_name.replace("/", "_")[:200]
         rows = _shown_rows(workbook.get_sheet_by_name(sheet_name), marks)
         try:
-            for part in gather_rows(_rows(rows, columns, table_title(name, sheet_name))):
+            dated = _with_day(_rows(rows, columns, table_title(name, sheet_name)), date)
+            for part in gather_rows(dated):
                 yield {**part, "name": inner}
         except Unreadable as error:
             yield {"refused": str(error)[:1000], "code": error.code, "name": inner}
         hidden += len(marks.rows) + len(marks.columns)
     if hidden:
         yield {"left_out": HIDDEN, "count": hidden}
+
+
+def _day_of_file(file: BinaryIO) -> str:
+    """Return the day on which a workbook was last changed, else made; empty if its properties do not say."""
+    from lxml import etree
+
+    with zipfile.ZipFile(file) as package:
+        present = [name for name in _PROPERTIES if name in package.namelist()]
+        try:
+            parts = [strict_xml(package.read(name)) for name in present]
+        except etree.XMLSyntaxError:
+            return ""  # its rows can be read all the same
+    texts = {each.tag.rpartition("}")[2]: each.text or "" for part in parts for each in part.iter("{*}*")}
+    return next((day for name in _CHANGED if (day := iso_day(texts.get(name, "")))), "")
+
+
+def _with_day(rows: Iterator[Row], date: str) -> Iterator[Row]:
+    """Yield rows, those without a date with that of their file, which decides nothing."""
+    of_file = {"date": date, "date_origin": "file"} if date else {}
+    for number, row in rows:
+        yield number, row if isinstance(row, str) or row.get("date") else {**row, **of_file}
 
 
 def _shown_rows(sheet: Any, marks: _Unseen) -> Iterator[tuple[int, list[object]]]:
