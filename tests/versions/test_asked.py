@@ -37,10 +37,16 @@ def test_a_question_is_about_another_day_only_where_it_says_so(question: str, as
         ("Was gilt in der neuen Fassung der Hausordnung nicht mehr?", True),
         ("Quoi de neuf dans la version 2 du règlement ?", True),
         ("Qu'est-ce qui ne s'applique plus dans la version 2 du règlement ?", True),
+        ("What changed in the crew handbook since 2020?", True),
+        ("Was hat sich in der Preisliste geändert?", True),
+        ("Qu'est-ce qui a changé dans le barème depuis 2020 ?", True),
+        ("What changed in the harbour since 2020?", False),
         ("Which rules no longer apply to guests?", False),
         ("Quel est le nouveau tarif dans la version 2 du règlement ?", False),
         ("Was darf in Fassung 2 nicht mehr als 3 Euro kosten?", False),
     ],
 )
-def test_what_a_version_gained_or_lost_is_a_question_for_changes(question: str, expected: bool) -> None:
+def test_what_changed_in_a_document_or_a_version_is_a_question_for_changes(
+    question: str, expected: bool
+) -> None:
     assert asks_for_changes(question) is expected

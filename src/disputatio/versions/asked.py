@@ -110,6 +110,8 @@ _VERSIONED = re.compile(
     whole_words(
         *("versions?", "editions?", "revisions?", "fassung(?:en)?", "ausgaben?", "polic(?:y|ies)", "rules"),
         *("amendments?", "conditions", "by-?e?laws?", "ordinances?", "[^\\W_]*satzung(?:en)?"),
+        *("handbooks?", "manuals?", "price lists?", "guidelines?", "statutes", "charters?", "handbuchs?"),
+        *("preislisten?", "leitfadens?", "manuel", "barème", "charte", "liste des prix"),
         *("terms", "regulations?", "richtlinien?", "ordnung(?:en)?", "règlements?", "politiques?"),
     )
     + r"|[^\W_]ordnung|richtlinie|政策|规定|版|[vV]\d",

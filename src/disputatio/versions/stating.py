@@ -347,7 +347,12 @@ def date_line(line: str, *, is_first: bool = False) -> Day | None:
 def _find_signed_day(line: str) -> Day | None:
     """Return the day that a line begins with, alone or after who writes: "Oak Ltd, Tarn, 7 May 2025. We".
 
-    After a version, a month is enough: "Revision D, October 2025. It replaces revision C."
+    After a version, a month is enough: "Revision D, October 2025. It replaces revision C." What a paper is
+    may stand before a day, too:
+
+    >>> day = _find_signed_day("Correction of 3 May 2024. A step is 20 cm wide and not 30.")
+    >>> day and day.iso, _find_signed_day("The wall fell on 3 May 2024. It rained.")
+    ('2024-05-03', None)
     """
     day = next(days_in(line[:LONGEST]), None)
     if day is None or len(day.iso) < len("2025-05") or line[day.end : day.end + 2] not in (". ", "."):
@@ -358,7 +363,7 @@ def _find_signed_day(line: str) -> Day | None:
     parts = [part.split() for part in before.removesuffix(",").split(",")]
     named = before.endswith(",") and not any(mark in before for mark in ".;:!?")
     named = named and all(part and (part[0][0].isupper() or len(part) <= 2) for part in parts)
-    return day if not before or named else None
+    return day if not before or named or OF_DAY.fullmatch(before) else None
 
 
 def _day_within(date: str, text: str) -> tuple[str, str] | None:
