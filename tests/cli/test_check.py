@@ -42,6 +42,11 @@ def test_a_sidecar_counts_whole_once_it_is_named(papers: Path, capsys: Capture) 
     assert '"authority": "official"' in named.out
 
 
+def test_one_pair_is_a_pair(papers: Path, capsys: Capture) -> None:
+    (papers / "papers" / "board.txt").write_text("The jetty closes at 21:00.\n")
+    assert ", 1 pair compared;" in run(capsys, "check", "papers").out
+
+
 def test_a_folder_without_contradictions_ends_with_zero(papers: Path, capsys: Capture) -> None:
     (papers / "papers" / "board.txt").unlink()
     assert run(capsys, "check", "papers").code == 0

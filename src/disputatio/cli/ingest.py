@@ -97,10 +97,10 @@ def ingest(
 ) -> None:
     """Read documents into an index.
 
-    Formats: text, Markdown, reStructuredText, HTML, PDF, DOCX, PPTX, EPUB, e-mail, CSV, JSON, XLSX, Parquet,
-    and zip files. Code and configuration files in folders are left out; name them, alone or by a pattern, to
-    read them. What cannot be read is listed with its reason and does not stop the rest. Exit status: 0 when
-    documents were read, 1 when none were. An ingest can be stopped and run again.
+    Formats: text, Markdown, reStructuredText, HTML, PDF, DOCX, PPTX, EPUB, e-mail, CSV, JSON, XLSX, ODS,
+    Parquet, and zip files. Code and configuration files in folders are left out; name them, alone or by a
+    pattern, to read them. What cannot be read is listed with its reason and does not stop the rest. Exit
+    status: 0 when documents were read, 1 when none were. An ingest can be stopped and run again.
     """
     from disputatio.config import read_settings
     from disputatio.parts import embedder_for

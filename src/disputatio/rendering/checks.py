@@ -54,7 +54,7 @@ def summary(check: Check) -> str:
     known = f", {found - new} of them in the baseline" if found > new else ""
     read = (
         f"{count(check.documents, 'document')}, {count(check.statements, 'statement')}, "
-        f"{check.compared:,} pairs compared"
+        f"{count(check.compared, 'pair')} compared"
     )
     lines = [f"{count(found, 'contradiction')}{known} in {read}; {check.seconds:.1f} s"]
     if check.hidden:
