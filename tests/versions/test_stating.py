@@ -112,6 +112,7 @@ def test_a_relation_is_read_with_its_target_and_its_words(sentence: str, kind: s
         "The new ferry replaces the old ferry.",
         "He corrects the proofs of the book.",
         "They drink draft beer in Corle.",
+        "- draft-corle-tide-tables (tide tables) - implemented;",
         "The team withdrew, and its shirt was retired.",
         "Tickets are void without a stamp.",
         "Withdrawn from service on 3 May 1999, the ferry was sold.",

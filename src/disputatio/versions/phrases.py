@@ -96,7 +96,7 @@ _STATE = "(?:status|state|stand|zustand|statut|état|状态)"
 DRAFT_LINE = re.compile(
     rf"^[\W_]{{0,4}}(?:{_STATE} ?[:：] ?)?(?:(?:first|second|third|final|working|internal|consultation) )?"
     r"(?:draft|[^\W_]*entwurf|projet|brouillon|ébauche|草案|草稿|征求意见稿)"
-    r"(?![^\W_])",
+    r"(?![^\W_]|-\w{1,40}-)",  # "draft-ietf-http" is the name of one
     re.IGNORECASE,
 )
 DRAFT = re.compile(

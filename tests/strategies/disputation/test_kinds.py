@@ -157,6 +157,8 @@ _TIMES = "Combien de fois par an la grue est-elle vérifiée ?"
         (_HIGH, True, "500 Euro, 2 %, 30 m, drei Mieten, eine Monatsmiete, seit 1. Mai 2021 5 Euro, keine"),
         (_HIGH, True, "das Doppelte der Miete, die Hälfte, 20 °C, 30 Tage, 12 bar"),
         (_HIGH, None, "gering, sehr hoch, der gesetzliche Mindestlohn, Mindestlohn"),
+        ("How much is the membership a year?", True, "30, 30 florins, 2021, 30 a year from 2024"),
+        ("How much is the membership a year?", False, "20 September 2026, May 2024"),
         (_HIGH, False, "Ada Lund, Corle Harbour Company, 12. Mai 1999, Version 2.1"),
     ],
 )  # fmt: skip

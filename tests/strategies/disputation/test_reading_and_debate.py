@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from disputatio.agents.trained_reader import CHOICES
 from disputatio.errors import BatchFault, MissingPart, NoLogprobs, ServerFault
 from disputatio.kit import LATE, TRAINED_READER, Kit
-from disputatio.llm.scripted import Odds, Scripted
+from disputatio.llm.scripted import NoModel, Odds, Scripted
 from disputatio.pipeline import ask
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.disputation.debate import debate_scores, model_belief
@@ -140,6 +140,23 @@ def test_what_the_trained_reader_had_no_time_for_the_encoder_reads() -> None:
     first, late = read(QUESTION, [VASMER, CROLL], kit, "trained", max_tokens=80)
     assert (first.answer, first.late) == ("Ingrid Vasmer", False)
     assert (late.answer, late.late, late.by_trained) == ("Barnaby Croll", True, False)
+
+
+def test_the_encoder_is_not_believed_in_what_a_passage_denies() -> None:
+    passage = Passage(id="c", text="The fee is 60 florins and not 50 florins.")
+
+    class Finds:
+        name = "finds"
+
+        def read(self, question: str, passages: Sequence[Passage]) -> list[Extraction]:
+            at = passage.text.index("50 florins")
+            return [Extraction(answer="50 florins", start=at, end=at + 10, probability=0.9)]
+
+    kit = Kit(model=NoModel(), reader=Finds())
+    (one,) = read("How much is the fee?", [passage], kit, "encoder", max_tokens=80)
+    assert one.answer == "60 florins"
+    (before,) = read("How much was the fee before the change?", [passage], kit, "encoder", max_tokens=80)
+    assert before.answer == "50 florins"
 
 
 def test_below_its_answer_the_trained_reader_says_what_the_passage_is_about() -> None:

@@ -352,6 +352,15 @@ def test_small_words_of_a_german_question_choose_no_change() -> None:
     assert "Hunde zahlen 7 Euro (vorher: 6)" in answer.answers
 
 
+def test_a_small_word_in_the_place_of_several_is_told_with_its_sentence() -> None:
+    old, new = (
+        ferry(n, f"{boats} free for children.")
+        for n, boats in ((1, "The raft is"), (2, "The raft and the tug are"))
+    )
+    [told] = asked("What changed between version 1 and 2 of the ferry rules?", [old, new]).answers
+    assert told == "The raft and the tug are free for children (before: The raft is free for children)"
+
+
 def test_of_a_sentence_that_changed_in_two_places_the_old_one_is_told_whole() -> None:
     old, new = (
         ferry(n, f"Dogs travel in {place} for {n} euros.") for n, place in ((1, "a box"), (2, "the bow"))

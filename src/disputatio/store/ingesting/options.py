@@ -16,7 +16,7 @@ SIDECAR = "disputatio.yaml"
 CODE, CONFIGURATION, EXCLUDED, HIDDEN = "code", "configuration", "excluded", "hidden"
 """Reasons to leave something out: kinds of files, a pattern of the user, sheets and rows not shown."""
 
-READING = 10
+READING = 11
 """Grows when the readers make something else of the same file, so that files are read again."""
 _CODE = frozenset({
     ".bash", ".bat", ".c", ".cc", ".cjs", ".class", ".clj", ".cmd", ".cpp", ".cs", ".css", ".cxx",

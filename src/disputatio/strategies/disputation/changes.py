@@ -335,9 +335,11 @@ def _describe_change(change: Change, language: str) -> str:
         return _describe_cells(row_before, row, change.keys, before)
     old, new = (each.text.rstrip(".。").split() for each in (change.old, change.new))
     steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    parts = [" ".join(old[a:b]) for tag, a, b, _, _ in steps if tag == "replace"]
-    alone = len(parts) == 1 and not any(tag in ("delete", "insert") for tag, *_ in steps)
-    was = parts[0] if alone else change.old.text  # a word alone, such as "not", says nothing
+    changed = [(old[a:b], new[c:d]) for tag, a, b, c, d in steps if tag != "equal"]
+    before_words, after_words = changed[0] if changed else ([], [])
+    # "8" for "11" says enough; "not", or "is" for "and the boats are", says nothing.
+    is_alone = len(changed) == 1 and before_words and 0 < len(after_words) <= len(before_words) + 1
+    was = " ".join(before_words) if is_alone else change.old.text
     return f"{one_line(change.new.text).rstrip('.。')} ({before}{one_line(was).rstrip('.。')})"
 
 

@@ -198,8 +198,7 @@ def parse_reading(
 
 def to_reading(question: str, passage: Passage, reply: Reply, answer: str) -> PassageReading:
     """Return a reply as a reading with this answer, or without one where it is not in the passage."""
-    if not find_asked(question).previous:
-        answer = instead_of(passage.text, answer)
+    answer = _without_denial(question, passage.text, answer)
     if cell := cell_in(question, passage.text):
         answer = cell
     stands = not is_unknown(answer) and stands_in(passage, answer) and not echoes(question, answer)
@@ -207,6 +206,11 @@ def to_reading(question: str, passage: Passage, reply: Reply, answer: str) -> Pa
         answer = cell or to_asked_form(question, answer, passage.text)
         reply = replace(reply, answer=answer, quote=_quote(question, passage, answer))
     return _said(question, PassageReading(passage=passage, reply=reply))
+
+
+def _without_denial(question: str, text: str, answer: str) -> str:
+    """Return the value that holds in the place of one that a text denies, unless what held before is asked for."""
+    return answer if find_asked(question).previous else instead_of(text, answer)
 
 
 def _said(question: str, reading: PassageReading) -> PassageReading:
@@ -386,7 +390,7 @@ def _probability(question: str, extraction: Extraction, passage: Passage) -> flo
 def _from_extraction(question: str, passage: Passage, extraction: Extraction, *, turn: int) -> PassageReading:
     """Return an extraction as a reading; an unlikely one has no answer."""
     reply, cell = Reply(passages=(passage.id,), round=turn), cell_in(question, passage.text)
-    answer = cell or _whole(passage.text, extraction).strip()
+    answer = cell or _without_denial(question, passage.text, _whole(passage.text, extraction).strip())
     probability = _probability(question, extraction, passage)
     if _repeats(question, passage.text):
         probability = 0.0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from disputatio.reliability.similarity import content_stems
-from disputatio.strategies.disputation.kinds import find_asked_kinds, kinds_of_value
+from disputatio.strategies.disputation.kinds import Kind, find_asked_kinds, kinds_of_value
 from disputatio.text import bare_words, stem
 from disputatio.values import canonical, states
 from disputatio.versions.days import days_in
@@ -24,6 +24,7 @@ _CELL = re.compile(
 _YES = frozenset(("yes", "✓", "✔", "✅", "☑", ":white_check_mark:", ":heavy_check_mark:"))
 _NO = frozenset(("no", "✗", "✘", "❌", "✖", ":x:"))
 _VERSION = re.compile(r"(?P<sign>[<>]=?|[≤≥])?\s?(?<![\d.])(?P<number>\d{1,3}(?:\.\d{1,6}){0,5})(?!\d)")
+_UNMEASURED = frozenset[Kind](("amount", "count", "frequency", "number", "other", "person", "place"))
 _ROWS = 200  # rows of one text that are read
 _LONGEST = 200  # characters of a cell that is an answer
 
@@ -48,6 +49,8 @@ def cell_in(question: str, text: str) -> str:
     '14 kg'
     >>> cell_in("Which pump weighs 14 kg?", "Pump: X210; Weight: 14 kg; Price: 90 EUR.")
     'X210'
+    >>> cell_in("What does a jar of linden honey cost?", "Honey: Linden; Jar: 500 g; Price in florins: 7.2.")
+    '7.2'
     >>> text = "Pumps of 2025\\nPump: X200; Oil: 9 l; Fat: 2 l.\\nPump: X210; Oil: 8 l; Fat: 3 l."
     >>> cell_in("How much oil is in the X210?", text), cell_in("How much water is in the X210?", text)
     ('8 l', '')
@@ -69,6 +72,8 @@ def _cell_of(question: str, text: str, *, alone: bool) -> str:
     others = [
         (name, value) for at, (name, value) in enumerate(cells) if at not in keys and len(value) <= _LONGEST
     ]
+    if kinds and not kinds & _UNMEASURED:
+        others = [cell for cell in others if not (found := _kinds_in(*cell)) or found & kinds]
     if len(others) == 1 and all(_is_property(cells[at][0]) for at in keys):
         return others[0][1]
     named = [len(wanted & set(map(stem, bare_words(name)))) for name, _ in others]
@@ -79,12 +84,19 @@ def _cell_of(question: str, text: str, *, alone: bool) -> str:
     elif kinds & {"person"}:
         best = [(name, value) for name, value in others if _PERSONS & set(map(stem, bare_words(name)))][:1]
     else:
-        best = [
-            (name, value)
-            for name, value in others
-            if any(kinds_of_value(found) & kinds - {"number"} for found in canonical(value).values)
-        ]
+        best = [cell for cell in others if _kinds_in(*cell) & kinds - _UNMEASURED]
     return best[0][1] if len(best) == 1 else ""
+
+
+def _kinds_in(name: str, value: str) -> frozenset[Kind]:
+    """Return the kinds of a cell's values; of bare numbers the kind that the name of their column tells.
+
+    >>> _kinds_in("Jar", "500 g"), _kinds_in("Weight in kg", "7.2"), _kinds_in("Jar", "blue")
+    (frozenset({'mass'}), frozenset({'mass'}), frozenset())
+    """
+    kinds = [kinds_of_value(each) for each in canonical(value).values]
+    told = frozenset[Kind]().union(*kinds) - {"number"}
+    return told or (find_asked_kinds(f"What is the {name}?") if kinds else told)
 
 
 def is_about_another(question: str, text: str) -> bool:
