@@ -776,10 +776,10 @@ def test_two_owners_contradict_each_other_where_they_name_one_thing() -> None:
 
 
 def test_a_default_is_of_what_stands_around_it() -> None:
-    row = "| option | default |\n|---|---|\n| berths | 40 |"
+    row = "| option | default |\n|---|---|\n| raft berths | 40 |"
     default = "## {}\n\nThe default is 30."
-    assert not found(default.format("Lamps"), row)
-    assert found(default.format("Berths"), row)
+    assert not found(default.format("Berths"), row)
+    assert found(default.format("Raft berths"), row)
 
 
 def test_a_name_in_a_program_is_an_example(tmp_path: Path) -> None:
