@@ -27,6 +27,7 @@ from disputatio.kit import Kit
 from disputatio.text import find_quote, one_line, sentences
 from disputatio.types import Answer, Citation, Claim, Conflict, Passage, Position
 from disputatio.values import states
+from disputatio.versions.asked import find_asked, of_today
 
 FAILED = ("unsupported", "contradicted")
 # Before the sentence that says so: it denies nothing of it.
@@ -69,7 +70,7 @@ def verify_claims(claims: Sequence[Claim], passages: Sequence[Passage], kit: Kit
     known = {passage.id: passage for passage in passages}
     texts = [_YES_OR_NO.sub("", claim.text) for claim in claims]
     if kit.entailment is not None:  # small judges ask each passage for the title
-        texts = [_without_title(text, claim, known) for text, claim in zip(texts, claims, strict=True)]
+        texts = [_as_passages_say(text, claim, known) for text, claim in zip(texts, claims, strict=True)]
     stated = [spell_out(text, before) for text, before in zip(texts, ["", *texts], strict=False)]
     cited = [(at, citation) for at, claim in enumerate(claims) for citation in claim.citations]
     premises = [_premise(known[citation.passage], citation) for _, citation in cited]
@@ -181,14 +182,19 @@ def _locate(citation: Citation, known: Mapping[str, Passage]) -> Citation | None
     return replace(citation, quote=passage.text[start:end], start=start, end=end)
 
 
-def _without_title(text: str, claim: Claim, known: Mapping[str, Passage]) -> str:
-    """Return the text of a claim without the title in brackets at its end, which tells it from namesakes.
+def _as_passages_say(text: str, claim: Claim, known: Mapping[str, Passage]) -> str:
+    """Return a claim without the title in brackets at its end, and without the version that it is about.
 
-    It is the title of one passage. The other passages say the same under titles of their own.
+    The title is that of one passage, and tells the claim from namesakes; other passages have others.
+    A document does not say "before version 2" of what it says.
     """
     endings = [f" ({one_line(known[citation.passage].title)})." for citation in claim.citations]
     ending = next((each for each in endings if text.endswith(each)), "")
-    return f"{text.removesuffix(ending)}." if ending else text
+    bare = f"{text.removesuffix(ending)}." if ending else text
+    asked = find_asked(bare)
+    is_quoted = any(states(citation.quote, asked.version) for citation in claim.citations)
+    of_version = not asked.day and (asked.previous or asked.version) and not (asked.version and is_quoted)
+    return of_today(bare) if of_version else bare
 
 
 def _find_contradicting(

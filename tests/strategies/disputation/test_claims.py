@@ -105,6 +105,7 @@ def test_a_question_for_a_value_becomes_a_sentence(question: str, answer: str, s
             "Fees must be paid within 9 days.",
         ),
         ("When does the lock open?", "6:45", "Opening: 6:45", None),
+        ("How many hours does the hull need to dry?", "6", "The hull dries in 6 hours.", None),
     ],
 )
 def test_times_counts_and_yes_or_no_become_sentences(

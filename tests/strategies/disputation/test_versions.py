@@ -352,6 +352,24 @@ def test_small_words_of_a_german_question_choose_no_change() -> None:
     assert "Hunde zahlen 7 Euro (vorher: 6)" in answer.answers
 
 
+def test_a_draft_is_compared_only_where_it_is_named() -> None:
+    draft = ferry(3, "A ticket for the ferry costs 9 euros. Cats pay half.", "DRAFT of 4 May 2026")
+    told = asked("What changed in the ferry rules?", [OLD, NEW, draft]).answers
+    assert "A ticket for the ferry costs 4 euros (before: 3)" in told and "9 euros" not in str(told)
+    told = asked("What changed between version 2 and 3 of the ferry rules?", [OLD, NEW, draft]).answers
+    assert "A ticket for the ferry costs 9 euros (before: 4)" in told
+
+
+def test_what_amends_the_later_of_two_versions_is_no_change_between_them() -> None:
+    stated = amendment(
+        "Notice", "This notice amends the ferry rules. Dogs pay 7 euros from May.", source="port"
+    )
+    asked_for = "What changed {} of the ferry rules?"
+    assert "7 euros" in str(asked(asked_for.format("since version 1"), [OLD, NEW, stated]).answers)
+    told = asked(asked_for.format("between version 1 and 2"), [OLD, NEW, stated]).answers
+    assert told and "7 euros" not in str(told)
+
+
 def test_a_small_word_in_the_place_of_several_is_told_with_its_sentence() -> None:
     old, new = (
         ferry(n, f"{boats} free for children.")

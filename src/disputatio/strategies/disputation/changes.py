@@ -116,7 +116,10 @@ def answer_changes(question: str, kit: Kit) -> Answer | None:
     passages = {passage.id: passage for passage in (*hits, *more)}.values()
     before = [passage for passage in passages if _same_document(passage, old)]
     after = [passage for passage in passages if _same_document(passage, new)]
-    stated = [(each, relation) for each in passages if (relation := _amendment_of(each, new))]
+    are_named = len(versions_asked(question)) > 1  # then what amends the later one is no change between them
+    stated = [
+        (each, relation) for each in passages if not are_named and (relation := _amendment_of(each, new))
+    ]
     found = [*_find_amendments(after, stated), *(find_changes(before, after) if pair else ())]
     changes = _about(question, names, found)[:MOST]
     told = [_describe_change(change, language_of_change(question)) for change in changes]
@@ -174,8 +177,12 @@ def _versions_compared(question: str, passages: Sequence[Passage]) -> tuple[Pass
     force and the one before it, of the family whose name has most words of the question.
     """
     documents = list({passage.document or passage.id: passage for passage in reversed(passages)}.values())
-    documents = [passage for passage in documents if in_force(passage) or passage.version]
     numbers, days = versions_asked(question), days_compared(question)
+    documents = [
+        passage
+        for passage in documents
+        if in_force(passage) or (passage.version and not _is_draft(passage)) or _is_named(passage, numbers)
+    ]
     stems = content_stems(question) - _PLAIN - set(numbers)
     best: tuple[float, Passage, Passage] | None = None
     for new in documents:
@@ -185,7 +192,7 @@ def _versions_compared(question: str, passages: Sequence[Passage]) -> tuple[Pass
             if not (_has_versions(numbers, old, new) if numbers else _held_on(days, old, new)):
                 continue
             words = {stem(word) for name in family_names(new) | family_names(old) for word in name.split()}
-            if succession(new, old) is None or (stems and words and not words & stems):
+            if not _comes_after(new, old) or (stems and words and not words & stems):
                 continue
             latest = int((known_day(new) or "0").replace("-", "").ljust(8, "0")) / 1e9
             before = int((known_day(old) or "0").replace("-", "").ljust(8, "0")) / 1e10
@@ -193,6 +200,21 @@ def _versions_compared(question: str, passages: Sequence[Passage]) -> tuple[Pass
             if best is None or score > best[0]:
                 best = score, old, new
     return None if best is None else best[1:]
+
+
+def _comes_after(new: Passage, old: Passage) -> bool:
+    """Return whether a document succeeds another one, or is a draft of a later version of it."""
+    if _is_draft(new) or _is_draft(old):
+        return is_higher(new.version, old.version)
+    return succession(new, old) is not None
+
+
+def _is_draft(passage: Passage) -> bool:
+    return any(relation.kind == "draft" for relation in passage.relations)
+
+
+def _is_named(passage: Passage, numbers: Sequence[str]) -> bool:
+    return any(is_version(number, passage.version) for number in numbers)
 
 
 def _held_on(days: tuple[str, str], old: Passage, new: Passage) -> bool:

@@ -335,6 +335,7 @@ def _verb_at(rest: Sequence[str], aux: str, quote: str) -> int | None:
         for at in range(first, len(rest))
         for word in [rest[at].casefold()]
         if word not in _NO_VERBS
+        and rest[at - 1].casefold() != "to"
         and (
             any(form in quote_words for form in _forms(word, aux))
             or (aux in _DO and ("not", word) in pairwise(quote_words))
