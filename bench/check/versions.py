@@ -32,7 +32,7 @@ from disputatio.api.checking import check
 from disputatio.types import Contradiction, Severity, Statement
 
 AROUND = 300  # letters of a document on each side of a quote, for who judges it
-PARTS = ("versions", "versions2")
+PARTS = ("versions", "versions2", "versions3")
 LEAST = 3  # words that two quotes share at least
 
 Row = dict[str, str]

@@ -26,7 +26,9 @@ ROW = {
 
 
 @pytest.mark.parametrize(
-    ("part", "documents", "count"), [("versions", 334, 32), ("versions2", 314, 20)], ids=versions.PARTS
+    ("part", "documents", "count"),
+    [("versions", 334, 32), ("versions2", 314, 20), ("versions3", 224, 16)],
+    ids=versions.PARTS,
 )
 def test_each_package_has_two_versions_and_is_in_no_other_list(part: str, documents: int, count: int) -> None:
     listed = versions.archives(part)
@@ -52,7 +54,9 @@ def test_the_sidecar_names_every_document_and_nothing_else(part: str) -> None:
         assert sum(fnmatch.fnmatch(name, pattern) for pattern in patterns) == 2, name
 
 
-@pytest.mark.parametrize(("part", "count"), [("versions", 69), ("versions2", 40)], ids=versions.PARTS)
+@pytest.mark.parametrize(
+    ("part", "count"), [("versions", 69), ("versions2", 40), ("versions3", 30)], ids=versions.PARTS
+)
 def test_written_contradictions_are_of_an_older_and_a_newer_document_that_are_listed(
     part: str, count: int
 ) -> None:
