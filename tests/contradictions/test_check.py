@@ -26,6 +26,12 @@ def found(*texts: str, titles: tuple[str, ...] = (), severity: str = "medium") -
     return d.check(passages, severity=severity).contradictions  # type: ignore[arg-type]
 
 
+def test_what_stands_before_a_sentence_that_announces_a_list_is_read() -> None:
+    texts = [f"The mill needs {n} millers to run. You reach it by two ways:\n\n- the dam" for n in (3, 5)]
+    [one] = found(*texts)
+    assert (one.first.value, one.second.value) == ("3", "5")
+
+
 @pytest.mark.parametrize(
     ("first", "second", "kind"),
     [

@@ -258,7 +258,9 @@ def _paragraph(text: str, lines: Sequence[tuple[int, int]], around: str) -> Iter
             yield from _of_text(text, first, end, " / ".join(part for part in parts if part))
             continue
         if line.endswith(":") and len(line) <= 200:
-            lead = line.rstrip(":")
+            announcing = sentences(line)[-1][0]  # what stands before says something of its own
+            lead = line[announcing:].rstrip(":")
+            yield from _of_text(text, start, start + announcing, around)
             continue
         bullet = BULLET.match(line)
         first = start + (bullet.end() if bullet else 0)
