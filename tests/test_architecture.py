@@ -15,7 +15,7 @@ SRC = Path(__file__).resolve().parent.parent / "src" / "disputatio"
 FILES = sorted(SRC.rglob("*.py"))
 LINES = 700
 ROOMS, ARROWS, PUBLIC_NAMES = 40, 280, 69
-MODULES, LINES_OF_SRC, LINES_OF_BENCH = 417, 91_305, 10_466
+MODULES, LINES_OF_SRC, LINES_OF_BENCH = 417, 91_303, 10_466
 
 GROUND = (
     *("arguments", "authority", "calling", "causes", "databases", "errors", "events", "platforms"),

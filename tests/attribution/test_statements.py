@@ -98,3 +98,7 @@ def test_no_word_is_lost_or_invented(text: str) -> None:
     for word in tidy(text).casefold().split():
         bare = word.strip(".,;:…")
         assert bare in joined or bare in conjunctions or not any(map(str.isalnum, bare))
+
+
+def test_a_bracket_that_is_never_closed_does_not_hold_a_text_together() -> None:
+    assert len(statements("It rains (here. " + "The mill stands still today. " * 40)) > 20

@@ -104,12 +104,8 @@ def turn_question(question: str, answer: str) -> str | None:
     verbs = [word.casefold() for word in words]
     short = verbs[0] in _STATES and len(words) <= 2
     asks_what = question_text[:4].casefold() == "what" and verbs[0] not in _STATES
-    is_noun = (
-        asks_what
-        and (  # "what rings do", "what share of"
-            verbs[1:2] == ["of"] or any(word in _TURNED | _STATES for word in verbs[1:4])
-        )
-    )
+    has_verb_after = any(word in _TURNED | _STATES for word in verbs[1:4])
+    is_noun = asks_what and (has_verb_after or verbs[1:2] == ["of"])  # "what rings do", "what share of"
     last = verbs[-2] if verbs[-1] in _TODAY and len(verbs) > 1 else verbs[-1]
     if short or is_noun or last in _DANGLING or "going" in verbs or verbs[0] in _EVENTS:
         return None

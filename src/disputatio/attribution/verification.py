@@ -192,9 +192,9 @@ def _as_passages_say(text: str, claim: Claim, known: Mapping[str, Passage]) -> s
     ending = next((each for each in endings if text.endswith(each)), "")
     bare = f"{text.removesuffix(ending)}." if ending else text
     asked = find_asked(bare)
-    is_quoted = any(states(citation.quote, asked.version) for citation in claim.citations)
-    of_version = not asked.day and (asked.previous or asked.version) and not (asked.version and is_quoted)
-    return of_today(bare) if of_version else bare
+    if asked.version and any(states(citation.quote, asked.version) for citation in claim.citations):
+        return bare
+    return of_today(bare) if asked.version or asked.previous else bare
 
 
 def _find_contradicting(

@@ -141,6 +141,10 @@ def test_a_yes_or_no_has_its_reason_beside_it_if_that_is_short() -> None:
         "The port of Corle lends its boats, its oars and its " + "long ropes, its " * 20 + "masts to members."
     )
     assert _say(question, "no", lists) == f"{question.rstrip('?')}: no."
+    assert (
+        _say(question, "no", "Boats for strangers at the port of Corle? No.")
+        == f"{question.rstrip('?')}: no."
+    )
 
 
 def test_a_claim_is_said_to_who_asks() -> None:

@@ -321,7 +321,7 @@ def _is_quantity(answer: str, words: set[str], wanted: frozenset[Kind]) -> bool 
     kinds = [kinds_of_value(value) for value in values]
     measured = [kind for kind in kinds if kind and kind != {"number"}]
     if wanted & {"number"}:
-        if values and all(isinstance(value, Date | Time) for value in values) and not answer.isdigit():
+        if values and all(isinstance(value, Date | Time) for value in values):
             return False
         return True if values and _STANDING.search(answer) else None
     if any(kind & wanted for kind in measured):

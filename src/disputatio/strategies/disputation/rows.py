@@ -51,6 +51,8 @@ def cell_in(question: str, text: str) -> str:
     'X210'
     >>> cell_in("What does a jar of linden honey cost?", "Honey: Linden; Jar: 500 g; Price in florins: 7.2.")
     '7.2'
+    >>> cell_in("How many pumps has Oak?", "State: Oak; Population: 3576452; Engineers: 0.006.")
+    ''
     >>> text = "Pumps of 2025\\nPump: X200; Oil: 9 l; Fat: 2 l.\\nPump: X210; Oil: 8 l; Fat: 3 l."
     >>> cell_in("How much oil is in the X210?", text), cell_in("How much water is in the X210?", text)
     ('8 l', '')
