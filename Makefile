@@ -11,8 +11,9 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 # How many processes run the fast tests at once.
 JOBS ?= 2
-# Folders whose imports alone (a browser, a framework, clients of servers) take longer than their short tests.
-NOT_QUICK := $(addprefix --ignore=,tests/page tests/inspect_ai tests/adapters tests/store/remote src/disputatio/inspect_ai)
+# Folders of measurements and training, and those whose imports (a browser, a framework, clients of servers) take longer than their
+# short tests.
+NOT_QUICK := $(addprefix --ignore=,tests/page tests/server tests/workers tests/bench tests/train tests/inspect_ai tests/adapters tests/store/remote src/disputatio/inspect_ai)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile

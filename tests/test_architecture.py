@@ -236,6 +236,7 @@ def test_a_module_keeps_the_rules_of_the_house(path: Path) -> None:
     ] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_a_module_that_is_run_is_whole_before_it_starts(path: Path) -> None:
     body = tree_of(path).body

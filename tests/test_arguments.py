@@ -54,6 +54,7 @@ def _assert_refused(function: Callable[..., Any], **right: Any) -> None:
         assert parameter.name in str(raised.value) or "object" in str(raised.value)
 
 
+@pytest.mark.long
 def test_functions_refuse_what_is_of_another_type(index: d.Index) -> None:
     asked: dict[str, Any] = {"question": QUESTION, "passages": [PASSAGE]}
     example = d.Example(id="1", row=0, question=QUESTION, gold=(), passages=(PASSAGE,))
@@ -79,6 +80,7 @@ def test_functions_refuse_what_is_of_another_type(index: d.Index) -> None:
             asyncio.run(d.aask(QUESTION, **given))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 def test_methods_of_an_index_refuse_what_is_of_another_type(index: d.Index, method: str) -> None:
     right: dict[str, Any] = {

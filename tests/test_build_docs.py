@@ -30,6 +30,7 @@ def test_a_link_that_leads_nowhere_is_told_with_its_page() -> None:
         rewritten("[a](gone.md)", "docs/README.md", REPOSITORY)
 
 
+@pytest.mark.long
 def test_every_page_of_the_documentation_can_be_staged() -> None:
     pages = [file for file in tracked() if file.endswith(".md") and staged_name(file)]
     assert len(pages) > 80
@@ -103,6 +104,7 @@ def test_a_plot_has_a_mark_for_each_row_and_loads_nothing() -> None:
     assert {each.tag.rpartition("}")[2] for each in drawn} == {"title", "path", "text", "circle"}
 
 
+@pytest.mark.long
 def test_most_plots_have_their_figures_at_this_commit(tmp_path: Path) -> None:
     write_plots(tmp_path)
     page = (tmp_path / "plots.md").read_text(encoding="utf-8")

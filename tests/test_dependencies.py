@@ -12,6 +12,7 @@ from scripts import dependencies
 PROJECT = tomllib.loads((dependencies.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
+@pytest.mark.long
 def test_the_page_has_a_row_for_each_package_with_extra_use_and_licence() -> None:
     page = dependencies.PAGE.read_text(encoding="utf-8")
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.count("|") == 7][2:]

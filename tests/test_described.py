@@ -107,6 +107,7 @@ def test_every_option_declares_its_meaning_on_one_line(name: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_strategy_declares_of_log_probabilities_is_so(name: str) -> None:
     needs = declared(name)
@@ -128,6 +129,7 @@ def test_sources_that_vote_are_checked_by_log_probabilities_and_passages_are_not
     assert asks_for_logprobs("majority_vote", "voters=passages") == (False, False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted({*NAMES} - {"oracle"}))  # which needs more than passages
 def test_a_strategy_answers_without_a_model_or_says_that_it_needs_one(name: str) -> None:
     def answer() -> object:

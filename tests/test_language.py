@@ -101,6 +101,7 @@ def named_by_participles(text: str) -> list[str]:
     ]
 
 
+@pytest.mark.long
 def test_functions_are_named_by_verbs() -> None:
     root = ROOT / "src" / "disputatio"
     wrong = []

@@ -220,6 +220,7 @@ def test_a_wrong_option_is_found_before_anything_is_asked() -> None:
 
 
 # --- the hash of the prompts --------------------------------------------------------------------
+@pytest.mark.long
 def test_the_hash_of_the_prompts_stays_the_same_and_tells_other_prompts_apart() -> None:
     hashes = [prompts_hash(load_strategy(name)) for name in strategy_names()]
     assert len({prompts_hash(load_strategy(name)) for name in ("closed_book", "concat", "madam_rag")}) == 3

@@ -358,6 +358,7 @@ def test_documents_that_speak_as_we_do_change_no_kind_verdict_or_vote(
         assert hostile == decided(strategy, neutral, phrase, **options), phrase
 
 
+@pytest.mark.long
 def test_the_paired_documents_are_disagreed_over() -> None:
     found = decided("disputation", str, PHRASES[0], order=False, belief=False, debate=0)
     assert found["kind"] != "none"

@@ -417,6 +417,7 @@ def test_without_anything_to_search_the_part_is_named_or_not_needed(name: str) -
     must_hold(answer, ())
 
 
+@pytest.mark.long
 @each_strategy
 def test_a_hostile_passage_changes_no_role_and_forges_no_turn(name: str) -> None:
     calm, attacked = Parrot(), Parrot()
@@ -466,6 +467,7 @@ def test_braces_and_percent_signs_in_question_and_passage_are_only_text(name: st
     assert "{0} {passage} {{x}} %s of $name?" in asked
 
 
+@pytest.mark.long
 @each_strategy
 def test_the_same_question_asks_the_same_prompts_in_the_same_order(name: str) -> None:
     first, again = Parrot(), Parrot()

@@ -38,6 +38,7 @@ TOKEN = re.compile(
 
 
 # --- normal forms -------------------------------------------------------------------------------
+@pytest.mark.long
 @given(TEXTS)
 def test_a_normal_form_has_single_spaces_and_no_punctuation(text: str) -> None:
     words = squad_normalise(text)
@@ -87,6 +88,7 @@ def test_words_are_contained_whole_and_in_order() -> None:
 
 
 # --- sentences ----------------------------------------------------------------------------------
+@pytest.mark.long
 @given(TEXTS)
 def test_sentences_are_in_order_and_cover_all_but_white_space(text: str) -> None:
     spans = sentences(text)
@@ -110,6 +112,7 @@ def test_a_sentence_ends_at_a_mark_before_a_capital_and_not_at_a_decimal_point()
 
 
 # --- names of content ---------------------------------------------------------------------------
+@pytest.mark.long
 @given(st.lists(st.text(), min_size=1, max_size=4))
 def test_the_name_of_content_depends_on_its_parts_alone(parts: list[str]) -> None:
     assert content_id("p", *parts) == content_id("p", *parts)
@@ -122,6 +125,7 @@ def test_half_a_character_has_a_name_too() -> None:
 
 
 # --- fences -------------------------------------------------------------------------------------
+@pytest.mark.long
 @given(TEXTS)
 def test_untrusted_text_keeps_no_template_token_and_no_invisible_character(text: str) -> None:
     clean = neutralise(text)
@@ -163,11 +167,13 @@ def test_what_is_no_token_stays_as_it_is(text: str) -> None:
     assert neutralise(text) == text
 
 
+@pytest.mark.long
 @given(TEXTS)
 def test_one_line_is_one_line(text: str) -> None:
     assert len(one_line(text).splitlines()) <= 1
 
 
+@pytest.mark.long
 @given(TEXTS)
 def test_a_fence_holds_its_text_and_is_closed_by_its_last_line_alone(text: str) -> None:
     fenced = fence("passage", text)
@@ -181,6 +187,7 @@ def test_a_fence_holds_its_text_and_is_closed_by_its_last_line_alone(text: str) 
     assert mark not in body.casefold()
 
 
+@pytest.mark.long
 @given(TEXTS)
 def test_a_fence_that_was_seen_does_not_help_to_forge_the_next(text: str) -> None:
     seen = fence("passage", text).rsplit("\n", 1)[1]
@@ -221,6 +228,7 @@ def squash(text: str) -> str:
     return "".join(kept)
 
 
+@pytest.mark.long
 @given(TEXTS, TEXTS)
 def test_what_is_found_is_verbatim_in_the_text_and_is_the_quote(text: str, quote: str) -> None:
     span = find_quote(text, quote)
@@ -231,6 +239,7 @@ def test_what_is_found_is_verbatim_in_the_text_and_is_the_quote(text: str, quote
     assert squash(text[start:end]).strip(".…") == squash(quote).strip(".…")
 
 
+@pytest.mark.long
 @given(TEXTS, st.data())
 def test_whole_words_of_a_text_are_found_in_it(text: str, data: st.DataObject) -> None:
     words = ["river", *re.findall(r"[^\W\d_]{2,}", text), "bank"]

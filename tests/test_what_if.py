@@ -129,6 +129,7 @@ def test_a_source_that_decided_is_taken_away_and_given_back() -> None:
     assert answer.answers == (TRUE,)
 
 
+@pytest.mark.long
 def test_what_the_model_holds_of_the_answers_that_are_left_is_estimated_and_told() -> None:
     third = replace(
         EQUALS[0],

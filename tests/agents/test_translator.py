@@ -24,6 +24,7 @@ ENGLISH = (
 QUESTIONS = ("How long before do I give up my plot?", "Wie lange vorher kündige ich den Platz?")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("question", "texts", "others"),
     [
@@ -56,6 +57,7 @@ def test_a_question_is_translated_by_the_model_or_stays_as_it_is() -> None:
     assert QUESTIONS[0] in model.calls[0].text
 
 
+@pytest.mark.long
 def test_the_languages_are_those_that_the_package_knows() -> None:
     identifier = translator._identifier()
     assert identifier is not None

@@ -99,6 +99,7 @@ def test_an_application_with_a_provider_gets_them_by_the_conventions(memory: InM
     assert about["disputatio.calls"] == answer.usage.calls
 
 
+@pytest.mark.long
 def test_what_the_encoder_reads_is_a_span_of_its_own(memory: InMemorySpanExporter) -> None:
     d.ask(QUESTION, passages=PASSAGES, model="none", settings={"otel": True})
     read = [span for span in memory.get_finished_spans() if span.name == "extract"]

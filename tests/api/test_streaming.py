@@ -73,6 +73,7 @@ def test_a_question_streams_from_its_start_to_its_cost(model: Scripted) -> None:
     assert cost.usage == answered.answer.usage
 
 
+@pytest.mark.long
 def test_answers_are_counted_after_each_reading(model: Scripted) -> None:
     seen = list(d.stream(QUESTION, passages=PASSAGES, model=model, verify=False))
     counts = [event for event in seen if isinstance(event, d.Sides)]

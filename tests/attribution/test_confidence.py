@@ -78,6 +78,7 @@ def test_what_if_asks_for_the_same_confidence() -> None:
     assert strictest.without(passages=["c"]).abstained == "no_evidence"
 
 
+@pytest.mark.long
 def test_a_strategy_withholds_what_it_holds_unlikely_unless_another_bound_is_stated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -25,6 +25,7 @@ ROW = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("part", "documents", "count"),
     [("versions", 334, 32), ("versions2", 314, 20), ("versions3", 224, 16)],
@@ -71,6 +72,7 @@ def test_written_contradictions_are_of_an_older_and_a_newer_document_that_are_li
         assert row["old_quote"] != row["new_quote"]
 
 
+@pytest.mark.long
 def test_a_folder_is_built_checked_and_sampled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -62,6 +62,7 @@ def test_the_folder_of_each_part_is_built_and_its_sidecar_names_files_of_it(part
             assert fnmatch.filter(names, line.strip('":')), line
 
 
+@pytest.mark.long
 def test_packages_tell_nothing_of_the_day_they_were_made(folder: Path) -> None:
     for path in [
         path for ending in ("docx", "pptx", "xlsx", "ods", "epub") for path in folder.rglob(f"*.{ending}")
@@ -70,6 +71,7 @@ def test_packages_tell_nothing_of_the_day_they_were_made(folder: Path) -> None:
             assert {member.date_time for member in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
+@pytest.mark.long
 def test_stated_metadata_adds_one_file_and_names_files_that_exist(folder: Path) -> None:
     found, stated = dict(documents()), dict(documents("stated"))
     assert stated.keys() - found.keys() == {SIDECAR}

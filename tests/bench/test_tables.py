@@ -19,6 +19,7 @@ NAMES = sorted(file.stem for file in tables.FOLDER.glob("*.toml"))
 AGAIN = "**Run again:** `python -m bench.papers.tables run "
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_a_table_asks_strategies_and_options_that_exist_and_names_known_paper_tables(name: str) -> None:
     asked = tables.read_table(name)

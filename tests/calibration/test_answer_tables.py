@@ -25,6 +25,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_table_gives_a_row_for_each_source(table: Path, capsys: Capture) -> None:
     out = table.with_name("found.parquet")
     done = run(capsys, "calibrate", "--answers", table, "--out", out, "--json")

@@ -130,6 +130,7 @@ def test_another_estimator_is_refused_in_one_line(tmp_path: Path, capsys: pytest
     assert "choose paper or ours" in done.err
 
 
+@pytest.mark.long
 def test_what_the_reader_says_with_no_passage_is_asked_once_and_earns_little(tmp_path: Path) -> None:
     asked: list[str] = []
 

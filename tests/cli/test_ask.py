@@ -478,6 +478,7 @@ def test_min_confidence_abstains_and_shows_the_positions(capsys: Capture) -> Non
     assert wrong.code == 2 and "--min-confidence" in wrong.err
 
 
+@pytest.mark.long
 def test_a_deadline_on_the_command_line_is_a_time(capsys: Capture) -> None:
     done = run(capsys, "ask", QUESTION, "--passages", "passages.jsonl", "--within", "soon")
     assert (done.code, done.err.count("\n")) == (2, 1)

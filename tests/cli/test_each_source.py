@@ -52,6 +52,7 @@ STANDINGS = [
 ]
 
 
+@pytest.mark.long
 def test_each_source_has_its_answer_with_a_verbatim_quote(capsys: Capture) -> None:
     done = ask(capsys, "--json")
     assert done.code == 0, done.err
@@ -65,6 +66,7 @@ def test_each_source_has_its_answer_with_a_verbatim_quote(capsys: Capture) -> No
     assert Answer.from_dict(done.json).to_dict() == done.json
 
 
+@pytest.mark.long
 def test_the_table_stands_below_the_positions(capsys: Capture) -> None:
     out = ask(capsys).out
     below = out.partition("Positions:")[2]
@@ -73,6 +75,7 @@ def test_the_table_stands_below_the_positions(capsys: Capture) -> None:
     assert letters.split("letters", 1)[1].split("“")[0].split()[-3:] == ["contradicts", "19", "crowns"]
 
 
+@pytest.mark.long
 def test_an_ordinary_answer_has_no_table(capsys: Capture) -> None:
     done = run(capsys, "ask", QUESTION, "--model", "none", "--journal", "none", "--json")
     assert done.json["each_source"] == []
@@ -106,6 +109,7 @@ def test_a_strategy_that_does_not_read_sources_apart_is_refused(capsys: Capture)
     assert "each_source: concat does not read sources apart" in done.err
 
 
+@pytest.mark.long
 def test_without_a_source_the_table_is_told_again() -> None:
     settings = {"journal": "none"}
     answer = disputatio.ask(

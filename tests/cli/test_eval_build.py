@@ -48,6 +48,7 @@ def _build(capsys: pytest.CaptureFixture[str], words: str) -> Run:
     return run(capsys, "eval", "build", *words.split())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_each_builder_names_its_file_and_the_harness_reads_it(
     capsys: pytest.CaptureFixture[str], kind: str
@@ -77,6 +78,7 @@ def test_the_same_seed_gives_the_same_bytes(capsys: pytest.CaptureFixture[str], 
     assert Path("out").read_bytes() != first
 
 
+@pytest.mark.long
 def test_the_statistics_stand_beside_the_papers(capsys: pytest.CaptureFixture[str]) -> None:
     built = _build(capsys, f"{COMMANDS['ramdocs']} --json")
     assert "right answers a question" in built.err
@@ -86,6 +88,7 @@ def test_the_statistics_stand_beside_the_papers(capsys: pytest.CaptureFixture[st
     assert sum(figures["right answers a question"]["counts"].values()) == built.json["rows"] == len(NAMES)
 
 
+@pytest.mark.long
 def test_shares_are_taken_from_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     _build(capsys, f"{COMMANDS['ramdocs']} --questions 4 --answers 0,1 --misinformation 1 --noise 0,1")
     rows = [json.loads(line) for line in Path("out").read_text().splitlines()]

@@ -157,6 +157,7 @@ def test_nothing_found_is_another_thing_than_nothing_that_answers(
     assert f"No answer: {headline}" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_progress_is_a_line_from_time_to_time_where_there_is_no_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

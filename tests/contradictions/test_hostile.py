@@ -48,6 +48,7 @@ def test_reading_a_document_takes_time_that_grows_with_its_length_alone(piece: s
     assert seconds(40_000) < 2 + 40 * max(seconds(4_000), 0.01)
 
 
+@pytest.mark.long
 def test_sentences_that_repeat_one_frame_are_not_compared_all_with_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

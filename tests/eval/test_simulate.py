@@ -198,6 +198,7 @@ def test_wrong_options_are_one_line_and_exit_code_2(
     assert done.err.count("\n") == 1
 
 
+@pytest.mark.long
 def test_a_reader_that_answers_from_memory_is_set_apart_and_the_sources_told_better() -> None:
     (outcome,) = simulate(adversaries=[5], trials=4, estimated=40, tested=400, memory=0.35)
     assert set(outcome.accuracy) == {*METHODS, *OURS} and not outcome.paper

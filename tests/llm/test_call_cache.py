@@ -535,6 +535,7 @@ def put_while_another_process_writes(file: Path, threads: int, change: str = "")
     return errors
 
 
+@pytest.mark.long
 def test_calls_that_threads_put_while_another_process_writes_are_all_kept(tmp_path: Path) -> None:
     file = tmp_path / "calls.sqlite"
     CallCache(file).close()
@@ -543,6 +544,7 @@ def test_calls_that_threads_put_while_another_process_writes_are_all_kept(tmp_pa
         assert cache.get([f"k{n}" for n in range(8)]) == {f"k{n}": f"v{n}" for n in range(8)}
 
 
+@pytest.mark.long
 def test_a_failed_write_is_raised_in_every_thread_that_waited_for_it(tmp_path: Path) -> None:
     file = tmp_path / "calls.sqlite"
     CallCache(file).close()

@@ -99,6 +99,7 @@ def test_a_broken_file_of_measurements_is_as_none(tmp_path: Path, content: str) 
     assert cores.kept(tmp_path) is None
 
 
+@pytest.mark.long
 def test_a_measurement_has_a_speed_for_each_number_of_threads() -> None:
     pytest.importorskip("openvino")
     machine = cores.measure(0.05)

@@ -65,6 +65,7 @@ sum(range(10**12))  # holds Python's lock, as a step does
 """
 
 
+@pytest.mark.long
 def test_the_engine_ends_with_a_parent_that_is_killed_in_the_midst_of_a_step() -> None:
     with subprocess.Popen([sys.executable, "-c", PARENT, STEP], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
@@ -253,6 +254,7 @@ def request(number: int, *texts: str, **more: object) -> dict[str, Any]:
     return {"id": number, "prompts": chats, **how}
 
 
+@pytest.mark.long
 def test_the_engine_sends_each_reply_when_it_is_whole_and_the_end_last(
     played: tuple[Engine, Pipeline, list[Mapping[str, Any]]],
 ) -> None:
@@ -267,6 +269,7 @@ def test_the_engine_sends_each_reply_when_it_is_whole_and_the_end_last(
     assert sent[-1] == {"id": 1, "done": True}
 
 
+@pytest.mark.long
 def test_the_engine_drops_what_is_cancelled_and_answers_the_rest(
     played: tuple[Engine, Pipeline, list[Mapping[str, Any]]],
 ) -> None:
@@ -286,6 +289,7 @@ def test_the_engine_drops_what_is_cancelled_and_answers_the_rest(
     ]
 
 
+@pytest.mark.long
 def test_a_choice_is_sent_with_the_log_probability_of_each_option(
     played: tuple[Engine, Pipeline, list[Mapping[str, Any]]],
 ) -> None:
@@ -298,6 +302,7 @@ def test_a_choice_is_sent_with_the_log_probability_of_each_option(
     assert sent[-1] == {"id": 1, "done": True}
 
 
+@pytest.mark.long
 def test_processor_time_is_divided_among_calls_by_their_work(
     played: tuple[Engine, Pipeline, list[Mapping[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,6 +105,7 @@ def test_a_model_may_think_and_its_thoughts_are_no_part_of_its_reply(
     assert "reasoning_effort" not in server.asked[0].body
 
 
+@pytest.mark.long
 def test_a_fault_names_the_variable_that_moves_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
     model = build_kit(read_settings(model="ollama:m", journal="none", encoder="none", embedder="none")).model

@@ -65,6 +65,7 @@ def test_two_that_only_contradict_each_other_are_equals_and_a_verified_question_
     assert told.reliability[1] > 0.8 > 0.2 > told.reliability[0]
 
 
+@pytest.mark.long
 @given(st.permutations(range(5)), st.permutations(range(12)), st.integers(0, 1000))
 def test_neither_names_nor_order_change_an_estimate(
     sources: list[int], questions: list[int], seed: int
@@ -98,6 +99,7 @@ def test_bad_input_is_refused() -> None:
         estimate_informed([[0, 0]], [0], groups=[0])
 
 
+@pytest.mark.long
 def test_the_bound_says_how_many_questions_and_honest_owners_it_takes() -> None:
     for share in (1.0, 0.95, 0.8, 0.3):
         needed = questions_needed(share)

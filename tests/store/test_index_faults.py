@@ -241,6 +241,7 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(
     assert index.add([Passage(text="More.")]).added == 1
 
 
+@pytest.mark.long
 def test_a_short_write_of_another_is_waited_for(tmp_path: Path) -> None:
     index = FolderIndex.open(tmp_path / "ix")
     index.add([Passage(text="A zebra.")])

@@ -163,6 +163,7 @@ def test_sides_that_do_not_stand_against_the_answer_count_for_no_certificate() -
     assert answer.certificate.names == ("guild",)
 
 
+@pytest.mark.long
 @given(
     st.lists(st.sampled_from([GUILD, ALTERED, INN, HARBOUR, LINKS, GOATS]), unique_by=lambda one: one.id),
     st.booleans(),

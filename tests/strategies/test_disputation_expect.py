@@ -40,6 +40,7 @@ def asked(question: str, passages: list[Passage], **options: Any) -> Answer:
     return answered(Agents(reads=reads), passages, question, belief=False, debate=0, **options)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("question", WORDINGS)
 @pytest.mark.parametrize("title", ["", "Severin bridge"])
 @pytest.mark.parametrize("sourced", [True, False])

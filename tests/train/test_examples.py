@@ -116,6 +116,7 @@ def test_ramdocs_passages_bear_their_own_answer_and_noise_bears_none(data: Path)
     assert len(unread) == len(passages) + 8
 
 
+@pytest.mark.long
 def test_an_epoch_is_the_same_from_the_same_seed_and_another_from_another(data: Path) -> None:
     train, _ = training_examples(data)
     first = epoch_of(train, seed=1, epoch=0)

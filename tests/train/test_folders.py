@@ -35,6 +35,7 @@ def folder(tmp_path: Path) -> Folder:
     return Folder("boats", index, read_asked(tmp_path / "q.txt"))
 
 
+@pytest.mark.long
 def test_passages_that_answer_are_read_and_others_that_are_found_declined(
     folder: Folder,
 ) -> None:
@@ -54,11 +55,13 @@ def test_passages_that_answer_are_read_and_others_that_are_found_declined(
     assert (hour, "Title: The bicycle shed") not in wanted
 
 
+@pytest.mark.long
 def test_a_question_whose_quote_is_nowhere_is_not_asked(folder: Folder) -> None:
     assert folder.lost == 1
     assert "Who may row?" not in folder.borne
 
 
+@pytest.mark.long
 def test_quotes_side_by_side_have_the_answer_or_none(folder: Folder) -> None:
     looks = [
         branch for _, branch in folder.branches(seed=1) if branch.leaves[0].kind.startswith("folder_look")
@@ -76,6 +79,7 @@ def test_a_line_of_another_form_is_named(tmp_path: Path) -> None:
         read_asked(path)
 
 
+@pytest.mark.long
 def test_every_question_of_the_documents_names_a_file_that_is_there() -> None:
     for questions in DOCUMENTS.glob("*.txt"):
         asked = read_asked(questions)

@@ -37,6 +37,7 @@ def test_a_passage_whose_replies_are_of_another_form_is_named() -> None:
         list(branches_of({**MILL, "read": [["When?", "noon"]]}, "mill.jsonl:1"))
 
 
+@pytest.mark.long
 def test_the_written_passages_say_yes_as_often_as_no() -> None:
     branches = list(written_passages())
     assert len({name for name, _, _ in branches}) > 400

@@ -12,6 +12,7 @@ from tests.train.material import write_model
 from train.sameness import sameness
 
 
+@pytest.mark.long
 def test_both_orders_of_a_pair_are_averaged(tmp_path: Path) -> None:
     model = EncoderModel(write_model(tmp_path), threads=1)
     rome, paris = Passage(text="rome"), Passage(text="paris")

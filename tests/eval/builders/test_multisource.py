@@ -44,6 +44,7 @@ def _shelves(example: Example) -> dict[str, list[tuple[str, str]]]:
     return kept
 
 
+@pytest.mark.long
 def test_adversaries_and_hammers_have_the_reliabilities_of_the_paper(built: MultiSource) -> None:
     assert sorted(source.reliability or 0 for source in built.sources) == [0.1] * 5 + [0.9] * 4
 
@@ -156,6 +157,7 @@ def test_the_command_builds_a_folder_that_eval_run_takes(
     assert json.loads(ran.stdout)["n"] == 6
 
 
+@pytest.mark.long
 def test_another_draw_has_other_sources_and_the_same_questions(tmp_path: Path) -> None:
     origin = write_rows(tmp_path / "val.jsonl", conflictnq_rows())
     words = "--adversaries 4 --prior adversary-hammer --estimate 2 --test 6 --json"

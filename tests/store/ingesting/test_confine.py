@@ -81,6 +81,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, obj
     return told
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attempt", sorted(_BY_LANDLOCK))
 def test_landlock_leaves_no_file_but_those_of_the_interpreter(
     attempt: str, outcome: dict[str, dict[str, object]]

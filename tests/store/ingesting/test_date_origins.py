@@ -117,6 +117,7 @@ def test_a_search_by_date_takes_dates_of_every_origin(tmp_path: Path) -> None:
     assert len(index.search("zebra", after="2019")) == 2
 
 
+@pytest.mark.long
 def test_a_docx_without_a_title_has_its_first_line_unless_that_is_a_sentence(tmp_path: Path) -> None:
     import docx
 

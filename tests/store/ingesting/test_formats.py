@@ -7,6 +7,8 @@ import pkgutil
 import subprocess
 import sys
 
+import pytest
+
 from disputatio.store.ingesting import parsers
 from disputatio.store.ingesting.parsers import content_types, formats, kind_of, largest, suffixes
 
@@ -43,6 +45,7 @@ def test_a_file_is_known_by_its_first_bytes_and_its_name() -> None:
     assert (largest("zip"), largest("text")) == (None, parsers.LARGEST_FILE)
 
 
+@pytest.mark.long
 def test_looking_formats_up_loads_no_package_of_a_parser() -> None:
     code = f"""
 import sys

@@ -74,6 +74,7 @@ def test_markdown_becomes_the_text_that_its_reader_sees(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_passages_are_verbatim_stretches_of_the_plain_text(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text("# Head\n\n" + "The *bridge* was [opened](http://x.example) in **1931**. " * 60)

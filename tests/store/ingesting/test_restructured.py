@@ -226,6 +226,7 @@ def test_files_are_read_again_by_readers_that_make_something_else_of_them(
     assert read == ["file"] * 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "block",
     [

@@ -110,6 +110,7 @@ def test_a_folder_whose_name_has_the_path_of_another_in_it_is_not_taken_for_it(
     assert len(index.ingest(trap).notices) == 1
 
 
+@pytest.mark.long
 def test_what_a_sidecar_no_longer_states_is_taken_back(folder: Path, tmp_path: Path) -> None:
     index = FolderIndex.open(tmp_path / "index")
     index.ingest(folder, sidecar=folder / "disputatio.yaml")

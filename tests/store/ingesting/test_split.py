@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ _WORDS = st.sampled_from(
 )
 
 
+@pytest.mark.long
 @given(
     st.one_of(
         st.text(), st.lists(_WORDS, max_size=600).map(" ".join), st.lists(_WORDS, max_size=300).map("".join)

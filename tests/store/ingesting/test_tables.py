@@ -97,6 +97,7 @@ def test_rows_without_a_field_of_text_say_what_they_have_and_which_option_to_use
         assert words in refusal.value.reason
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet"])
 def test_a_column_that_is_named_and_missing_refuses_the_table(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"rows.{ending}"
@@ -265,6 +266,7 @@ _PAGE = """<body><h1>Ferries</h1><p>Rates of the ferries, with what each carries
 anything.</td><td>So does this.</td></tr><tr><td>More.</td><td>And more.</td></tr></table></body>"""
 
 
+@pytest.mark.long
 def test_tables_of_a_page_are_written_out_and_those_of_a_layout_are_not(tmp_path: Path) -> None:
     (tmp_path / "ferries.html").write_text(_PAGE)
     lines = [line for line in _only(tmp_path / "ferries.html").text.split("\n") if line]
@@ -278,6 +280,7 @@ def test_tables_of_a_page_are_written_out_and_those_of_a_layout_are_not(tmp_path
     assert lines[-1].endswith("More. | And more.")
 
 
+@pytest.mark.long
 def test_tables_of_a_word_file_are_written_out_with_merged_cells(tmp_path: Path) -> None:
     import docx
 

@@ -251,6 +251,7 @@ def test_what_a_damaged_record_has_left_is_kept_and_the_rest_is_named(
     assert_mended(place, report, made)
 
 
+@pytest.mark.long
 def test_of_a_record_that_was_cut_what_is_left_is_kept(made: Path, place: Path) -> None:
     file = place / RECORD
     whole = file.stat().st_size
@@ -263,6 +264,7 @@ def test_of_a_record_that_was_cut_what_is_left_is_kept(made: Path, place: Path) 
     assert_mended(place, report, made)
 
 
+@pytest.mark.long
 def test_a_record_of_which_nothing_is_left_is_told_in_a_line(made: Path, place: Path) -> None:
     os.truncate(place / RECORD, 0)
     report = check(place)
@@ -381,6 +383,7 @@ def test_a_commit_that_was_not_published_is_shown_to_new_readers_and_kept_by_the
     assert check(place).damaged == ()
 
 
+@pytest.mark.long
 def test_a_record_older_than_its_manifest_is_not_written_to(place: Path) -> None:
     old = (place / RECORD).read_bytes()
     index = FolderIndex.open(place, embedder=HashEmbedder())
@@ -403,6 +406,7 @@ def test_a_manifest_that_is_damaged_with_the_record_is_told(place: Path) -> None
     assert contents(place) == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bit", [0, 1, 2, 9, 31])
 def test_a_flipped_bit_in_the_version_of_the_record_is_damage_and_is_repaired(place: Path, bit: int) -> None:
     file = place / RECORD

@@ -59,6 +59,7 @@ def test_exported_documents_are_ingested_as_the_same_documents(index: FolderInde
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_what_an_ingest_read_of_documents_survives_an_export(ending: str, tmp_path: Path) -> None:
     folder = tmp_path / "rules"

@@ -63,6 +63,7 @@ def test_an_index_of_format_4_is_searched_listed_and_weighed(index: FolderIndex)
     assert index.estimates()["zoo"].reliability == 0.9
 
 
+@pytest.mark.long
 def test_an_index_of_format_4_is_whole_and_is_written_to(index: FolderIndex) -> None:
     assert check(index.path).damaged == ()
     assert index.add([Passage(id="more", text="Another zebra.", source="zoo")]).added == 1

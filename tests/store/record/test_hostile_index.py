@@ -171,6 +171,7 @@ def test_no_generated_manifest_touches_anything_outside_or_ends_in_a_traceback(p
     assert outside(place) == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "statement",
     [

@@ -169,6 +169,7 @@ def test_half_a_file_left_by_a_cut_is_not_believed(source: FolderIndex, tmp_path
     assert found(copy) == names(0, 30)
 
 
+@pytest.mark.long
 def test_a_sync_without_room_harms_nothing_that_one_cut_short_put_in_force(
     source: FolderIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +201,7 @@ def test_a_sync_without_room_harms_nothing_that_one_cut_short_put_in_force(
     assert not list(copy.rglob("*.part"))
 
 
+@pytest.mark.long
 def test_a_damaged_file_is_not_passed_on(source: FolderIndex, tmp_path: Path) -> None:
     fill(source, 30, 31)
     copy = tmp_path / "copy"

@@ -63,6 +63,7 @@ def test_what_is_stated_is_found_and_listed_and_no_id_changes(index: FolderIndex
     assert after["ten"] == before["ten"]
 
 
+@pytest.mark.long
 def test_what_is_taken_back_leaves_what_the_document_states(index: FolderIndex) -> None:
     before = found(index)
     index.describe("old.md", date="2020-01-01", authority="informal")
@@ -84,6 +85,7 @@ def test_what_is_taken_back_leaves_what_the_document_states(index: FolderIndex) 
         index.take_back(second.key)
 
 
+@pytest.mark.long
 def test_it_outlives_a_change_of_the_text_and_a_copy(
     index: FolderIndex, folder: Path, tmp_path: Path
 ) -> None:
@@ -98,6 +100,7 @@ def test_it_outlives_a_change_of_the_text_and_a_copy(
     assert [each.fields for each in copy.descriptions()] == [{"authority": "binding", "source": "notices"}]
 
 
+@pytest.mark.long
 def test_a_check_finds_nothing_damaged_and_a_rebuilt_record_keeps_what_was_stated(index: FolderIndex) -> None:
     index.describe("new.md", authority="binding")
     index.describe("old.md", mute=True)
@@ -165,6 +168,7 @@ def test_a_file_name_that_two_folders_have_is_refused(index: FolderIndex, folder
     assert index.describe(folder / "more" / "new.md", owner="x") == 1
 
 
+@pytest.mark.long
 def test_a_document_cannot_claim_what_only_people_state(tmp_path: Path) -> None:
     folder = tmp_path / "planted"
     folder.mkdir()

@@ -103,6 +103,7 @@ def test_scorers_side_by_side_find_what_they_find_in_turn(monkeypatch: pytest.Mo
     assert told(whole, {"k": 30}) == in_turn
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", FILTERS[:5])
 def test_one_pass_finds_the_best_words_of_each_source(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch

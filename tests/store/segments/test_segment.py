@@ -163,6 +163,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", _ARRAYS)
 def test_a_file_that_is_missing_or_cut_short_is_named(saved: Path, tmp_path: Path, name: str) -> None:
     shutil.copytree(saved, tmp_path / "s")

@@ -80,6 +80,7 @@ def test_repeats_of_a_query_are_counted() -> None:
     assert query_terms("?! 🎉 _") == {}
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(st.text(max_size=12), st.text(max_size=60)), max_size=6))
 def test_the_batch_gives_the_terms_of_each_text(pairs: list[tuple[str, str]]) -> None:
     passages = [Passage(text=text, title=title, source=title[:2]) for title, text in pairs]

@@ -88,6 +88,7 @@ def leaked(call: Call, given: list[Passage]) -> set[str]:
     return (runs(text) & theirs) - runs(BOTH) - runs("Who designed the Quillhaven lighthouse?")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ATTACKS)
 def test_no_agent_but_a_reader_gets_a_passage_and_few_a_quote(name: str) -> None:
     _, model, given = ask_under(name)
@@ -114,6 +115,7 @@ def leaked_orders() -> Iterator[str]:
     yield from runs(ORDER)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ATTACKS)
 def test_what_is_shown_is_verbatim_or_composed_whatever_a_reader_is_made_to_write(name: str) -> None:
     answer, _, given = ask_under(name)

@@ -261,6 +261,7 @@ def test_not_even_the_best_of_hopeless_sides_is_an_answer() -> None:
     assert kind(side("9", log_odds=LEAST - 1), side("7", log_odds=LEAST - 0.1)) == "none"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("expect", ["auto", "one", "several"])
 @given(
     st.lists(
@@ -581,6 +582,7 @@ def test_what_is_beaten_by_a_side_that_falls_itself_is_not_beaten() -> None:
     assert resolved[1].cause.rivals[0].answer == "3"
 
 
+@pytest.mark.long
 @given(
     st.lists(
         st.tuples(

@@ -128,6 +128,7 @@ def _say_fees(answer: Answer) -> list[str]:
     return [*answer.answers, *(each.answer for each in answer.conflict.positions)]
 
 
+@pytest.mark.long
 def test_an_answer_is_decided_again_from_what_was_read() -> None:
     answer = _ask(OLD, NEWER, NEWEST)
     assert answer.answers == ("3 crowns",)

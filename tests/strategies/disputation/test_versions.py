@@ -181,6 +181,7 @@ def asked(question: str, passages: Sequence[Passage], *, today: str = "", **opti
 FEE = "How much does a ticket for the ferry cost?"
 
 
+@pytest.mark.long
 def test_the_answer_of_a_day_has_what_holds_today_beside_it() -> None:
     answer = asked(FEE, [OLD, NEW], as_of="2022")
     assert answer.answers == ("3 euros",)
