@@ -38,6 +38,11 @@ _PADDED = re.compile(r"[0-9]+\.[0-9]*0")
 _ARTICLES = {"a", "an", "the"}
 _ONE = Figure(Fraction(1), "1", spelled=True)  # of nothing else is it sure that it is no pronoun
 _NEGATIVE = {"minus", "negative"}
+_PER = {"per", "pro", "je", "par", "por"}
+_PERIODS = {
+    **{"s": "second", "min": "minute", "h": "hour"},
+    **{"day": "day", "week": "week", "month": "month", "year": "year"},
+}
 _BEFORE_AMOUNTS_WORDS = """
 about around approximately nearly almost over under exactly some only from to at by for in is was of between
 and or than it its a the
@@ -63,6 +68,7 @@ class _Reading:
     joint: int = APART
     stop: bool = False
     dash: bool = False
+    slash: bool = False
 
 
 def read(text: str, *, comma: bool = False) -> tuple[JoinedItem, ...]:
@@ -72,7 +78,7 @@ def read(text: str, *, comma: bool = False) -> tuple[JoinedItem, ...]:
     ['us', 'paid', '10000000 $', 'on', '12 May 1962']
     """
     readings = list(_tokens(plain_text(text), comma))
-    return _without_articles(_with_versions(_with_ranges(_with_signs(readings))))
+    return _without_articles(_with_rates(_with_versions(_with_ranges(_with_signs(readings)))))
 
 
 def _tokens(text: str, comma: bool) -> Iterator[_Reading]:
@@ -87,6 +93,7 @@ def _tokens(text: str, comma: bool) -> Iterator[_Reading]:
             spaced = " " in gap or last.stop
             last.joint = APART if spaced else LINKED if gap else GLUED
             last.dash = gap in ("-", " - ")
+            last.slash = gap.strip() == "/" and isinstance(last.item, Figure)
             if signed and gap == " " and _is_year(last.item) and _SIGNED_YEAR.match(text, at):
                 last.dash, signed, at = True, False, at + 1  # 1914 -1918
             yield last
@@ -201,6 +208,52 @@ def _with_versions(readings: Sequence[_Reading]) -> Sequence[_Reading]:
         ):
             number.item = replace(figure, unit=VERSION)
     return readings
+
+
+def _with_rates(readings: Sequence[_Reading]) -> list[_Reading]:
+    """Return the tokens with "per day" for "/day", "a day" and "pro Tag" after a figure.
+
+    "60 km per hour" becomes one figure, as "60 km/h" is.
+    """
+    kept: list[_Reading] = []
+    at = 0
+    while at < len(readings):
+        amount = readings[at]
+        kept.append(amount)
+        spelled = not amount.slash  # there is a word that says "per"
+        at += 1
+        if at + spelled >= len(readings) or not isinstance(figure := amount.item, Figure):
+            continue
+        what = readings[at + spelled]
+        period = _period_of(what.item)
+        if (spelled and not _says_per(amount, readings[at], period)) or not (figure.unit or period):
+            continue
+        at += spelled + 1
+        if speed := units.symbol_of(f"{figure.unit}/{period}"):
+            kept[-1] = replace(what, item=replace(figure, unit=speed))
+        else:
+            kept[-1].joint = APART
+            kept += [_Reading("per"), replace(what, item=_PERIODS.get(period, what.item))]
+    return kept
+
+
+def _says_per(amount: _Reading, word: _Reading, period: str) -> bool:
+    """Return whether a word after an amount says that it is so much for each of what follows."""
+    return (
+        not (amount.stop or word.stop or word.capital)
+        and word.joint == APART
+        and (word.item in _PER or (word.item in ("a", "an") and period != ""))
+    )
+
+
+def _period_of(item: Item) -> str:
+    """Return the symbol of the period of time that a word names; empty where it names none.
+
+    >>> _period_of("stunde"), _period_of("ship")
+    ('h', '')
+    """
+    names = (item, item.capitalize()) if isinstance(item, str) else ()
+    return next((symbol for name in names if (symbol := units.symbol_of(name)) in _PERIODS), "")
 
 
 def _without_articles(readings: Sequence[_Reading]) -> tuple[JoinedItem, ...]:

@@ -229,14 +229,14 @@ CURRENCY = "(?:" + "|".join([*map(re.escape, _BEFORE), *(rf"{code}\b" for code, 
 
 
 def symbol_of(name: str) -> str:
-    """Return the one symbol of a unit that a text gives some name.
+    """Return the one symbol of a unit that a text gives some name; empty where the name is of none.
 
-    >>> symbol_of("Kilometres"), symbol_of("US dollars"), symbol_of("per  cent"), symbol_of("MW")
-    ('km', 'USD', '%', 'MW')
+    >>> symbol_of("Kilometres"), symbol_of("US dollars"), symbol_of("per  cent"), symbol_of("ship")
+    ('km', 'USD', '%', '')
     """
     close = " ".join(name.replace("° ", "°").replace(" ^", "^").replace("^ ", "^").split())
     for spelled in (close, close.casefold(), close.replace("-", " ").casefold()):
         symbol = _NAMES.get(spelled) or _IN_ANY_CASE.get(spelled)
         if symbol:
             return symbol
-    raise KeyError(name)
+    return ""

@@ -187,15 +187,10 @@ def _in_words(name: str) -> str:
     if "_" not in name.strip("_ ") or " " in name.strip():
         return name
     *words, last = name.strip("_ ").split("_")
-    unit = "" if last in _NO_UNITS or words[-1] in _BEFORE_UNITS else _symbol(last) or _symbol(last.upper())
+    unit = (
+        "" if last in _NO_UNITS or words[-1] in _BEFORE_UNITS else symbol_of(last) or symbol_of(last.upper())
+    )
     return f"{' '.join(words)} ({unit})" if unit else " ".join([*words, last])
-
-
-def _symbol(unit: str) -> str:
-    try:
-        return symbol_of(unit)
-    except KeyError:
-        return ""
 
 
 def format_value(name: str, value: object) -> str:
@@ -205,7 +200,7 @@ def format_value(name: str, value: object) -> str:
     ('12.50', '12', '12.5')
     """
     unit = _unit_of(_in_words(name))[1] if isinstance(value, float) else ""
-    is_money = bool(unit) and _symbol(unit) in _CURRENCIES
+    is_money = bool(unit) and symbol_of(unit) in _CURRENCIES
     return f"{value:.2f}" if is_money and round(float(str(value)), 2) == value else str(value)
 
 
@@ -220,7 +215,7 @@ def _unit_of(name: str) -> tuple[str, str]:
     (('Weight', 'kg'), ('Price', 'EUR'), ('Rooms (all)', ''))
     """
     for label, unit in _divide_name(name):
-        if label.strip(" ,:") and _symbol(unit):
+        if label.strip(" ,:") and symbol_of(unit):
             return label.strip(" ,:"), unit
     return name, ""
 

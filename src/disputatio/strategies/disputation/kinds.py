@@ -358,10 +358,7 @@ def _kinds_of(name: str) -> frozenset[Kind]:
     """Return the kinds that a unit of this name measures; none if it is no unit."""
     if len(name) < 2 or name == "an":  # "how many trains an hour"
         return frozenset()
-    try:
-        return _kinds_of_symbol(symbol_of(name)) & (_MEASURES | {"other"})
-    except KeyError:
-        return frozenset()
+    return _kinds_of_symbol(symbol_of(name)) & (_MEASURES | {"other"})
 
 
 @lru_cache(maxsize=1024)
