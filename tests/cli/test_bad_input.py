@@ -50,6 +50,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DISPUTATIO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("DISPUTATIO_MODEL", write_script(tmp_path / "script.json"))
     write_passages(tmp_path / "passages.jsonl")
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4\n\0broken")
     return tmp_path
 
 
@@ -95,6 +96,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("ask q --index none.index --passages passages.jsonl", "give --index or --passages, not both"),
         ("ask q --passages none.jsonl", "none.jsonl: no such file or directory"),
         ("ask q --passages .", ".: is a directory; passages are a file; for a folder: disputatio ingest ."),
+        ("ask q --passages broken.pdf", "for a document: disputatio ingest broken.pdf"),
         ("ask q --passages passages.jsonl --map when=x", "is mapped to one of text, title, url"),
         ("ask q --passages passages.jsonl --map text", "write it as field=column"),
         ("ask q --index none.index --text-column body", "give it as --passages FILE"),

@@ -139,7 +139,13 @@ def test_a_bad_row_is_listed_and_the_good_ones_are_used(
             "p.json:1: has no field 'text' (its fields: passages)",
         ),
         ("p.csv", b"name,body\na,b\n", "p.csv: has no column 'text' (its columns: name, body)"),
-        ("p.txt", b"PK\0\0", "p.txt: is a binary file"),
+        ("p.bin", b"PK\0\0", "p.bin: is a binary file"),
+        ("p.docx", b"PK\0\0", "p.docx: is a binary file; passages are JSON lines, a JSON array or CSV; for"),
+        (
+            "p.pdf",
+            b"%PDF-1.4\n\0broken",
+            "p.pdf: has no column 'text' (or another, by --text-column); passages are",
+        ),
     ],
 )
 def test_a_file_without_a_good_row_is_one_input_error(

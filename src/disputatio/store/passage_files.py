@@ -21,7 +21,7 @@ from disputatio.errors import IngestError, InputError
 from disputatio.store.in_memory import passage_of
 from disputatio.store.ingesting.documents import LONGEST, Refusals, too_long
 from disputatio.store.ingesting.files import display_path, reason_of
-from disputatio.store.ingesting.parsers import LARGEST_FILE
+from disputatio.store.ingesting.parsers import LARGEST_FILE, suffixes
 from disputatio.store.ingesting.readers import first_line
 from disputatio.store.ingesting.rows import (
     NO_COLUMNS,
@@ -80,10 +80,19 @@ def read_passages(
             try:
                 return _passages(_rows(form, whole, columns, tabs=suffix == ".tsv"), name)
             except Unreadable as error:
-                faults.append(InputError(f"{name}: {error}"))
+                document = form == "csv" and suffix in suffixes().keys() - _FORMATS.keys()
+                faults.append(_as_document(name, error) if document else InputError(f"{name}: {error}"))
             except InputError as error:
                 faults.append(error)
     raise faults[0]
+
+
+def _as_document(name: str, error: Unreadable) -> InputError:
+    """Return the fault of a file with the suffix of a document, with what to do with one."""
+    missing = error.code == "missing_column"
+    reason = "has no column 'text' (or another, by --text-column)" if missing else error
+    formats = "passages are JSON lines, a JSON array or CSV"
+    return InputError(f"{name}: {reason}; {formats}; for a document: disputatio ingest {name}")
 
 
 @contextmanager
