@@ -44,6 +44,18 @@ def test_what_stands_before_a_sentence_that_announces_a_list_is_read() -> None:
         ("The choir is led by Nora Vahl.", "The choir is led by Jens Holt.", "value"),
         ("The shop opens at 8:30 on Mondays.", "The shop opens at 9 am on Mondays.", "value"),
         ('"Season" means the months from May to September.', '"Season" means the whole year.', "definition"),
+        ('"Season" means up to 5 months.', '"Season" means up to 8 months.', "definition"),
+        (
+            "A guest is a person who stays up to 14 days.",
+            "A guest is a person who stays up to 30 days.",
+            "definition",
+        ),
+        (
+            "Ein Gast ist eine Person, die bis zu 14 Tage bleibt.",
+            "Ein Gast ist eine Person, die bis zu 30 Tage bleibt.",
+            "definition",
+        ),
+        ("The mill is a house that has 4 floors.", "The mill is a house that has 5 floors.", "value"),
         ("Die Miete beträgt 640 Euro im Monat.", "Die Miete beträgt 690 Euro im Monat.", "value"),
         ("Le loyer du garage est de 45 EUR.", "Le loyer du garage est de 54 EUR.", "value"),
         ("The filter is changed every 6 months.", "The filter is changed every 12 months.", "value"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -45,7 +46,7 @@ from disputatio.contradictions.standing import (
     side_of,
     titles_of,
 )
-from disputatio.contradictions.statements import Fact, is_report
+from disputatio.contradictions.statements import DEFINED, Fact, is_report
 from disputatio.contradictions.vocabulary import GENERIC_ROOTS, TITLES
 from disputatio.kit import Kit
 from disputatio.text import content_id
@@ -60,6 +61,13 @@ _LONG_SENTENCE = 8  # words from which versions have one statement, whatever hea
 _MANY = 8  # documents that have a fact, each its own, from which only the title says of what it is
 # Values that one document gives under a label, or in a sentence, from which it is of several things.
 _SEVERAL: Mapping[Form, int] = {"label": 3, "sentence": 2, "clause": 4}
+# "A guest is a person who"; with "the guest" it would tell of one.
+_OF_A_KIND = re.compile(
+    r"(?:an?|any|every|eine?|une?) [^.,;:]{1,60}? (?:is|ist|est) "
+    r"(?:an?|any|every|one|eine?|jede[rs]?|une?|toute?|(?:any|some)(?:one|body)|jemand)\b[^.;:]{0,80}?"
+    r"\b(?:who|whose|whom|that|which|der|die|das|qui|que|dont)\b",
+    re.IGNORECASE,
+)
 Progress = Callable[[str, int, int], None]
 
 
@@ -369,7 +377,7 @@ def _contradiction(
     name = _id(ours, theirs, pair.facts)
     return Contradiction(
         id=name,
-        kind="version" if family else _kind(pair.facts[0]),
+        kind="version" if family else _kind(pair.facts[0], ours.quote, theirs.quote),
         severity=finding.severity,
         first=ours,
         second=theirs,
@@ -410,10 +418,10 @@ def _of_third_versions(found: Sequence[Contradiction]) -> list[Contradiction]:
     ]
 
 
-def _kind(fact: Fact) -> ContradictionKind:
+def _kind(fact: Fact, *quotes: str) -> ContradictionKind:
     if fact.kind == "polarity":
         return "negation"
-    if fact.kind == "definition":
+    if fact.kind == "definition" or all(DEFINED.match(each) or _OF_A_KIND.match(each) for each in quotes):
         return "definition"
     return "date" if fact.value is not None and fact.value.of in ("date", "year") else "value"
 

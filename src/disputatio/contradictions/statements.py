@@ -75,7 +75,7 @@ _NAMED = tuple(
         rf"place|resides|sits) (?:in|at|to)) (?:the )?(?P<name>{_NAME})(?=[.,;]|$| )",
     )
 )
-_DEFINED = re.compile(
+DEFINED = re.compile(
     r"^(?:The term |Der Begriff |Le terme )?[\"“„«']?\s?(?P<term>[^\W_][^\"”“»',;:]{1,60}"
     r"?)\s?[\"”“»']?,? (?:means|shall mean|is defined as|are defined as|"
     r"refers to|stands for|denotes|bezeichnet|bedeutet|steht für|désigne|signifie|significa|se refiere "
@@ -471,7 +471,7 @@ def polar(word: str) -> str:
 
 def _find_names(body: str, tokens: list[Token], around: _Around, language: str) -> Iterator[Fact]:
     """Yield who or where something is, and what a term means."""
-    defined = _DEFINED.match(body)
+    defined = DEFINED.match(body)
     if defined and len(defined["term"].split()) <= 6:
         start, end = defined.span("meaning")
         term = tokens_of(defined["term"])
