@@ -26,6 +26,17 @@ def found(*texts: str, titles: tuple[str, ...] = (), severity: str = "medium") -
     return d.check(passages, severity=severity).contradictions  # type: ignore[arg-type]
 
 
+def test_each_value_in_which_two_sentences_differ_is_found_once() -> None:
+    texts = [f"The hire costs {hire} euros and the deposit is {deposit} euros, paid in cash."
+             for hire, deposit in ((40, 200), (45, 250), (45, 250))]  # fmt: skip
+    assert sorted((each.first.value, each.second.value) for each in found(*texts)) == [
+        ("200 euros", "250 euros"),
+        ("40 euros", "45 euros"),
+    ]
+    [one] = found(texts[0], texts[1].replace("250", "200"))
+    assert (one.first.value, one.second.value) == ("40 euros", "45 euros")
+
+
 def test_what_stands_before_a_sentence_that_announces_a_list_is_read() -> None:
     texts = [f"The mill needs {n} millers to run. You reach it by two ways:\n\n- the dam" for n in (3, 5)]
     [one] = found(*texts)

@@ -185,7 +185,7 @@ def _compare(
     *,
     many: bool,
 ) -> list[_Pair]:
-    """Return the gravest contradiction of two statements, if there is one."""
+    """Return the gravest contradiction of two statements, and those of their other values."""
     first, ours, second, theirs = place
     reports = any(is_report(titles_of(corpus.texts[number])) for number in (first, second))
     family = not reports and _are_versions(corpus, names, first, second)
@@ -225,7 +225,13 @@ def _compare(
         )
         if not (kept.lists(sides[0], fact, other) or kept.lists(sides[1], other, fact))
     ]
-    return [max(found, key=lambda pair: _rank(pair.finding))] if found else []
+    gravest: list[_Pair] = []
+    for pair in sorted(found, key=lambda pair: _rank(pair.finding), reverse=True):
+        others = [fact for each in gravest for fact in each.facts]
+        values = all(fact.kind == "value" for fact in (*others, *pair.facts))
+        if not gravest or (values and not any(fact in others for fact in pair.facts)):
+            gravest.append(pair)
+    return gravest
 
 
 def _are_versions(corpus: Corpus, names: Sequence[frozenset[str]], first: int, second: int) -> bool:
@@ -482,15 +488,22 @@ def _merge(contradictions: list[Contradiction]) -> list[Contradiction]:
             each.second.row,
             each.second.title,
         )
-        values = tuple(sorted((plain(each.first.value), plain(each.second.value))))
-        by_documents.setdefault((*places, values), each)
+        by_documents.setdefault((*places, _values_of(each)), each)
     by_quotes: dict[tuple[str, ...], Contradiction] = {}
     for each in by_documents.values():
         quotes = sorted((plain(each.first.quote), plain(each.second.quote)))
-        key = tuple(quotes) if all(len(quote.split()) >= SENTENCE for quote in quotes) else (each.id,)
+        key = (
+            (*quotes, *_values_of(each))
+            if all(len(quote.split()) >= SENTENCE for quote in quotes)
+            else (each.id,)
+        )
         known = by_quotes.get(key)
         by_quotes[key] = each if known is None else _with_places(known, each)
     return list(by_quotes.values())
+
+
+def _values_of(contradiction: Contradiction) -> tuple[str, ...]:
+    return tuple(sorted((plain(contradiction.first.value), plain(contradiction.second.value))))
 
 
 def _dates(contradiction: Contradiction) -> list[str]:
