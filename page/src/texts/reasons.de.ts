@@ -129,6 +129,7 @@ export const sentences: Record<string, (facts: Facts) => string> = {
   older: ({ supported, rival, rivalSupport, cause }) =>
     `${supported}, zuletzt datiert ${cause.support.date}, älter als ${rival} (${rivalSupport.date || "neuer"})`,
   less_likely: ({ supported, rivals, chances }) => `${supported}, ebenso gut gestützt wie ${rivals}, aber weniger wahrscheinlich richtig (${chances})`,
+  fits_less: ({ supported }) => `${supported}; von allen Zitaten nebeneinander beantworten andere die Frage besser`,
   disbelieved: ({ supported }) => `${supported}; das Modell selbst hält es für weniger wahrscheinlich als die anderen`,
   yielded: ({ supported }) => `${supported}; der eigene Leser gab es in der Debatte auf`,
   not_kept: ({ supported, against, cause }) => `${supported}${against}; nicht unter den Antworten, die ${cause.strategy || "das Verfahren"} behielt`,

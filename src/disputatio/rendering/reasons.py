@@ -116,6 +116,10 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
             "All evidence together, with the model's own belief, makes it less likely.",
             "{supported}, as well supported as {rivals} but less likely right ({chances})",
         ),
+        "fits_less": Wording(
+            "The model was shown the best quotes of all answers, and chose another one.",
+            "{supported}; of all quotes side by side others answer the question better",
+        ),
         "disbelieved": Wording(
             "The model itself believes it less than the others.",
             "{supported}; the model itself holds it less likely than the others",

@@ -415,6 +415,13 @@ def test_what_reads_badly_and_is_not_believed_contradicts_nothing() -> None:
     assert by_answer(side("7", log_odds=3, moved={"belief": -1.9}), believed)["7"].cause.kind == "disbelieved"
 
 
+@pytest.mark.parametrize(("belief", "cause"), [(0.02, "fits_less"), (1.5, "disbelieved")])
+def test_an_answer_fell_by_the_step_that_spoke_most_against_it(belief: float, cause: str) -> None:
+    chosen = side("9", log_odds=3, moved={"look": 1.0, "belief": belief})
+    other = side("7", log_odds=3, moved={"look": 0.0, "belief": -belief})
+    assert by_answer(chosen, other)["7"].cause.kind == cause
+
+
 def test_nothing_is_in_doubt_where_accounts_sources_or_dates_decide() -> None:
     mumbles = side("9", log_odds=-3)
     known = side("7", independent_votes=[("a", 0.9), ("b", 0.3)])

@@ -32,7 +32,9 @@ from disputatio.versions.dates import is_later, known_day
 from disputatio.versions.families import family_names
 
 # The steps that move a side after it is weighed, and the cause if it falls by one.
-MOVED: Mapping[str, str] = MappingProxyType({"belief": "disbelieved", "debate": "yielded"})
+MOVED: Mapping[str, str] = MappingProxyType(
+    {"look": "fits_less", "belief": "disbelieved", "debate": "yielded"}
+)
 SIMILARITIES: tuple[Feature, ...] = ("kinship", "resemblance")
 ALIKE = 0.8  # similarity from which two passages are taken to be about the same thing
 TIED = 1e-9  # log-odds apart: the rounding of a tie
@@ -515,7 +517,9 @@ def _is_declared(side: Side, rival: Side) -> bool:
 
 
 def _lost(side: Side, winner: Side) -> str:
-    """Return why a side lost to the strongest that stands: votes, then date, belief or debate, then odds."""
+    """Return why a side lost to the strongest that stands: votes, then date, then the step that spoke most against it, then
+    odds.
+    """
     if round(winner.accounts, 2) > round(side.accounts, 2):
         return (
             "lower_authority"
@@ -524,8 +528,11 @@ def _lost(side: Side, winner: Side) -> str:
         )
     if is_newer(winner, side):
         return "older"
-    moved_by = min(side.moved, key=lambda name: side.moved[name], default="")
-    return MOVED[moved_by] if moved_by and side.moved[moved_by] < 0 else "less_likely"
+    against = {step: -moved for step, moved in side.moved.items()}
+    if winner.is_picked:
+        against["look"] = winner.moved["look"]
+    step = max(against, key=lambda step: against[step], default="")
+    return MOVED[step] if step and against[step] > 0 else "less_likely"
 
 
 # --- as a conflict ---------------------------------------------------------------------------------
