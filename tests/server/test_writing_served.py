@@ -71,6 +71,22 @@ def test_a_document_of_a_server_says_that_its_original_is_not_on_record(server: 
     assert "this index keeps no hash of files" in refused.json()["error"]["message"]
 
 
+def test_a_draft_is_told_from_what_another_document_replaced(server: Served) -> None:
+    files = {
+        "fees-v1.txt": b"Mooring fees\nVersion 1\n\nThe fee is 9 euros.",
+        "fees-v2.txt": b"Mooring fees\nVersion 2\n\nThis replaces version 1. The fee is 15 euros.",
+        "fees-v3.txt": b"Mooring fees\nVersion 3\n\nStatus: draft\n\nThe fee is 20 euros.",
+    }
+    for name, words in files.items():
+        finished(server, server.client.post("/api/ingest", files=[("files", (name, words))]).json())
+    rows = {row["file"]: row for row in server.client.get("/api/documents").json()["documents"]}
+    assert {name: (bool(rows[name]["superseded_by"]), rows[name]["draft"]) for name in files} == {
+        "fees-v1.txt": (True, False),
+        "fees-v2.txt": (False, False),
+        "fees-v3.txt": (True, True),
+    }
+
+
 def test_a_document_is_edited_replaced_deleted_and_all_of_it_is_undone_and_on_record(server: Served) -> None:
     client = server.client
     for name, words in (

@@ -1439,7 +1439,7 @@ export interface components {
          * @description A document of the index; `file` is the name of the file it came from, `row` its row there or 0.
          *
          *     `size` is that of the file in bytes, `read` the moment at which it was read, `superseded_by` names the
-         *     document that stands in its place.
+         *     document that stands in its place. `draft` is true where it says that it is one.
          */
         DocumentRow: {
             /** Authority */
@@ -1452,6 +1452,8 @@ export interface components {
             date: string;
             /** Date Origin */
             date_origin: string;
+            /** Draft */
+            draft: boolean;
             /** Family */
             family: string;
             /** File */

@@ -49,11 +49,15 @@ export function Dated({ row }: { row: Row }) {
   return <span className="dated"><Doc text={row.date} most={40} /> <span className="quiet">{t.answer.dateOrigin[row.date_origin as keyof typeof t.answer.dateOrigin]}</span></span>;
 }
 
+/** Whether another document took its place; a draft never had one. */
+const isSuperseded = (row: Row): boolean => Boolean(row.superseded_by) && !row.draft;
+
 export function Tags({ row }: { row: Row }) {
   return (
     <>
       {row.by_people["mute"] === "yes" && <span className="tag">{t.documents.muted}</span>}
-      {row.superseded_by && <span className="tag">{t.documents.superseded}</span>}
+      {row.draft && <span className="tag">{t.documents.draft}</span>}
+      {isSuperseded(row) && <span className="tag">{t.documents.superseded}</span>}
       {row.by_people["status"] === "retracted" && <span className="tag">{t.documents.retracted}</span>}
     </>
   );
@@ -62,7 +66,8 @@ export function Tags({ row }: { row: Row }) {
 const STATES: Record<string, (row: Row) => boolean> = {
   all: () => true,
   muted: (row) => row.by_people["mute"] === "yes",
-  superseded: (row) => Boolean(row.superseded_by),
+  draft: (row) => row.draft,
+  superseded: isSuperseded,
   undated: (row) => !row.date,
   hidden: (row) => row.hidden > 0,
 };

@@ -50,7 +50,7 @@ class DocumentRow(BaseModel):
     """A document of the index; `file` is the name of the file it came from, `row` its row there or 0.
 
     `size` is that of the file in bytes, `read` the moment at which it was read, `superseded_by` names the
-    document that stands in its place.
+    document that stands in its place. `draft` is true where it says that it is one.
     """
 
     id: str
@@ -60,6 +60,7 @@ class DocumentRow(BaseModel):
     url: str
     date: str
     date_origin: str
+    draft: bool
     source: str
     owner: str
     hidden: int
@@ -368,6 +369,7 @@ def _fields(document: Document, facts: DocumentFacts, newer: str) -> dict[str, A
         "file": file,
         "type": PurePath(file).suffix.lstrip(".").lower()[:12],
         "by_people": dict(document.by_people),
+        "draft": any(relation.kind == "draft" for relation in document.relations),
         "hidden": hidden_in(document),
         "size": facts.size,
         "passages": facts.passages,
