@@ -147,6 +147,19 @@ def test_a_document_is_muted_deleted_and_put_back(tab: Visit, page: Page, server
     assert server.client.get(f"/api/documents/{document}").status_code == 200
 
 
+def test_a_draft_is_marked_as_one_and_not_as_superseded(
+    tab: Visit, page: Page, server: Served, tmp_path: Path
+) -> None:
+    draft = tmp_path / "harbour-rules-v3.md"
+    draft.write_text(
+        "# Harbour rules, version 3\n\nStatus: draft\n\nThe mooring fee is 20 EUR.", encoding="utf-8"
+    )
+    Index.open(tmp_path / "harbour.index").ingest(draft)
+    tab.go("documents?state=draft")
+    expect(page.locator(".rows tbody tr")).to_have_count(1)
+    expect(page.locator(".rows tbody tr .tag")).to_have_text("draft")
+
+
 def test_a_newer_file_stands_in_the_place_of_a_document(
     tab: Visit, page: Page, server: Served, tmp_path: Path
 ) -> None:
