@@ -18,6 +18,7 @@ from disputatio.causes import Cause, Joined, Rival, Support
 from disputatio.errors import RefusalCode
 from disputatio.reliability.succession import SuccessionKind
 from disputatio.rendering.reasons import CAUSES, SUCCESSIONS, WEAKNESSES
+from disputatio.server import faults
 from disputatio.types import Position
 
 PAGE = Path(__file__).resolve().parents[2] / "page"
@@ -76,6 +77,15 @@ def keys(file: str, table: str) -> set[str]:
 )
 def test_every_code_of_python_has_a_text_on_the_page(file: str, table: str, codes: Iterable[str]) -> None:
     assert keys(file, table) == set(codes)
+
+
+def test_every_fault_of_the_server_has_a_sentence_in_german() -> None:
+    kinds = {
+        name
+        for name, kind in vars(faults).items()
+        if isinstance(kind, type) and issubclass(kind, Exception) and kind.__module__ == faults.__name__
+    }
+    assert kinds and kinds <= keys("de.ts", "faults")
 
 
 def test_every_succession_has_a_sentence_in_english() -> None:

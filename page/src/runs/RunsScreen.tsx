@@ -43,7 +43,7 @@ export default function RunsScreen() {
   return (
     <>
       <div className="screen-head"><h1 className="screen-title">{t.runs.title}</h1><p className="hint">{t.runs.hint}</p></div>
-      {fault && (fault.status === 403 ? <p className="hint"><Doc text={fault.message} most={300} /></p> : <Trouble fault={fault} onRetry={() => void runs.refetch()} />)}
+      {fault && (fault.status === 403 ? <p className="hint">{t.runs.notAllowed}</p> : <Trouble fault={fault} onRetry={() => void runs.refetch()} />)}
       {runs.data?.length === 0 && <p className="quiet">{t.runs.none}</p>}
       {runs.data && runs.data.length > 0 && <Table label={t.runs.title} columns={COLUMNS} rows={runs.data} idOf={(row) => row.name} />}
     </>

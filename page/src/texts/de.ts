@@ -154,6 +154,8 @@ export const de: Texts = {
       Timeout: "Das Modell hat zu lange gebraucht.", RateLimited: "Der Modelldienst nimmt gerade keine weiteren Aufrufe an.",
       ContextTooLong: "Die Textstellen sind zu lang für das Modell.", IndexBusy: "Der Index wird gerade beschrieben. Versuchen Sie es gleich noch einmal.",
       NoRoom: "Auf der Platte ist kein Platz mehr.", UnknownName: "Diesen Namen gibt es hier nicht.",
+      Full: "Zu viele Fragen warten schon. Versuchen Sie es gleich noch einmal.", NotFound: "Das gibt es hier nicht.",
+      NotAllowed: "Dieser Server wurde ohne die Option dafür gestartet.", Conflicting: "Eine andere Arbeit dieser Art läuft noch.",
     },
     unreachable: "Der Server antwortet nicht. Läuft „disputatio serve“ noch?",
     interrupted: "Diese Frage läuft nicht mehr und hat keine Antwort.",
@@ -460,6 +462,7 @@ export const de: Texts = {
   },
   runs: {
     title: "Auswertungen",
+    notAllowed: "Dieser Server zeigt keine Auswertungen: Starten Sie ihn mit --runs ORDNER.",
     none: "Hier gibt es keine Berichte von Auswertungen. „disputatio eval run“ macht sie.",
     hint: "Auswertungen, die gemacht wurden, und die Zeilen, in denen zwei Verfahren auseinandergehen.",
     columns: {

@@ -463,6 +463,7 @@ export const en = {
   },
   runs: {
     title: "Runs",
+    notAllowed: "This server shows no evaluations: start it with --runs DIR.",
     none: "There are no evaluation reports here. “disputatio eval run” makes them.",
     hint: "Evaluations that were run, and the rows where two strategies differ.",
     columns: {
