@@ -141,6 +141,7 @@ def test_a_scan_of_signs_finds_nearly_all_that_is_near(monkeypatch: pytest.Monke
         assert len({hit[0] for hit in one} & {hit[0] for hit in other}) >= 18
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("drawn", ["any", "alike", "better and better"])
 def test_the_shortlist_holds_the_least_distances_of_each_group(*, masked: bool, drawn: str) -> None:
