@@ -137,6 +137,7 @@ def test_a_model_of_the_catalogue_is_named_without_being_fetched(place: Path) ->
     assert list(place.iterdir()) == []
 
 
+@pytest.mark.long
 def test_without_a_language_model_none_is_loaded_to_read() -> None:
     pytest.importorskip("openvino_genai")
     assert build_kit(read_settings(journal="none")).trained is not None

@@ -60,6 +60,7 @@ def test_a_first_calibration_is_planned_by_the_speed_of_the_models_other_calls(p
     assert plan.seconds == pytest.approx(6.0 * plan.calls)
 
 
+@pytest.mark.long
 def test_anchors_and_owners_are_mappings_or_files(place: Path) -> None:
     anchors = {question(town): [str(YEARS[town]), f"in {YEARS[town]}"] for town in TOWNS[:3]}
     owners = {"museum": "the town", "parish": "the town"}

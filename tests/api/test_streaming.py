@@ -180,6 +180,7 @@ def test_the_best_sentences_are_told_before_the_model_is_asked() -> None:
     assert readings[0].seconds <= readings[1].seconds
 
 
+@pytest.mark.long
 def test_a_reply_is_in_its_event_where_the_trace_keeps_text(model: Scripted) -> None:
     trace = d.Trace(keep_text=True)
     seen = list(d.stream(QUESTION, passages=PASSAGES, model=model, trace=trace, verify=False))
@@ -220,6 +221,7 @@ def test_a_stream_is_cancelled_from_another_thread_at_once() -> None:
     assert next(stream, None) is None
 
 
+@pytest.mark.long
 def test_a_cancel_ends_a_stream_that_was_given_it_and_no_other() -> None:
     cancel = d.Cancel()
     first = d.stream(QUESTION, passages=PASSAGES, model=slow(), cancel=cancel)
@@ -276,6 +278,7 @@ def test_what_is_wrong_is_raised_at_once_and_a_fault_where_it_happens() -> None:
 
 
 # --- awaited --------------------------------------------------------------------------------------
+@pytest.mark.long
 def test_an_answer_can_be_awaited_beside_others(model: Scripted) -> None:
     async def both() -> list[d.Answer]:
         asks = [d.aask(QUESTION, passages=PASSAGES, model=model) for _ in range(2)]
@@ -314,6 +317,7 @@ def test_an_awaited_question_takes_a_cancel_and_raises_faults() -> None:
         asyncio.run(d.aask(" ", passages=PASSAGES, model=slow()))
 
 
+@pytest.mark.long
 def test_events_can_be_awaited(model: Scripted) -> None:
     async def collected(**how: Any) -> list[str]:
         return [event.kind async for event in d.astream(QUESTION, passages=PASSAGES, **how)]

@@ -80,6 +80,7 @@ def test_the_encoder_reads_what_the_model_has_not(released: threading.Event) -> 
     assert left.answers == ("1887",)
 
 
+@pytest.mark.long
 def test_a_question_in_time_is_answered_as_without_a_deadline() -> None:
     ready = threading.Event()
     ready.set()

@@ -72,6 +72,7 @@ def test_a_question_is_answered_or_not_by_the_confidence_asked_for() -> None:
     assert (unsure.answers, unsure.abstained, unsure.confidence) == ((), "conflict", plain.confidence)
 
 
+@pytest.mark.long
 def test_what_if_asks_for_the_same_confidence() -> None:
     plain, strictest = asked(min_confidence=0.1), asked(min_confidence=0.999)
     assert plain.without(passages=["c"]).answers == ("Ada Lund",)

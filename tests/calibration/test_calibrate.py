@@ -166,6 +166,7 @@ def test_an_anchor_that_no_source_answers_is_reported(tmp_path: Path) -> None:
     assert report.cross_checked == 0
 
 
+@pytest.mark.long
 def test_a_changed_anchor_is_asked_again(tmp_path: Path) -> None:
     index = index_of(tmp_path / "x", HONEST)
     wrong = run(index, count=0, anchors=[anchor("Aldwick", 1111)]).sources

@@ -144,6 +144,7 @@ def test_a_source_that_is_not_among_passages_in_hand_is_refused(workspace: Path,
     assert "did you mean 'farm.example'?" in refused.err
 
 
+@pytest.mark.long
 def test_a_muted_document_is_not_read_whatever_names_it(
     index: Path, workspace: Path, capsys: Capture
 ) -> None:
@@ -158,6 +159,7 @@ def test_a_muted_document_is_not_read_whatever_names_it(
     assert "unknown document 'odl.md': did you mean 'old.md'?" in refused.err
 
 
+@pytest.mark.long
 def test_a_passage_is_muted_by_the_id_that_its_owner_gave_it(
     index: Path, workspace: Path, capsys: Capture
 ) -> None:

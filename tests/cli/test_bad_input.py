@@ -434,6 +434,7 @@ def test_progress_and_colour_are_for_terminals_only(capsys: Capture, monkeypatch
     assert PASSAGES[0]["source"] in done.out
 
 
+@pytest.mark.long
 def test_ctrl_c_while_modules_are_loaded_ends_with_130_and_no_traceback() -> None:
     pyproject = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     module, _, function = pyproject["project"]["scripts"]["disputatio"].partition(":")

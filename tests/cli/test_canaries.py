@@ -151,6 +151,7 @@ def _embeddings(asked: Asked) -> Wire:
     return Wire(kind="application/json", pieces=[json.dumps({"data": vectors})])
 
 
+@pytest.mark.long
 def test_an_index_that_was_trusted_is_searched_by_meaning_where_it_lies(
     stranger: Stranger, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -254,6 +254,7 @@ def test_the_table_of_prices_is_printed_as_it_is_read() -> None:
     assert '[models."local:*"]' in printed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "error", "message"),
     [

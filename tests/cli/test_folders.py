@@ -65,6 +65,7 @@ def test_an_answer_says_which_index_was_not_searched(
     assert same.answers == answer.answers
 
 
+@pytest.mark.long
 def test_what_reads_takes_several(capsys: Capture) -> None:
     both = "museum.index,buzz.index"
     assert run(capsys, "index", "info", "--index", both, "--json").json["passages"] == 2
@@ -77,6 +78,7 @@ def test_what_reads_takes_several(capsys: Capture) -> None:
     assert "2 documents" in str(d.Index.open(both))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [

@@ -163,6 +163,7 @@ def test_what_one_statement_alone_limits_has_low_severity_and_is_hidden() -> Non
     assert (one.severity, one.scope) == ("low", ("resid",))
 
 
+@pytest.mark.long
 def test_versions_of_one_document_are_a_kind_of_their_own_and_the_newer_holds(tmp_path: Path) -> None:
     (tmp_path / "rules-2022.md").write_text(
         "---\ndate: 2022-03-01\n---\n# Club rules 2022\n\nThe fee is 40 EUR a year.\n"

@@ -15,6 +15,7 @@ from disputatio.contradictions.units import LONGEST, style_of, units_of
 from disputatio.rendering.checks import check_page, check_sarif, check_text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "piece",
     [

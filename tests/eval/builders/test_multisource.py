@@ -49,6 +49,7 @@ def test_adversaries_and_hammers_have_the_reliabilities_of_the_paper(built: Mult
     assert sorted(source.reliability or 0 for source in built.sources) == [0.1] * 5 + [0.9] * 4
 
 
+@pytest.mark.long
 def test_a_source_tells_one_answer_a_question_by_three_texts_or_nothing(built: MultiSource) -> None:
     for example in built.examples:
         for shelf in _shelves(example).values():
@@ -79,6 +80,7 @@ def test_no_strategy_sees_the_kind_of_a_passage_but_the_oracle_its_truth(built: 
         assert "factual" not in passage.id + passage.source + passage.title
 
 
+@pytest.mark.long
 def test_the_same_seed_builds_the_same_and_another_one_something_else() -> None:
     few = MANY[:6]
     assert build(few, seed=3, adversaries=2) == build(few, seed=3, adversaries=2)

@@ -91,6 +91,7 @@ def test_landlock_leaves_no_file_but_those_of_the_interpreter(
     assert str(outcome["attempts"][attempt]).startswith("refused")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attempt", sorted(_BY_SECCOMP))
 def test_the_filter_leaves_no_socket_no_process_and_no_signal(
     attempt: str, outcome: dict[str, dict[str, object]]

@@ -143,6 +143,7 @@ def test_terms_of_a_page_are_named_until_their_list_ends(tmp_path: Path) -> None
     assert _path_of(passages, "three euros") == "Harbour › Fees"
 
 
+@pytest.mark.long
 def test_headings_of_a_web_page_nest(tmp_path: Path) -> None:
     page = (
         f"<article><h1>Harbour</h1><p>{_LONG}</p><h2>Fees</h2><p>{_LONG}</p>"

@@ -232,6 +232,7 @@ def test_a_page_has_the_date_that_its_record_states_and_no_other(
     assert _page(tmp_path, f"<html><head>{head}</head><body>{body}</body></html>").date == date
 
 
+@pytest.mark.long
 def test_a_marked_time_in_a_page_is_its_date_and_another_is_not(tmp_path: Path) -> None:
     page = '<p><time itemprop="datePublished" datetime="2019-03-04">yesterday</time> {}</p>'
     event = '<time datetime="2031-01-01">in 2031</time>'

@@ -127,6 +127,7 @@ def test_csv_rows_are_documents(tmp_path: Path) -> None:
     assert (two.text, two.row) == ("three", 2)
 
 
+@pytest.mark.long
 def test_a_folder_of_good_and_bad_files_gives_the_good_and_names_the_bad(tmp_path: Path) -> None:
     (tmp_path / "good.txt").write_text("Good.")
     (tmp_path / "empty.txt").write_text(" \n")

@@ -70,6 +70,7 @@ CODES = {
 }
 
 
+@pytest.mark.long
 def test_every_refused_file_has_the_code_of_its_reason(tmp_path: Path) -> None:
     for name, write in FILES.items():
         write(tmp_path / name)

@@ -50,6 +50,7 @@ def passages(index: FolderIndex) -> dict[str, Passage]:
     return {next(hour for hour in hours if hour in hit.passage.text): hit.passage for hit in hits}
 
 
+@pytest.mark.long
 def test_a_sidecar_that_is_named_states_all_of_it_from_then_on(folder: Path, tmp_path: Path) -> None:
     index = FolderIndex.open(tmp_path / "index")
     summary = index.ingest(folder, sidecar=folder / "disputatio.yaml")

@@ -434,6 +434,7 @@ def test_a_far_cell_costs_its_own_workbook_only(tmp_path: Path) -> None:
     assert document.text == "It was opened."
 
 
+@pytest.mark.long
 def test_dates_in_parquet_columns_are_fields_too(tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_pylist([{"body": "x", "day": date(2019, 3, 4)}]), tmp_path / "r.parquet")
     document = _only(tmp_path / "r.parquet", {"text": "body", "date": "day"})

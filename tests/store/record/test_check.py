@@ -339,6 +339,7 @@ def test_a_check_that_is_killed_loses_nothing_and_is_run_again(
     assert check(place).damaged == ()
 
 
+@pytest.mark.long
 def test_a_check_keeps_out_other_writers_and_of_readers_none(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -313,6 +313,7 @@ def test_a_side_is_as_certain_as_its_surest_reader_and_silent_where_no_model_tel
 
 
 # --- log-odds -----------------------------------------------------------------------------------
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("feature", "sign"),
     [("votes", 1), ("prose", 1), ("lead", 1), ("certainty", 1), ("kinship", -1), ("resemblance", -1)],
