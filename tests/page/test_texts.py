@@ -13,9 +13,11 @@ from typing import Any, get_args
 
 import pytest
 
+from disputatio import errors
 from disputatio.authority import TIERS
 from disputatio.causes import Cause, Joined, Rival, Support
-from disputatio.errors import RefusalCode
+from disputatio.errors import DisputatioError, RefusalCode
+from disputatio.llm.disk import DiskFault
 from disputatio.reliability.succession import SuccessionKind
 from disputatio.rendering.reasons import CAUSES, SUCCESSIONS, WEAKNESSES
 from disputatio.server import faults
@@ -82,10 +84,23 @@ def test_every_code_of_python_has_a_text_on_the_page(file: str, table: str, code
 def test_every_fault_of_the_server_has_a_sentence_in_german() -> None:
     kinds = {
         name
-        for name, kind in vars(faults).items()
-        if isinstance(kind, type) and issubclass(kind, Exception) and kind.__module__ == faults.__name__
+        for module in (errors, faults)
+        for name, kind in vars(module).items()
+        if isinstance(kind, type) and issubclass(kind, Exception) and kind.__module__ == module.__name__
     }
-    assert kinds and kinds <= keys("de.ts", "faults")
+    others = {DiskFault.__name__, "Internal", "Http"}
+    assert keys("de.ts", "faults") == kinds - {DisputatioError.__name__} | others
+
+
+def test_no_part_of_the_page_shows_a_fault_in_the_server_s_words_alone() -> None:
+    shown = [
+        f"{file.name}: {line.strip()}"
+        for file in (PAGE / "src").rglob("*.tsx")
+        if file.name != "Said.tsx"
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if re.search(r"""\.message\b|\["message"\]""", line) and "<Said " not in line
+    ]
+    assert shown == []
 
 
 def test_every_succession_has_a_sentence_in_english() -> None:

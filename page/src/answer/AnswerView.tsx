@@ -87,7 +87,7 @@ export function AnswerView({ answer, id, whatIf, onWhatIf, onAskAgain, talk }: P
         <Folded title={t.cost.title} open={false}><Cost answer={shown} /></Folded>
         {id && isSet(whatIf) && (
           <WhatIfNotice
-            answer={answer} decided={decided} whatIf={whatIf} mustAsk={fault ? fault.message : ""}
+            answer={answer} decided={decided} whatIf={whatIf} fault={fault}
             busy={decision.isFetching} onChange={onWhatIf}
             onAskAgain={onAskAgain && (() => onAskAgain(allPassages(answer).filter((passage) => isCounted(whatIf, passage))))}
           />

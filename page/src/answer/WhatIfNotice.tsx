@@ -1,12 +1,15 @@
 /** What is left out of the answer that is shown, and what that changes: in view wherever one reads. */
+import type { Fault } from "../api/client";
 import type { Answer } from "../api/types";
 import { allPassages } from "../model/evidence";
 import { named } from "../model/text";
 import { AS_IT_WAS, changes, isCounted, settings, type WhatIf } from "../model/whatif";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
+import { Said, SaidFault } from "../ui/Said";
 
 const MOST = 3; // changes that are shown at first
+const MUST_ASK = "MustAskAgain";
 
 interface Props {
   /** The answer as it was given. */
@@ -14,13 +17,13 @@ interface Props {
   /** What it is without the passages that do not count; null while it is being decided, or where it cannot be. */
   decided: Answer | null;
   whatIf: WhatIf;
-  mustAsk: string;
+  fault: Fault | null;
   busy: boolean;
   onChange: (whatIf: WhatIf) => void;
   onAskAgain: (() => void) | null;
 }
 
-export function WhatIfNotice({ answer, decided, whatIf, mustAsk, busy, onChange, onAskAgain }: Props) {
+export function WhatIfNotice({ answer, decided, whatIf, fault, busy, onChange, onAskAgain }: Props) {
   const passages = allPassages(answer);
   const left = passages.filter((passage) => isCounted(whatIf, passage));
   const lines = decided ? changes(answer, decided).map((each) => named(t.whatIf.change(each)).slice(0, 600)) : [];
@@ -45,10 +48,10 @@ export function WhatIfNotice({ answer, decided, whatIf, mustAsk, busy, onChange,
           <details><summary className="quiet">{t.whatIf.more(lines.length - MOST)}</summary>
             {lines.slice(MOST).map((line) => <p key={line} className="change-line"><bdi dir="auto">{line}</bdi></p>)}</details>
         )}
-        {mustAsk && <p>{t.whatIf.mustAsk} <span className="quiet"><Doc text={mustAsk} most={300} /></span></p>}
+        {fault && <p>{fault.kind === MUST_ASK ? <Said own={t.whatIf.mustAsk} server={fault.message} /> : <SaidFault fault={fault} />}</p>}
         <p className="quiet">{t.whatIf.left(left.length, passages.length)}
           {!busy && decided && decided.assumed.length > 0 && ` ${t.whatIf.assumed(decided.assumed)}`}</p>
-        {!busy && onAskAgain && (mustAsk || (decided?.assumed.length ?? 0) > 0) && (
+        {!busy && onAskAgain && (fault?.kind === MUST_ASK || (decided?.assumed.length ?? 0) > 0) && (
           left.length
             ? <button type="button" className="button quiet-button" onClick={onAskAgain}>{t.whatIf.askAgain}</button>
             : <p>{t.whatIf.noneLeft}</p>

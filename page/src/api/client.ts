@@ -1,7 +1,7 @@
 /** Requests to the server's API: JSON in, JSON out, and typed faults. */
 import type { FaultBody } from "./types";
 
-/** Why something could not be done. `kind` is the server's, or `Unreachable` where no reply came. */
+/** Why something could not be done. `kind` is the server's, `NO_SERVER` where no reply came, or empty where the page itself says it. */
 export class Fault extends Error {
   readonly kind: string;
   readonly status: number;
@@ -15,7 +15,12 @@ export class Fault extends Error {
   }
 }
 
-export const UNREACHABLE = "Unreachable";
+export const NO_SERVER = "NoServer"; // none of the server's kinds: a model of its own may be `Unreachable`, too
+
+/** What was thrown as a fault; anything but ours comes of a connection that broke. */
+export function asFault(error: unknown): Fault {
+  return error instanceof Fault ? error : new Fault({ kind: NO_SERVER, message: "" }, 0);
+}
 
 const TOKEN = "disputatio-token";
 
@@ -36,7 +41,7 @@ export async function sendAny(path: string, init: RequestInit = {}): Promise<Res
     return await fetch(`./api${path}`, { ...init, headers });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Fault({ kind: UNREACHABLE, message: "" }, 0);
+    throw asFault(error);
   }
 }
 

@@ -2,8 +2,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
-import { get, send } from "./client";
-import type { Job } from "./types";
+import { Fault, get, send } from "./client";
+import type { FaultBody, Job } from "./types";
+
+/** Why a job failed; null where it did not. */
+export function faultOf({ error }: Job): Fault | null {
+  return error && new Fault(error as unknown as FaultBody, 0);
+}
 
 export function useJob(id: string, onEnd: (job: Job) => void): { job: Job | null; stop: () => Promise<void> } {
   const query = useQuery({

@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { keepToken } from "../api/client";
 import { t } from "../texts";
-import { Doc } from "../ui/Doc";
+import { Said } from "../ui/Said";
 import type { Server } from "./server";
 
 export function Status({ server }: { server: Server }) {
@@ -29,12 +29,13 @@ export function Status({ server }: { server: Server }) {
   }
   const { notice } = server;
   if (!notice) return null;
+  const own = notice.done === null ? t.engine.waiting : t.engine.downloading;
   return (
     <div className="banner" role="status">
-      <p><Doc text={notice.message} most={200} /></p>
+      <p id="notice"><Said own={own} server={notice.message} most={200} /></p>
       {notice.done !== null && (
         <>
-          {notice.total ? <progress max={notice.total} value={notice.done} aria-label={notice.message} /> : null}
+          {notice.total ? <progress max={notice.total} value={notice.done} aria-labelledby="notice" /> : null}
           <p className="quiet">{t.engine.bytes(notice.done, notice.total)}</p>
         </>
       )}

@@ -123,7 +123,7 @@ export function AskScreen() {
       {fault && (
         <Trouble
           title={t.progress.failed}
-          fault={gone ? new Fault({ kind: "Interrupted", message: t.progress.interrupted }, 404) : fault}
+          fault={gone ? new Fault({ kind: "", message: t.progress.interrupted }, 404) : fault}
           onRetry={question.trim() ? () => ask({ question: question.trim(), follows }) : null}
         />
       )}

@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import questions from "../../../examples/questions.json";
 import { Fault, get, send } from "../api/client";
-import { useJob } from "../api/jobs";
+import { faultOf, useJob } from "../api/jobs";
 import type { ThreadRow } from "../api/types";
 import { href } from "../app/route";
 import { useServer } from "../app/server";
@@ -12,6 +12,7 @@ import { named } from "../model/text";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
 import { VerdictMark } from "../ui/marks";
+import { SaidFault } from "../ui/Said";
 import { Trouble } from "../ui/Trouble";
 
 const SHOWN = 8;
@@ -41,6 +42,7 @@ export function Start({ onQuestion }: { onQuestion: (question: string) => void }
   });
   const empty = server.state === "ready" && server.index !== null && !server.index.passages;
   const opened = running?.state === "done";
+  const failed = running && faultOf(running);
 
   async function open(): Promise<void> {
     setFault(null);
@@ -82,7 +84,7 @@ export function Start({ onQuestion }: { onQuestion: (question: string) => void }
         <div role="status">
           {busy && <p className="tools"><span>{t.start.opening}</span>
             <progress max={Math.max(1, running?.total ?? 1)} value={running?.done ?? 0} aria-label={t.start.opening} /></p>}
-          {running?.state === "failed" && <p><Doc text={String(running.error?.["message"] ?? "")} most={400} /></p>}
+          {failed && <p><SaidFault fault={failed} /></p>}
         </div>
         {fault && <Trouble fault={fault} onRetry={() => void open()} />}
       </section>

@@ -1,7 +1,7 @@
 /** Questions under way, outside of React: a view may come and go while its question goes on. */
 import { useSyncExternalStore } from "react";
 
-import { asJson, Fault, get, send, UNREACHABLE } from "../api/client";
+import { asFault, asJson, Fault, get, send, NO_SERVER } from "../api/client";
 import { events } from "../api/stream";
 import type { Answer, AskBody, Event, Excerpt, Usage } from "../api/types";
 
@@ -130,7 +130,7 @@ export class Asking {
         onId(event.id);
       } else this.change(after(this.progress, event));
     }
-    if (this.going()) throw new Fault({ kind: UNREACHABLE, message: "" }, 0);
+    if (this.going()) throw new Fault({ kind: NO_SERVER, message: "" }, 0);
   }
 
   /** Do some work to its end; whatever goes wrong is the end of the question. */
@@ -139,8 +139,7 @@ export class Asking {
       await work();
     } catch (error) {
       if (!this.going() || (error instanceof DOMException && error.name === "AbortError")) return;
-      const fault = error instanceof Fault ? error : new Fault({ kind: UNREACHABLE, message: "" }, 0);
-      this.end({ state: "failed", fault });
+      this.end({ state: "failed", fault: asFault(error) });
     }
   }
 

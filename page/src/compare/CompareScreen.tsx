@@ -146,7 +146,7 @@ function Compared({ progress, variant, others }: { progress: Progress; variant: 
   return (
     <article className="compared" aria-label={title}>
       <h2 className="section-title">{title} {answer && <span className="quiet"><bdi>{answer.model}</bdi></span>}</h2>
-      {progress.fault && <Trouble title={t.progress.failed} fault={progress.fault.status === 404 ? new Fault({ kind: "Gone", message: t.compare.gone }, 404) : progress.fault} onRetry={null} />}
+      {progress.fault && <Trouble title={t.progress.failed} fault={progress.fault.status === 404 ? new Fault({ kind: "", message: t.compare.gone }, 404) : progress.fault} onRetry={null} />}
       {!answer && !progress.fault && <Streaming progress={progress} />}
       {answer && (
         <>

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { Button, Menu, MenuItem, MenuTrigger, Popover } from "react-aria-components";
 
-import { asJson, Fault, send } from "../api/client";
+import { asFault, asJson, Fault, send } from "../api/client";
 import { allConflicts } from "../api/pages";
 import type { Conflicts } from "../api/types";
 import { go, href, placeHref, useRoute } from "../app/route";
@@ -13,6 +13,7 @@ import { saveAs } from "../source/original";
 import { t } from "../texts";
 import { Choice } from "../ui/Choice";
 import { Doc, Marked } from "../ui/Doc";
+import { SaidFault } from "../ui/Said";
 import { Trouble } from "../ui/Trouble";
 
 type Conflict = Conflicts["contradictions"][number];
@@ -32,7 +33,7 @@ const GROUPS: Record<string, (each: Conflict) => string> = {
 export default function ConflictsScreen() {
   const { query } = useRoute();
   const server = useServer();
-  const [fault, setFault] = useState("");
+  const [fault, setFault] = useState<Fault | null>(null);
   const found = useQuery({ queryKey: ["conflicts"], queryFn: ({ signal }) => allConflicts(signal), retry: false, staleTime: 60_000 });
   const least = query.get("severity") ?? "medium";
   const state = query.get("state") ?? "open";
@@ -63,13 +64,13 @@ export default function ConflictsScreen() {
   const shown = ordered.slice((page - 1) * STEP, page * STEP);
 
   async function save(form: string): Promise<void> {
-    setFault("");
+    setFault(null);
     try {
       const reply = await send(`/conflicts/export?format=${form}&severity=${least}`);
       const name = /filename\*=UTF-8''([\w.]+)/.exec(reply.headers.get("content-disposition") ?? "")?.[1] ?? "contradictions";
       saveAs(name, await reply.arrayBuffer());
     } catch (error) {
-      setFault(error instanceof Fault ? error.message : String(error));
+      setFault(asFault(error));
     }
   }
   return (
@@ -103,7 +104,7 @@ export default function ConflictsScreen() {
               </Popover>
             </MenuTrigger>
           </div>
-          {fault && <p className="notice" role="alert"><Doc text={fault} most={300} /></p>}
+          {fault && <p className="notice" role="alert"><SaidFault fault={fault} /></p>}
           {matching.length === 0 && <p className="quiet section">{data.contradictions.length ? t.conflictView.noMatch : t.conflictView.none}</p>}
           <div className="conflict-groups">
             {shown.map(({ each, head }, i) => (
@@ -185,13 +186,13 @@ function SideOf({ each, side, holds }: { each: Conflict; side: Side; holds: bool
 function Decide({ each }: { each: Conflict }) {
   const client = useQueryClient();
   const [why, setWhy] = useState("");
-  const [fault, setFault] = useState("");
+  const [fault, setFault] = useState<Fault | null>(null);
   async function decide(holds: Side | ""): Promise<void> {
     try {
       await send(`/conflicts/${encodeURIComponent(each.id)}`, asJson("PUT", { holds, why }));
       await client.invalidateQueries({ queryKey: ["conflicts"] });
     } catch (error) {
-      setFault(error instanceof Fault ? error.message : String(error));
+      setFault(asFault(error));
     }
   }
   const value = (side: Side) => named(each[side].value).slice(0, 40);
@@ -206,7 +207,7 @@ function Decide({ each }: { each: Conflict }) {
           <button type="button" className="button" onClick={() => void decide("second")}>{t.conflictView.sideHolds(value("second"))}</button>
           <button type="button" className="button" title={t.conflictView.acceptHint} onClick={() => void decide("")}>{t.conflictView.accept}</button>
         </p>
-        {fault && <p className="notice" role="alert"><Doc text={fault} most={300} /></p>}
+        {fault && <p className="notice" role="alert"><SaidFault fault={fault} /></p>}
       </div>
     </details>
   );

@@ -9,6 +9,7 @@ import { named } from "../model/text";
 import { SourceView } from "../source/SourceView";
 import { t } from "../texts";
 import { Doc, Original } from "../ui/Doc";
+import { SaidFault } from "../ui/Said";
 import { Trouble } from "../ui/Trouble";
 import { Dated, Tags, titleOf, type Row } from "./DocumentList";
 import { EditDocument } from "./EditDocument";
@@ -165,7 +166,7 @@ function Against({ id }: { id: string }) {
     <section>
       <h2 className="section-title">{t.documents.against}</h2>
       {found.isLoading && <p className="quiet" role="status">{t.documents.checking}</p>}
-      {found.error instanceof Fault && <p className="quiet"><Doc text={found.error.message} most={200} /></p>}
+      {found.error instanceof Fault && <p className="quiet"><SaidFault fault={found.error} /></p>}
       {found.data?.total === 0 && <p className="quiet">{t.documents.noAgainst}</p>}
       <ul className="plain-list">
         {found.data?.contradictions.map((each) => {

@@ -1,6 +1,7 @@
 /** Why a file was refused: in the page's language, and else or where it tells more the server's own message, which is English. */
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
+import { Said } from "../ui/Said";
 
 export interface Why {
   code: string;
@@ -10,6 +11,5 @@ export interface Why {
 
 export function Refusal({ code, reason, data }: Why) {
   const { text, whole } = t.documents.refusal(code, data);
-  if (whole) return <Doc text={text} most={400} />;
-  return <><Doc text={text} most={400} /> <span lang={code ? "en" : undefined} className={text && "quiet"}><Doc text={reason} most={300} /></span></>;
+  return whole ? <Doc text={text} most={400} /> : <Said own={text} server={reason} />;
 }

@@ -2,8 +2,10 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Button, DropZone, FileTrigger, type DirectoryDropItem, type DropItem, type DropZoneProps } from "react-aria-components";
 
+import { Fault } from "../api/client";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
+import { SaidFault } from "../ui/Said";
 import { Refusal } from "./Refusal";
 import { clearUpload, stopUpload, upload, useUpload, type Item } from "./uploading";
 
@@ -55,7 +57,7 @@ export function UploadZone() {
               ? <button type="button" className="button quiet-button" onClick={stopUpload}>{t.documents.upload.stop}</button>
               : <button type="button" className="button quiet-button" onClick={clearUpload}>{t.documents.upload.clear}</button>}
           </p>
-          {under.fault && <p className="notice"><Doc text={under.fault} most={300} /></p>}
+          {under.fault && <p className="notice"><SaidFault fault={under.fault} /></p>}
           <Files items={under.items} />
         </section>
       )}
@@ -72,7 +74,7 @@ function Files({ items }: { items: readonly Item[] }) {
       {shown.map((item) => (
         <li key={item.path} data-state={item.state}>
           <Doc text={item.path} most={120} /> <span className="upload-state">{t.documents.upload.states[item.state]}</span>
-          {item.reason && <span className="quiet"><Refusal code={item.code} reason={item.reason} data={item.data} /></span>}
+          {item.why && <span className="quiet">{item.why instanceof Fault ? <SaidFault fault={item.why} /> : <Refusal {...item.why} />}</span>}
         </li>
       ))}
       {items.length > shown.length && <li className="quiet">{t.documents.upload.more(items.length - shown.length)}</li>}

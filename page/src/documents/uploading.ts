@@ -1,7 +1,8 @@
 /** The upload under way: files in batches, each with its state; it goes on while other screens are shown. */
 import { useSyncExternalStore } from "react";
 
-import { Fault, get, send } from "../api/client";
+import { asFault, Fault, get, send } from "../api/client";
+import { faultOf } from "../api/jobs";
 import type { Job } from "../api/types";
 import { t } from "../texts";
 import type { Why } from "./Refusal";
@@ -11,20 +12,18 @@ export interface Item {
   name: string;
   file: File;
   state: keyof typeof t.documents.upload.states;
-  reason: string;
-  /** The code of a refusal by the server, empty where none told it, and what it names. */
-  code: string;
-  data: Why["data"];
+  /** Why it was not read: refused by the server, or a fault. */
+  why: Why | Fault | null;
 }
 
 export interface Upload {
   items: readonly Item[];
   running: boolean;
   counts: { added: number; replaced: number; unchanged: number };
-  fault: string;
+  fault: Fault | null;
 }
 
-const NONE: Upload = { items: [], running: false, counts: { added: 0, replaced: 0, unchanged: 0 }, fault: "" };
+const NONE: Upload = { items: [], running: false, counts: { added: 0, replaced: 0, unchanged: 0 }, fault: null };
 const FILES = 25; // of a batch
 const BYTES = 32e6;
 const LARGEST = 60e6; // of one file
@@ -78,7 +77,7 @@ function named(files: readonly { path: string; file: File }[]): Item[] {
   const seen = new Map<string, number>();
   for (const { path } of files) seen.set(last(path), (seen.get(last(path)) ?? 0) + 1);
   return files.map(({ path, file }) => ({
-    path, file, code: "", data: {}, reason: file.size > LARGEST ? t.documents.upload.tooLarge : "",
+    path, file, why: file.size > LARGEST ? new Fault({ kind: "", message: t.documents.upload.tooLarge }, 0) : null,
     state: file.size > LARGEST ? "refused" : "waiting",
     name: (seen.get(last(path)) ?? 0) > 1 ? path.split("/").slice(-3).join(" - ") : path.split("/").at(-1) ?? path,
   }));
@@ -100,9 +99,9 @@ function next(): Item[] {
   return batch;
 }
 
-function mark(items: readonly Item[], state: Item["state"], why: (item: Item) => Partial<Item> = () => ({})): void {
+function mark(items: readonly Item[], state: Item["state"], why: (item: Item) => Item["why"] = () => null): void {
   const chosen = new Set(items.map((item) => item.path));
-  set({ items: now.items.map((item) => (chosen.has(item.path) && item.state !== "refused" ? { ...item, state, reason: "", code: "", data: {}, ...why(item) } : item)) });
+  set({ items: now.items.map((item) => (chosen.has(item.path) && item.state !== "refused" ? { ...item, state, why: why(item) } : item)) });
 }
 
 async function put(batch: readonly Item[]): Promise<void> {
@@ -118,7 +117,7 @@ async function put(batch: readonly Item[]): Promise<void> {
       mark(batch.slice(0, job.done), "read");
     }
     if (job.state !== "done") {
-      mark(batch, "failed", () => ({ reason: String(job.error?.["message"] ?? "") }));
+      mark(batch, "failed", () => faultOf(job));
       return;
     }
     const result = job.result as unknown as Result;
@@ -129,17 +128,17 @@ async function put(batch: readonly Item[]): Promise<void> {
       if (item && !reasons.has(item.path)) reasons.set(item.path, { reason, code, data });
     }
     mark(batch.filter((item) => !reasons.has(item.path)), "read");
-    mark(batch.filter((item) => reasons.has(item.path)), "refused", (item) => reasons.get(item.path) ?? {});
+    mark(batch.filter((item) => reasons.has(item.path)), "refused", (item) => reasons.get(item.path) ?? null);
     const { counts } = now;
     set({ counts: {
       added: counts.added + result.added, replaced: counts.replaced + result.replaced, unchanged: counts.unchanged + result.unchanged,
     } });
   } catch (error) {
-    const why = error instanceof Fault ? error.message || t.progress.unreachable : String(error);
-    mark(batch, "failed", () => ({ reason: why }));
-    if (error instanceof Fault && (error.status === 0 || error.status === 401 || error.status === 403 || error.status === 507)) {
+    const fault = asFault(error);
+    mark(batch, "failed", () => fault);
+    if ([0, 401, 403, 507].includes(fault.status)) {
       stopped = true;
-      set({ fault: why });
+      set({ fault });
     }
   }
 }

@@ -6,6 +6,7 @@ import { Fault } from "../api/client";
 import { named } from "../model/text";
 import { t } from "../texts";
 import { Doc } from "../ui/Doc";
+import { SaidFault } from "../ui/Said";
 import { originalOf } from "./original";
 import { boxesOf, openPdf, type Box } from "./pdf";
 
@@ -76,7 +77,7 @@ export default function PdfView({ row, quote, page: first, onText }: {
   if (opened.error) {
     return (
       <div className="notice" role="alert">
-        <p>{opened.error instanceof Fault ? <Doc text={opened.error.message} most={300} /> : t.source.broken}</p>
+        <p>{opened.error instanceof Fault ? <SaidFault fault={opened.error} /> : t.source.broken}</p>
         <p><button type="button" className="plain" onClick={onText}>{t.source.showText}</button></p>
       </div>
     );

@@ -3,10 +3,10 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { Fault, post } from "../api/client";
-import { useJob } from "../api/jobs";
+import { faultOf, useJob } from "../api/jobs";
 import type { Job } from "../api/types";
 import { t } from "../texts";
-import { Doc } from "../ui/Doc";
+import { SaidFault } from "../ui/Said";
 import { Trouble } from "../ui/Trouble";
 
 export function Calibrate({ writing }: { writing: boolean }) {
@@ -24,6 +24,7 @@ export function Calibrate({ writing }: { writing: boolean }) {
       if (error instanceof Fault) setFault(error);
     }
   }
+  const failed = job && faultOf(job);
   const running = job?.state === "running";
   const plan = begun && !begun.confirmed && job?.state === "done" ? job.plan : null;
   return (
@@ -45,7 +46,7 @@ export function Calibrate({ writing }: { writing: boolean }) {
             <progress max={Math.max(1, job.total)} value={job.done} aria-label={t.sources.estimating} /> {t.n(job.done)} / {t.n(job.total)}</p>
         )}
         {begun?.confirmed && job?.state === "done" && <p>{t.sources.done}</p>}
-        {job?.error && <p><Doc text={String(job.error["message"] ?? job.state)} most={400} /></p>}
+        {failed && <p><SaidFault fault={failed} /></p>}
       </div>
       {fault && <Trouble fault={fault} onRetry={null} />}
     </section>

@@ -497,7 +497,8 @@ export const en = {
     },
   },
   engine: {
-    downloading: "Downloading the model", loading: "Loading the model", ready: "Ready", down: "The model's endpoint is down",
+    /** What it waits for; the server's sentence follows. */
+    downloading: "", waiting: "",
     bytes: (done: number, all: number | null) =>
       all ? `${(done / 1e6).toFixed(0)} of ${(all / 1e6).toFixed(0)} MB` : `${(done / 1e6).toFixed(0)} MB`,
   },
