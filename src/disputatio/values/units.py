@@ -52,7 +52,7 @@ _MEASURES = (
     ("m^3", "volume", "1", "cubic metre, cubic metres, cubic meter, cubic meters, m3"),
     ("km^3", "volume", "1000000000", "cubic kilometre, cubic kilometres, cubic kilometer, cubic kilometers"),
     ("ft^3", "volume", "0.028316846592", "cubic foot, cubic feet, cu ft"),
-    ("L", "volume", "0.001", "litre, litres, liter, liters"),
+    ("L", "volume", "0.001", "l, litre, litres, liter, liters"),
     ("ml", "volume", "0.000001", "millilitre, millilitres, milliliter, milliliters"),
     ("g", "mass", "0.001", "gram, grams, gramme, grammes"),
     ("kg", "mass", "1", "Kg, KG, kgs, kilo, kilos, kilogram, kilograms, kilogramme, kilogrammes, 公 斤, "
@@ -212,6 +212,8 @@ _IN_ANY_CASE = {name.casefold(): symbol for name, symbol in _NAMES.items() if le
 def _pattern(name: str) -> str:
     if name == "an":  # a year, unlike "$5 an hour"
         return r"an(?= (?:(?:de|et|au|à|ou|par|pour|après|avant)\b|maxi|mini|d')|(?! ?[^\W_]))"
+    if name == "l":  # litres, unlike "en 1887 l'église"
+        return r"l(?! ?')"
     spaced = re.escape(name).replace(r"\ ", r"[\s-]\s?").replace(r"\^", r"\s?\^\s?").replace("°", r"°\s?")
     return f"(?i:{spaced})" if len(name) > _SPELLED else spaced
 
