@@ -66,6 +66,27 @@ def test_what_stands_before_a_sentence_that_announces_a_list_is_read() -> None:
             "Ein Gast ist eine Person, die bis zu 30 Tage bleibt.",
             "definition",
         ),
+        (
+            "Guests are people who stay more than two nights.",
+            "Guests are people who stay more than three nights.",
+            "definition",
+        ),
+        (
+            "Gäste sind Personen, die länger als zwei Nächte bleiben.",
+            "Gäste sind Personen, die länger als drei Nächte bleiben.",
+            "definition",
+        ),
+        (
+            "Les membres sont des personnes qui paient 20 EUR par an.",
+            "Les membres sont des personnes qui paient 30 EUR par an.",
+            "definition",
+        ),
+        (
+            "Guests are told that breakfast costs 5 EUR.",
+            "Guests are told that breakfast costs 6 EUR.",
+            "value",
+        ),
+        ("The guests are people who paid 5 EUR.", "The guests are people who paid 6 EUR.", "value"),
         ("The mill is a house that has 4 floors.", "The mill is a house that has 5 floors.", "value"),
         ("Die Miete beträgt 640 Euro im Monat.", "Die Miete beträgt 690 Euro im Monat.", "value"),
         ("Le loyer du garage est de 45 EUR.", "Le loyer du garage est de 54 EUR.", "value"),

@@ -61,11 +61,17 @@ _LONG_SENTENCE = 8  # words from which versions have one statement, whatever hea
 _MANY = 8  # documents that have a fact, each its own, from which only the title says of what it is
 # Values that one document gives under a label, or in a sentence, from which it is of several things.
 _SEVERAL: Mapping[Form, int] = {"label": 3, "sentence": 2, "clause": 4}
-# "A guest is a person who"; with "the guest" it would tell of one.
+# "A guest is a person who", "Guests are people who"; with "the guest" it would tell of one. After
+# "are" comes a noun: "Guests are told that" defines nothing.
 _OF_A_KIND = re.compile(
     r"(?:an?|any|every|eine?|une?) [^.,;:]{1,60}? (?:is|ist|est) "
     r"(?:an?|any|every|one|eine?|jede[rs]?|une?|toute?|(?:any|some)(?:one|body)|jemand)\b[^.;:]{0,80}?"
-    r"\b(?:who|whose|whom|that|which|der|die|das|qui|que|dont)\b",
+    r"\b(?:who|whose|whom|that|which|der|die|das|qui|que|dont)\b"
+    r"|(?!(?:the|these|those|our|your|their|its|die|diese|unsere|ihre|ces|nos|vos|leurs)\b)[^.,;:]{1,60}? "
+    r"(?:are (?:all |any )?(?:those|(?:\w+ )?(?:people|men|women|children|\w+s)) "
+    r"(?:who|whose|whom|that|which)"
+    r"|sind (?:alle|jene|(?:alle )?(?:\w+ )?(?-i:[A-ZÄÖÜ])\w+), (?:die|deren|denen)"
+    r"|sont (?:ceux|celles|(?:des|tous les|toutes les) \w+s) (?:qui|que|dont))\b",
     re.IGNORECASE,
 )
 Progress = Callable[[str, int, int], None]
