@@ -74,6 +74,14 @@ def test_a_file_that_holds_no_answers_is_named(index: FolderIndex, tmp_path: Pat
         find_stale(index, today=TODAY, answers=[tmp_path / "x"])
 
 
+def test_what_people_retracted_is_not_told_as_if_it_withdrew_itself(index: FolderIndex) -> None:
+    wall = next(each for each in index.documents() if Path(each.path).name == "wall.txt")
+    index.describe(wall.id, status="retracted")
+    run = CliRunner().invoke(app, ["stale", "--index", str(index.path)])
+    assert "wall.txt (2015-05-03): retracted, as people stated\n" in run.output
+    assert "flag.txt: withdrawn: “Status: withdrawn”" in run.output
+
+
 def test_the_command_lists_them(index: FolderIndex, tmp_path: Path) -> None:
     file = tmp_path / "answers.sqlite"
     keep(file, index, "fee of 12 crowns", 1)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from disputatio.authority import is_retracted
 from disputatio.errors import UNREADABLE, InputError
 from disputatio.reliability.succession import Succession, claims_over, why_not_in_force
 from disputatio.serialisation import Serialisable
@@ -67,7 +68,7 @@ def find_stale(
     stale = []
     for document in documents:
         claim = claims.get(document.id)
-        alone = None if claim else why_not_in_force(_passage_of(document), today.isoformat())
+        alone = None if claim else _why_alone(_passage_of(document), today.isoformat())
         age = age_of(document.date, today)
         if claim is None and alone is None and not _is_old(document.date, today, years):
             continue
@@ -113,6 +114,11 @@ def find_superseded(documents: Sequence[Document], day: str) -> dict[str, Succes
         document: max(claims, key=lambda each: (each.newer.document not in gone, bool(each.quote)))
         for document, claims in found.items()
     }
+
+
+def _why_alone(passage: Passage, day: str) -> tuple[str, str] | None:
+    """Return why a document is not in force whatever others say, and its words; people's word goes first."""
+    return ("retracted", "") if is_retracted(passage) else why_not_in_force(passage, day)
 
 
 def _is_by_person(passage: Passage) -> bool:

@@ -23,6 +23,7 @@ _STATES = {
     "version": "{by} is a higher version",
     "date": "{by} is later",
     "withdrawn": "withdrawn",
+    "retracted": "retracted, as people stated",
     "draft": "a draft; {by} is in force",
     "expired": "no longer in force; {by} is",
     "not_in_force": "not in force yet; {by} is",
