@@ -22,6 +22,11 @@ RelationKind = Literal["replaces", "amends", "corrects", "withdrawn", "draft", "
 ContradictionKind = Literal["value", "date", "negation", "definition", "version"]
 Severity = Literal["low", "medium", "high"]
 Side = Literal["first", "second", ""]
+Remedy = Literal[
+    "find_writer", "state_scope", "correct_other", "correct_both", "state_version", "correct_lower",
+    "renew_higher", "confirm_older", "check_record", "ask_owner", "date_both",
+]  # fmt: skip
+"""What would settle a contradiction; `contradictions.standing` words each."""
 Standing = Literal[
     "agrees",
     "unresolved",
@@ -596,8 +601,8 @@ class Contradiction(Serialisable):
     `kind` is `version` where the documents are versions of one. `scope` has what only one of them says and
     what may reconcile them; the severity is then `low`. `newer`, `higher` (in declared authority) and
     `more_reliable` (as learnt) name a side where that is known, `holds` the one that is in force.
-    `settled_by` says what would settle it. `probability` is a model's, where one has judged. `new` is false
-    for one that a baseline has; `id` stays the same as long as both quotes do.
+    `settled_by` says what would settle it, `remedy` is its kind. `probability` is a model's, where one
+    has judged. `new` is false for one that a baseline has; `id` stays the same as long as both quotes do.
     """
 
     id: str
@@ -612,6 +617,7 @@ class Contradiction(Serialisable):
     more_reliable: Side = ""
     holds: Side = ""
     settled_by: str = ""
+    remedy: Remedy | None = None
     likeness: float = 0.0
     probability: float | None = None
     new: bool = True

@@ -16,12 +16,13 @@ import pytest
 from disputatio import errors
 from disputatio.authority import TIERS
 from disputatio.causes import Cause, Joined, Rival, Support
+from disputatio.contradictions.standing import REMEDIES
 from disputatio.errors import DisputatioError, RefusalCode
 from disputatio.llm.disk import DiskFault
 from disputatio.reliability.succession import SuccessionKind
 from disputatio.rendering.reasons import CAUSES, SUCCESSIONS, WEAKNESSES
 from disputatio.server import faults
-from disputatio.types import Position
+from disputatio.types import Position, Remedy
 
 PAGE = Path(__file__).resolve().parents[2] / "page"
 TEXTS = PAGE / "src" / "texts"
@@ -73,6 +74,7 @@ def keys(file: str, table: str) -> set[str]:
         ("reasons.de.ts", "joined", get_args(Joined)),
         ("reasons.de.ts", "authorities", TIERS),
         ("reasons.de.ts", "refusals", get_args(RefusalCode)),
+        ("reasons.de.ts", "settlings", get_args(Remedy)),
         ("de.ts", "remedies", get_args(RefusalCode)),
         ("en.ts", "remedies", get_args(RefusalCode)),
     ],
@@ -103,8 +105,32 @@ def test_no_part_of_the_page_shows_a_fault_in_the_server_s_words_alone() -> None
     assert shown == []
 
 
+def test_every_remedy_has_a_sentence_in_english() -> None:
+    assert set(REMEDIES) == set(get_args(Remedy))
+
+
 def test_every_succession_has_a_sentence_in_english() -> None:
     assert set(SUCCESSIONS) == set(get_args(SuccessionKind))
+
+
+@pytest.mark.slow
+def test_what_would_settle_a_contradiction_is_said_in_german(tmp_path: Path) -> None:
+    side = {"gives_orders": True}
+    calls = [
+        {"remedy": remedy, "settled_by": "ENGLISH", "first": side, "second": {}}
+        | dict.fromkeys(("holds", "higher", "newer", "more_reliable"), "first")
+        for remedy in get_args(Remedy)
+    ]
+    said = worded("conflictView.remedy", [[call] for call in calls], "de", tmp_path)
+    assert len(set(said)) == len(calls)
+    assert not [text for text in said if "ENGLISH" in text or "undefined" in text]
+    about_a_side = {"find_writer", "correct_other", "correct_lower", "confirm_older", "check_record"}
+    assert (
+        {remedy for remedy, text in zip(get_args(Remedy), said, strict=True) if "erste" in text}
+        == {remedy for remedy, words in REMEDIES.items() if "{side}" in words}
+        == about_a_side
+    )
+    assert worded("conflictView.remedy", [[calls[0]]], "en", tmp_path) == ["ENGLISH"]
 
 
 def reasons(positions: list[dict[str, Any]], language: str, folder: Path) -> list[str]:

@@ -1295,9 +1295,8 @@ export interface components {
          *     `kind` is `version` where the documents are versions of one. `scope` has what only one of them says and
          *     what may reconcile them; the severity is then `low`. `newer`, `higher` (in declared authority) and
          *     `more_reliable` (as learnt) name a side where that is known, `holds` the one that is in force.
-         *     `settled_by`
-         *     says what would settle it. `probability` is a model's, where one has judged. `new` is false for one that a
-         *     baseline has; `id` stays the same as long as both quotes do.
+         *     `settled_by` says what would settle it, `remedy` is its kind. `probability` is a model's, where one
+         *     has judged. `new` is false for one that a baseline has; `id` stays the same as long as both quotes do.
          */
         Contradiction: {
             /**
@@ -1349,6 +1348,8 @@ export interface components {
             newer: "first" | "second" | "";
             /** Probability */
             probability?: number | null;
+            /** Remedy */
+            remedy?: ("find_writer" | "state_scope" | "correct_other" | "correct_both" | "state_version" | "correct_lower" | "renew_higher" | "confirm_older" | "check_record" | "ask_owner" | "date_both") | null;
             /**
              * Scope
              * @default []

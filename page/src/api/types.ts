@@ -59,6 +59,8 @@ export type ThreadRow = Schemas["ThreadRow"];
 export type ThreadTurn = Schemas["ThreadTurn"];
 export type SourceAnswer = Schemas["SourceAnswer"];
 export type RunRow = Schemas["RunRow"];
+export type Conflict = Schemas["Contradiction"];
+export type Remedy = NonNullable<Conflict["remedy"]>;
 export type Conflicts = Schemas["ConflictsShape"];
 
 export type RefusalCode = Schemas["Refused"]["code"];

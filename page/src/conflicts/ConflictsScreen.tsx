@@ -5,7 +5,7 @@ import { Button, Menu, MenuItem, MenuTrigger, Popover } from "react-aria-compone
 
 import { asFault, asJson, Fault, send } from "../api/client";
 import { allConflicts } from "../api/pages";
-import type { Conflicts } from "../api/types";
+import type { Conflict, Conflicts } from "../api/types";
 import { go, href, placeHref, useRoute } from "../app/route";
 import { useServer } from "../app/server";
 import { find, named } from "../model/text";
@@ -16,7 +16,6 @@ import { Doc, Marked } from "../ui/Doc";
 import { SaidFault } from "../ui/Said";
 import { Trouble } from "../ui/Trouble";
 
-type Conflict = Conflicts["contradictions"][number];
 type Decision = Conflicts["decisions"][string];
 type Side = "first" | "second";
 const STEP = 40;
@@ -145,7 +144,7 @@ function Card({ each, decision, writing }: { each: Conflict; decision: Decision 
       {each.scope.length > 0 && <p className="quiet">{t.conflictView.scope} <Doc text={each.scope.join(", ")} most={200} /></p>}
       {decision ? <Decided each={each} decision={decision} writing={writing} /> : (
         <>
-          {each.settled_by && <p className="quiet">{t.conflictView.toSettle} <Doc text={each.settled_by} most={300} /></p>}
+          {each.settled_by && <p className="quiet">{t.conflictView.toSettle} <Doc text={t.conflictView.remedy(each)} most={300} /></p>}
           {writing && <Decide each={each} />}
         </>
       )}

@@ -1,7 +1,7 @@
 /** German, of the shape of English: a text that is missing here does not compile. */
 import type { Change } from "../model/whatif";
 import type { Texts } from "./index";
-import { authorities, reasonOf, refusalOf } from "./reasons.de";
+import { authorities, reasonOf, refusalOf, remedyOf } from "./reasons.de";
 
 const numbers = new Intl.NumberFormat("de");
 const percents = new Intl.NumberFormat("de", { style: "percent", maximumFractionDigits: 0 });
@@ -456,6 +456,7 @@ export const de: Texts = {
     inForce: "in Kraft", newer: "neuer", higher: "höherer Rang", moreReliable: "verlässlicher", holds: "gilt",
     also: (k) => `auch in ${count(k, "weiteren Dokument", "weiteren Dokumenten")}`,
     scope: "Nur eines davon sagt:", toSettle: "Zum Klären:",
+    remedy: remedyOf,
     decide: "Entscheiden", why: "Warum", sideHolds: (value) => `„${value}“ gilt`,
     accept: "So hinnehmen", acceptHint: "Es bleibt in den Dokumenten und zählt nicht mehr als neu.",
     accepted: "hingenommen", settled: "geklärt", reopen: "Wieder öffnen",

@@ -1,5 +1,5 @@
 /** English. Sentences are whole, so that a language may order its words as it does. */
-import type { Position, RefusalCode } from "../api/types";
+import type { Conflict, Position, RefusalCode } from "../api/types";
 import type { Change } from "../model/whatif";
 
 const numbers = new Intl.NumberFormat("en");
@@ -443,6 +443,8 @@ export const en = {
     inForce: "in force", newer: "newer", higher: "higher authority", moreReliable: "more reliable", holds: "holds",
     also: (k: number) => `also in ${count(k, "other document")}`,
     scope: "Only one of them says:", toSettle: "To settle it:",
+    /** What would settle it; the server words it in this language. */
+    remedy: (each: Conflict): string => each.settled_by,
     decide: "Decide", why: "Why", sideHolds: (value: string) => `“${value}” holds`,
     accept: "Accept as it is", acceptHint: "It stays in the documents, and is no longer counted as new.",
     accepted: "accepted", settled: "settled", reopen: "Open again",

@@ -1,5 +1,5 @@
 /** Why a position has its verdict, in German: from its cause as data, never from the server's English. */
-import type { Position, RefusalCode } from "../api/types";
+import type { Conflict, Position, RefusalCode, Remedy } from "../api/types";
 
 /** What supports an answer (`Support` of Python). */
 interface Support {
@@ -137,6 +137,27 @@ export const sentences: Record<string, (facts: Facts) => string> = {
   unsupported: ({ supported }) => `${supported}; was dafür zitiert wurde, stützt es nicht`,
   unsure: ({ supported }) => `${supported}; nicht wahrscheinlich genug richtig`,
 };
+
+const SIDES = { first: "die erste Aussage", second: "die zweite Aussage", "": "eine der Aussagen" };
+
+/** What would settle a contradiction, by its kind. */
+export const settlings: Record<Remedy, (each: Conflict) => string> = {
+  find_writer: (each) => `${SIDES[each.first.gives_orders ? "first" : "second"]} gibt ihrem Leser Anweisungen: Finden Sie heraus, wer sie schrieb, bevor sie zählt`,
+  state_scope: () => "Sagen Sie in beiden Dokumenten, wofür die Aussage gilt",
+  correct_other: (each) => `${SIDES[each.holds]} ist in Kraft: Nehmen Sie die andere zurück, oder berichtigen Sie sie`,
+  correct_both: () => "eine andere Fassung ist in Kraft: Nehmen Sie beide zurück, oder berichtigen Sie sie",
+  state_version: () => "Sagen Sie in einer der Fassungen, dass sie die andere ersetzt, oder datieren Sie beide",
+  correct_lower: (each) => `${SIDES[each.higher]} hat den höheren Rang: Berichtigen Sie die andere`,
+  renew_higher: () => "die Aussage von höherem Rang ist die ältere: Lassen Sie sie bestätigen oder erneuern",
+  confirm_older: (each) => `${SIDES[each.newer]} ist neuer: Lassen Sie die andere bestätigen oder berichtigen`,
+  check_record: (each) => `die Quelle, von der ${SIDES[each.more_reliable]} stammt, war verlässlicher: Prüfen Sie die andere an einem Beleg`,
+  ask_owner: () => "zwei Herausgeber, darum entscheidet kein Datum: Fragen Sie, wer es wissen muss, oder geben Sie einen Rang oder denselben Eigentümer an",
+  date_both: () => "von keiner ist bekannt, dass sie neuer ist oder höheren Rang hat: Datieren Sie beide, oder fragen Sie, wer es wissen muss",
+};
+
+export function remedyOf(each: Conflict): string {
+  return each.remedy ? settlings[each.remedy](each) : each.settled_by;
+}
 
 /** Why a file was refused, by its code; the server's own message has the particulars. */
 export const refusals: Record<RefusalCode, string> = {

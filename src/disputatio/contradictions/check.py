@@ -35,6 +35,7 @@ from disputatio.contradictions.corpus import (
 from disputatio.contradictions.judging import judge
 from disputatio.contradictions.pairing import pairs_of
 from disputatio.contradictions.standing import (
+    REMEDIES,
     Text,
     belong_together,
     higher,
@@ -386,6 +387,16 @@ def _contradiction(
     family = pair.family and not apart
     holds = side_in_force(first.passage, second.passage, by_date, family=family)
     finding = pair.finding
+    remedy, side = settle(
+        by_date,
+        by_tier,
+        reliable,
+        holds,
+        family=family,
+        scope=bool(finding.scope),
+        apart=apart,
+        orders=side_of(ours.gives_orders, theirs.gives_orders),
+    )
     name = _id(ours, theirs, pair.facts)
     return Contradiction(
         id=name,
@@ -399,16 +410,8 @@ def _contradiction(
         higher=by_tier,
         more_reliable=reliable,
         holds=holds,
-        settled_by=settle(
-            by_date,
-            by_tier,
-            reliable,
-            holds,
-            family=family,
-            scope=bool(finding.scope),
-            apart=apart,
-            orders=side_of(ours.gives_orders, theirs.gives_orders),
-        ),
+        settled_by=REMEDIES[remedy].format(side=side),
+        remedy=remedy,
         likeness=finding.likeness,
         new=name not in accepted,
     )
@@ -421,9 +424,8 @@ def _of_third_versions(found: Sequence[Contradiction]) -> list[Contradiction]:
     gone = {
         document(getattr(each, other[each.holds])) for each in found if each.holds and each.kind == "version"
     }
-    third = "another version is in force: withdraw or correct both"
     return [
-        replace(each, holds="", settled_by=third)
+        replace(each, holds="", settled_by=REMEDIES["correct_both"], remedy="correct_both")
         if each.holds and document(getattr(each, each.holds)) in gone
         else each
         for each in found

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from disputatio.types import Passage, Side, Source
+from disputatio.types import Passage, Remedy, Side, Source
 from disputatio.versions.dates import is_later, known_day
 from disputatio.versions.families import is_higher, is_named, one_publisher
 
@@ -24,6 +24,21 @@ _MEETING = re.compile(
     re.IGNORECASE,
 )
 _RELIABLE = 0.1  # the least difference of two reliabilities that is worth naming
+
+REMEDIES: Mapping[Remedy, str] = {
+    "find_writer": "the {side} gives instructions to its reader: find out who wrote it before it counts",
+    "state_scope": "say in both documents what each statement applies to",
+    "correct_other": "the {side} is in force: withdraw or correct the other",
+    "correct_both": "another version is in force: withdraw or correct both",
+    "state_version": "say in one of the two versions that it replaces the other, or date both",
+    "correct_lower": "the {side} has the higher authority: correct the other",
+    "renew_higher": "the higher authority is the older: have its owner confirm or renew it",
+    "confirm_older": "the {side} is newer: have the owner of the other confirm or correct it",
+    "check_record": "the source of the {side} has proved more reliable: check the other against a record",
+    "ask_owner": "two publishers, so no date decides: ask the owner of the fact, "
+    "or declare an authority, or one owner of both",
+    "date_both": "neither is known to be newer or higher: date both, or ask the owner of the fact",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,34 +133,29 @@ def settle(
     scope: bool,
     apart: bool,
     orders: Side = "",
-) -> str:
-    """Return in one sentence what would settle a contradiction, or what settles it already.
+) -> tuple[Remedy, Side]:
+    """Return what would settle a contradiction, or settles it already, and the side that this is about.
 
     Documents that are `apart`, of two publishers, are not told by their dates. `orders` is the side that
     alone gives instructions to its reader.
     """
     if orders:
-        return f"the {orders} gives instructions to its reader: find out who wrote it before it counts"
+        return "find_writer", orders
     if scope:
-        return "say in both documents what each statement applies to"
+        return "state_scope", ""
     if holds:
-        return f"the {holds} is in force: withdraw or correct the other"
+        return "correct_other", holds
     if family:
-        return "say in one of the two versions that it replaces the other, or date both"
+        return "state_version", ""
     if higher and higher == (newer or higher):
-        return f"the {higher} has the higher authority: correct the other"
+        return "correct_lower", higher
     if higher and newer:
-        return "the higher authority is the older: have its owner confirm or renew it"
+        return "renew_higher", higher
     if newer:
-        return f"the {newer} is newer: have the owner of the other confirm or correct it"
+        return "confirm_older", newer
     if reliable:
-        return f"the source of the {reliable} has proved more reliable: check the other against a record"
-    if apart:
-        return (
-            "two publishers, so no date decides: ask the owner of the fact, "
-            "or declare an authority, or one owner of both"
-        )
-    return "neither is known to be newer or higher: date both, or ask the owner of the fact"
+        return "check_record", reliable
+    return ("ask_owner" if apart else "date_both"), ""
 
 
 def is_meeting(text: Text) -> bool:
