@@ -97,10 +97,20 @@ def test_a_pdf_whose_file_is_gone(german: Page, server: Served, shown: str) -> N
     opened(german, server, f"documents/{pdf}?as={shown}")
     if shown == "text":
         german.get_by_role("button", name="Original sichern").click()
-    expect_said(
-        german.get_by_role("alert").locator("p").or_(german.locator("p[role=alert]")).first,
-        "Das gibt es hier nicht.",
-    )
+    expect_said(german.get_by_role("alert"), "Das gibt es hier nicht.")
+
+
+def test_changes_that_cannot_be_listed_or_undone(german: Page, server: Served) -> None:
+    name = server.client.get("/api/documents").json()["documents"][0]["id"]
+    assert server.client.delete(f"/api/documents/{name}").status_code == 200
+    fails(german, "changes?*", "StoreError", 503)
+    opened(german, server, "documents").get_by_text("Änderungen").click()
+    expect_said(german.get_by_role("alert"), "Der Index lässt sich nicht lesen oder beschreiben.")
+    german.unroute("**/api/changes?*")
+    fails(german, "changes/*/undo", "InputError", 400)
+    german.get_by_role("button", name="Noch einmal").click()
+    german.get_by_role("button", name="Rückgängig").click()
+    expect_said(german.locator(".changes").get_by_role("alert"), "Etwas an der Anfrage stimmt nicht.")
 
 
 def test_a_job_that_failed(german: Page, server: Served) -> None:

@@ -13,6 +13,7 @@ import { saveAs } from "../source/original";
 import { t } from "../texts";
 import { Choice } from "../ui/Choice";
 import { Doc, Marked } from "../ui/Doc";
+import { Act } from "../ui/Act";
 import { SaidFault } from "../ui/Said";
 import { Trouble } from "../ui/Trouble";
 
@@ -217,8 +218,8 @@ function Decided({ each, decision, writing }: { each: Conflict; decision: Decisi
   return (
     <p className="quiet">
       {decision.at.slice(0, 10)} {decision.why && <Doc text={decision.why} most={300} />}{" "}
-      {writing && <button type="button" className="act" onClick={() => void send(`/conflicts/${encodeURIComponent(each.id)}`, { method: "DELETE" })
-        .then(() => client.invalidateQueries({ queryKey: ["conflicts"] }))}>{t.conflictView.reopen}</button>}
+      {writing && <Act does={() => send(`/conflicts/${encodeURIComponent(each.id)}`, { method: "DELETE" })
+        .then(() => client.invalidateQueries({ queryKey: ["conflicts"] }))}>{t.conflictView.reopen}</Act>}
     </p>
   );
 }

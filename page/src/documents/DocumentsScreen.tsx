@@ -9,6 +9,7 @@ import { go, href, useRoute } from "../app/route";
 import { useServer } from "../app/server";
 import { named } from "../model/text";
 import { t } from "../texts";
+import { Act } from "../ui/Act";
 import { Doc } from "../ui/Doc";
 import { Trouble } from "../ui/Trouble";
 import { DocumentList } from "./DocumentList";
@@ -66,7 +67,7 @@ function Removed({ change, onUndone }: { change: Change; onUndone: () => void })
     <p className="notice undo-line">
       {back ? t.documents.putBack(named(change.title)) : t.documents.removed(named(change.title))}{" "}
       {!back && change.undoable && (
-        <button type="button" className="plain" onClick={() => void undo(change.key).then(() => { setBack(true); onUndone(); })}>{t.documents.undo}</button>
+        <Act className="plain" does={() => undo(change.key).then(() => { setBack(true); onUndone(); })}>{t.documents.undo}</Act>
       )}
     </p>
   );
@@ -88,8 +89,8 @@ function RefusedFiles({ refused, writing }: { refused: readonly components["sche
         ))}
       </ul>
       {writing && <p className="tools"><span className="quiet">{t.documents.refusedAgain}</span>
-        <button type="button" className="button quiet-button"
-          onClick={() => void send("/refused", { method: "DELETE" }).then(() => client.invalidateQueries({ queryKey: ["documents"] }))}>{t.documents.forget}</button></p>}
+        <Act className="button quiet-button"
+          does={() => send("/refused", { method: "DELETE" }).then(() => client.invalidateQueries({ queryKey: ["documents"] }))}>{t.documents.forget}</Act></p>}
     </section>
   );
 }
@@ -104,14 +105,14 @@ function Changes() {
   return (
     <details className="folded section" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary><h2 className="section-title">{t.documents.changes}</h2></summary>
+      {changes.error instanceof Fault && <Trouble fault={changes.error} onRetry={() => void changes.refetch()} />}
       <ul className="changes">
         {(changes.data ?? []).map((each) => (
           <li key={each.key}>
             <time className="quiet" dateTime={each.at}>{each.at.slice(0, 16).replace("T", " ")}</time>
             <span>{t.documents.what[each.what] ?? each.what} <Doc text={[each.title || each.document, each.detail].filter(Boolean).join(" · ")} most={200} /></span>
             {each.undone ? <span className="quiet">{t.documents.undone}</span> : each.undoable && (
-              <button type="button" className="act" aria-label={`${t.documents.undo}: ${named(each.title)}`}
-                onClick={() => void undo(each.key).then(() => client.invalidateQueries())}>{t.documents.undo}</button>
+              <Act label={`${t.documents.undo}: ${named(each.title)}`} does={() => undo(each.key).then(() => client.invalidateQueries())}>{t.documents.undo}</Act>
             )}
           </li>
         ))}

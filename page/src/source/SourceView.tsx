@@ -1,13 +1,12 @@
 /** What a document says, with a place in it marked: its text, the table around its row, or the pages of a PDF. */
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo } from "react";
 
-import { asFault, type Fault } from "../api/client";
 import type { components } from "../api/schema";
 import { go, href } from "../app/route";
 import { spanOf, type Span } from "../model/text";
 import { t } from "../texts";
+import { Act } from "../ui/Act";
 import { Doc, Pieces } from "../ui/Doc";
-import { SaidFault } from "../ui/Said";
 import { saveOriginal } from "./original";
 import { CiteMenu } from "./CiteMenu";
 
@@ -24,7 +23,6 @@ export function SourceView({ opened, query }: { opened: Opened; query: URLSearch
   const row = opened.document;
   const pdf = row.type === "pdf" && opened.original === "same";
   const asText = !pdf || query.get("as") === "text";
-  const [fault, setFault] = useState<Fault | null>(null);
   const quote = span ? opened.text.slice(span.start, span.end) : "";
   function show(as: string): void {
     const next = new URLSearchParams(query);
@@ -43,11 +41,10 @@ export function SourceView({ opened, query }: { opened: Opened; query: URLSearch
         )}
         {asText && opened.page && <span className="quiet">{t.passage.page(opened.page)}</span>}
         {opened.original === "same" && (
-          <button type="button" className="act" onClick={() => void saveOriginal(row).catch((error: unknown) => setFault(asFault(error)))}>{t.source.save}</button>
+          <Act does={() => saveOriginal(row)}>{t.source.save}</Act>
         )}
         <CiteMenu row={row} page={opened.page} quote={quote} />
       </div>
-      {fault && <p className="notice" role="alert"><SaidFault fault={fault} /></p>}
       {asText ? (
         <>
           {opened.rows.length > 1 && <TableOfRows opened={opened} />}
