@@ -252,4 +252,5 @@ def test_a_hostile_text_takes_linear_time(block: str) -> None:
         _Translation(text).markdown()
         return time.process_time() - start
 
-    assert seconds(1_000_000) < 25 * max(seconds(100_000), 0.01)
+    # The square of a length shows at ten times it as a factor of 100; a busy machine is measured again.
+    assert any(seconds(300_000) < 15 * max(seconds(30_000), 0.002) for _ in range(3))
