@@ -91,6 +91,7 @@ def test_a_healthy_setup_exits_with_0(workspace: Path, capsys: Capture) -> None:
     assert checks["index"]["detail"].endswith("4 documents, 4 passages, embedder none")
     assert checks["extra store"]["state"] == "ok"
     assert f"pypdf {metadata.version('pypdf')}" in checks["extra store"]["detail"]
+    assert f"uvicorn {metadata.version('uvicorn')}" in checks["extra serve"]["detail"]
     assert checks["disk"]["state"] == "ok"
     assert "endpoint" not in checks
     assert not (workspace / "cache").exists()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 State = Literal["ok", "missing", "broken"]
 _MARKS = {"ok": ("✓", "green"), "missing": ("-", "yellow"), "broken": ("✗", "red")}
-_EXTRAS = ("local", "openai", "store", "scale", "inspect")
+_EXTRAS = ("local", "openai", "store", "serve", "arrow", "scale", "postgres", "inspect")
 _LEAST_CONTEXT = 8_192  # tokens: what strategies that read all passages in one call may need
 _WIDEST = 32  # characters of the names' column
 _ENOUGH = 1e9  # bytes free, below which an index or a converted model may not fit
