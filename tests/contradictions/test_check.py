@@ -983,3 +983,17 @@ def test_names_are_compared_between_a_few_versions(tmp_path: Path) -> None:
     assert d.check(tmp_path).contradictions
     (tmp_path / "guide-v9.md").write_text(f"# Guide\n\nBoats may moor at the {names[8]} quay.\n")
     assert not d.check(tmp_path).contradictions
+
+
+def test_a_correction_leaves_the_rest_of_what_it_corrects_in_force(tmp_path: Path) -> None:
+    for year, day, fare in ((2023, "1 April 2023", 8), (2025, "29 March 2025", 9)):
+        text = f"# Timetable {year}\n\nValid from {day}.\n\nThe ferry leaves at 09:{year - 1990}."
+        text += f"\n\nA single ticket costs {fare} crowns for one adult."
+        (tmp_path / f"timetable-{year}.md").write_text(text)
+    (tmp_path / "correction-timetable.md").write_text(
+        "# Correction of 3 April 2025 to the timetable 2025\n\nThe ferry leaves at 10:15."
+    )
+    made = d.check(tmp_path).contradictions
+    assert {each.remedy for each in made} == {"correct_other"}
+    [ticket] = [each for each in made if "ticket" in each.first.quote]
+    assert Path((ticket.first if ticket.holds == "first" else ticket.second).path).stem == "timetable-2025"

@@ -38,6 +38,7 @@ from disputatio.contradictions.standing import (
     REMEDIES,
     Text,
     belong_together,
+    changes_in_part,
     higher,
     is_meeting,
     more_reliable,
@@ -116,7 +117,7 @@ def find(
     ]
     found += _find_changes(corpus, recent, names, {pair.place for pair in found})
     contradictions = [_contradiction(corpus, each, sources, tiers, accepted) for each in found]
-    contradictions = _merge(_of_third_versions(contradictions))
+    contradictions = _merge(_of_third_versions(contradictions, corpus.texts))
     hidden = sum(SEVERITIES.index(each.severity) < SEVERITIES.index(severity) for each in contradictions)
     kept = [each for each in contradictions if SEVERITIES.index(each.severity) >= SEVERITIES.index(severity)]
     kept.sort(key=lambda each: (-SEVERITIES.index(each.severity), not each.new, -each.likeness, each.id))
@@ -417,12 +418,19 @@ def _contradiction(
     )
 
 
-def _of_third_versions(found: Sequence[Contradiction]) -> list[Contradiction]:
-    """Return contradictions without a version as in force that gives way to another one elsewhere."""
+def _of_third_versions(found: Sequence[Contradiction], texts: Sequence[Text]) -> list[Contradiction]:
+    """Return contradictions without a version as in force that gives way to another one elsewhere.
+
+    What only corrects or amends another one leaves the rest of that in force.
+    """
+    about = attrgetter("document", "title", "source", "url", "date")
     document = attrgetter("path", "document", "title", "source", "url", "date")
     other = {"first": "second", "second": "first"}
+    in_part = {(text.path, *about(text.passage)) for text in texts if changes_in_part(text.passage)}
     gone = {
-        document(getattr(each, other[each.holds])) for each in found if each.holds and each.kind == "version"
+        document(getattr(each, other[each.holds]))
+        for each in found
+        if each.holds and each.kind == "version" and document(getattr(each, each.holds)) not in in_part
     }
     return [
         replace(each, holds="", settled_by=REMEDIES["correct_both"], remedy="correct_both")

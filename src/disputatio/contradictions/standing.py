@@ -190,5 +190,10 @@ def _names(newer: Passage, older: Passage) -> bool:
     )
 
 
+def changes_in_part(passage: Passage) -> bool:
+    """Return whether a document does no more to others than amend or correct them."""
+    return _states(passage, "amends", "corrects") and not passage.version and not _states(passage, "replaces")
+
+
 def _states(passage: Passage, *kinds: str) -> bool:
     return any(relation.kind in kinds for relation in passage.relations)

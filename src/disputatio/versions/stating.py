@@ -205,7 +205,7 @@ def _relations(piece: str, version: str) -> Iterator[Relation]:
         match = form.search(piece)
         if match is None or acted:
             continue
-        target = _target(piece[match.end() :])
+        target = _target(_words_after(piece, match.end()))
         acts = _speaks_of_itself(piece[: match.start()], version)
         if kind == "corrects":
             acts = acts or EARLIER.search(piece[: match.start()]) is not None
@@ -229,6 +229,16 @@ def _relations(piece: str, version: str) -> Iterator[Relation]:
         or _is_stamp(piece, gone.start(), gone.end())
     ):
         yield Relation(kind="withdrawn", quote=piece)
+
+
+def _words_after(piece: str, start: int) -> str:
+    """Return the words after an act, without the paper's own day: "Correction of 3 May 2024 to the fees"."""
+    day = day_at(piece, start, _NEAR)
+    if day is None or OF_DAY.fullmatch(piece[: day.start].rstrip()) is None:
+        return piece[start:]
+    rest = piece[day.end :].lstrip()
+    what = TO_WHAT.match(rest)
+    return rest[what.end() :] if what else rest
 
 
 def _day_of_act(piece: str) -> Day | None:
