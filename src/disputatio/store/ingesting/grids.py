@@ -213,9 +213,11 @@ def _unit_of(name: str) -> tuple[str, str]:
 
     >>> _unit_of("Weight (kg)"), _unit_of("Price in EUR"), _unit_of("Rooms (all)")
     (('Weight', 'kg'), ('Price', 'EUR'), ('Rooms (all)', ''))
+    >>> _unit_of("Flow (m3/h)"), _unit_of("Price (EUR/night)"), _unit_of("Fee (adult/child)")
+    (('Flow', 'm3/h'), ('Price (EUR/night)', ''), ('Fee (adult/child)', ''))
     """
     for label, unit in _divide_name(name):
-        if label.strip(" ,:") and symbol_of(unit):
+        if label.strip(" ,:") and all(map(symbol_of, unit.split("/"))):
             return label.strip(" ,:"), unit
     return name, ""
 
