@@ -21,6 +21,7 @@ from disputatio.errors import IngestError, InputError
 from disputatio.store.ingesting.documents import Document, page_of, passage_metadata
 from disputatio.store.ingesting.files import find_files
 from disputatio.store.ingesting.hidden import clean
+from disputatio.store.ingesting.parsers import pdf
 from disputatio.store.ingesting.readers import open_reader
 from disputatio.store.ingesting.source import domain, with_source
 from tests.store import files
@@ -31,7 +32,7 @@ _PAGE = """<html><head><title>Broken Bow</title><meta name="date" content="2019-
 <article><h1>Broken Bow</h1><p>{}</p></article></body></html>"""
 
 
-def _pdf(path: Path, words: str) -> None:
+def _pdf(path: Path, words: str, title: str = "A report") -> None:
     writer = PdfWriter()
     page = writer.add_blank_page(300, 300)
     font = DictionaryObject(
@@ -47,7 +48,7 @@ def _pdf(path: Path, words: str) -> None:
     stream = DecodedStreamObject()
     stream.set_data(f"BT /F1 12 Tf 20 200 Td ({words}) Tj ET".encode())
     page[NameObject("/Contents")] = stream
-    writer.add_metadata({"/Title": "A report"})
+    writer.add_metadata({"/Title": title})
     with path.open("wb") as file:
         writer.write(file)
 
@@ -117,6 +118,14 @@ def test_a_pdf_gives_its_text_and_title(tmp_path: Path) -> None:
     (document,) = _read(tmp_path / "r.pdf")
     assert document.text == "There were 3,559 people."
     assert document.title == "A report"
+
+
+@pytest.mark.parametrize("title", ["review.html", "Microsoft Word - fees_2024.docx"])
+def test_the_name_of_the_file_that_was_printed_is_no_title_of_a_pdf(tmp_path: Path, title: str) -> None:
+    _pdf(tmp_path / "r.pdf", "There were 3,559 people.", title)
+    with (tmp_path / "r.pdf").open("rb") as file:
+        (part,) = pdf.parse(file)
+    assert part["document"]["title"] == ""
 
 
 def test_csv_rows_are_documents(tmp_path: Path) -> None:

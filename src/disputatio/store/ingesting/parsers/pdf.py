@@ -18,6 +18,7 @@ from disputatio.store.ingesting.parsers import (
 )
 from disputatio.store.ingesting.parsers.pdf_layout import Layout
 from disputatio.store.ingesting.visibility.pdf_page import SHOWING, Box, Follower
+from disputatio.versions.families import FILE
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
@@ -139,7 +140,10 @@ def _layers_off(reader: PdfReader) -> frozenset[int]:
 
 
 def _about(reader: PdfReader) -> dict[str, str]:
-    """Return the title of the file's record and the day on which it was made; nothing if broken."""
+    """Return the title of the file's record and the day on which it was made; nothing if broken.
+
+    Programs write the name of the file that was printed as its title: "Microsoft Word - fees.docx".
+    """
     try:
         about = reader.metadata
         title = str(about.title or "").strip() if about else ""
@@ -147,7 +151,7 @@ def _about(reader: PdfReader) -> dict[str, str]:
     except Exception:  # noqa: BLE001  (a broken record is no reason to lose the text)
         return {}
     return {
-        "title": title[:1000],
+        "title": "" if FILE.fullmatch(title) else title[:1000],
         "date": created.date().isoformat() if isinstance(created, datetime.datetime) else "",
         "date_origin": "file",
     }
