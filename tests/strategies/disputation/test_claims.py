@@ -105,6 +105,31 @@ def test_a_question_for_a_value_becomes_a_sentence(question: str, answer: str, s
             "Fees must be paid within 9 days.",
         ),
         ("When does the lock open?", "6:45", "Opening: 6:45", None),
+        (
+            "When does the ferry leave Holm on Sundays?",
+            "9:15",
+            "The ferry from Holm on Sundays leaves at 9:15.",
+            "The ferry leaves Holm on Sundays at 9:15.",
+        ),
+        (
+            "When does the lock open in winter?",
+            "6:45",
+            "The lock opens at 6:45.",
+            "The lock opens at 6:45 in winter.",
+        ),
+        (
+            "How often is the sluice greased?",
+            "every month",
+            "The sluice is greased every month by the keeper.",
+            "The sluice is greased every month.",
+        ),
+        (
+            "How often may guests row?",
+            "twice a day",
+            "Guests may row twice a day.",
+            "Guests may row twice a day.",
+        ),
+        ("How often is the sluice greased?", "with care", "The sluice is greased with care.", None),
         ("How many hours does the hull need to dry?", "6", "The hull dries in 6 hours.", None),
     ],
 )

@@ -27,6 +27,12 @@ _WHEN = re.compile(
     r"(?:when|at what time|on what (?:day|date)|in what year) (?P<aux>\w+) (?P<rest>.+)", re.IGNORECASE
 )
 _HOW_LONG = re.compile(r"(?:how long|for how long) (?P<aux>\w+) (?P<rest>.+)", re.IGNORECASE)
+_HOW_OFTEN = re.compile(r"how often (?P<aux>\w+) (?P<rest>.+)", re.IGNORECASE)
+_OFTEN = re.compile(
+    r"(?:(?:at least )?(?:once|twice|(?:\w+ )?times)|every|each)(?: [\w-]+){1,4}"
+    r"|hourly|daily|weekly|monthly|quarterly|yearly|annually",
+    re.IGNORECASE,
+)
 _HOW_SIZED = re.compile(
     r"how (?P<size>high|tall|wide|deep|old|long) (?P<aux>is|are|was|were) (?P<rest>.+)", re.IGNORECASE
 )
@@ -62,6 +68,7 @@ _BARE = frozenset(
 )
 _AUXILIARIES = frozenset({"be", "been", "being", "get", "getting"})
 _STATES = frozenset({"away", "closed", "down", "off", "open", "out", "stuck", "up"})
+_AFTER_TIMES = frozenset({"after", "before", "between", "during", "if", "outside", "since", "when", "while"})
 _NO_VERBS = frozenset(
     {"a", "an", "and", "as", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"}
 )
@@ -131,6 +138,8 @@ def value_sentence(question: str, answer: str, quote: str = "") -> str | None:
         return None
     if is_yes_or_no(value):
         sentence = _affirm(asked, same_answer(value, "yes"), quote)
+    elif (often := _how_often(asked, value, quote)) is not None:
+        sentence = often
     elif not canonical(value).values and not any(map(str.isdigit, value)):
         return None
     else:
@@ -275,7 +284,23 @@ def _when(asked: str, value: str, quote: str) -> str | None:
         if parts is not None:
             return f"{parts[0]} {aux} {parts[1]} {time}"
         return f"{match['rest']} {aux} {time}" if len(rest) <= 6 and not is_done else None
-    return _place_value(rest, aux, time, quote)
+    return _place_value(rest, aux, time, quote, adverb=True)
+
+
+def _how_often(asked: str, value: str, quote: str) -> str | None:
+    """Return how often something is done.
+
+    >>> _how_often("how often does the crew test the horn", "once a week", "It tests the horn once a week.")
+    'the crew tests the horn once a week'
+    """
+    match = _HOW_OFTEN.fullmatch(asked)
+    if match is None or not _OFTEN.fullmatch(value):
+        return None
+    aux, rest = match["aux"].casefold(), match["rest"].split()
+    if aux in _BE:
+        parts = _split_at_predicate(rest, aux, quote)
+        return f"{parts[0]} {aux} {parts[1]} {value}" if parts else None
+    return _place_value(rest, aux, value, quote, adverb=True) if aux in _DO | _MODAL else None
 
 
 def _affirm(asked: str, yes: bool, quote: str) -> str | None:
@@ -294,8 +319,13 @@ def _affirm(asked: str, yes: bool, quote: str) -> str | None:
     return " ".join([subject, aux, *([] if yes else ["not"]), verb, *after])
 
 
-def _place_value(rest: Sequence[str], aux: str, value: str, quote: str) -> str | None:
-    """Return subject, verb, value and what is left; None where it is not known which word is the verb."""
+def _place_value(
+    rest: Sequence[str], aux: str, value: str, quote: str, *, adverb: bool = False
+) -> str | None:
+    """Return subject, verb, value and what is left; None where it is not known which word is the verb.
+
+    A value that is an `adverb`, a time, stands behind an object: "leaves Holm on Sundays at 9:15".
+    """
     at = _verb_at(rest, aux, quote)
     if at is None:
         return None
@@ -303,6 +333,8 @@ def _place_value(rest: Sequence[str], aux: str, value: str, quote: str) -> str |
     if rest[at] == "be":  # "must be claimed"
         verb, after = [*verb, *after[:1]], after[1:]
     held = _held(verb[-1].casefold(), after, bare_words(quote))
+    if adverb and after[held:] and after[held].casefold() not in _NO_VERBS | _AFTER_TIMES:
+        held = len(after)
     return " ".join([*rest[:at], *verb, *after[:held], value, *after[held:]])
 
 
