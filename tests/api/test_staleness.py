@@ -68,6 +68,22 @@ def test_what_most_answers_cite_comes_first_and_says_why_it_is_stale(
     assert len(find_stale(index, today=TODAY, years=20)) == 3
 
 
+def test_a_correction_stands_for_what_it_corrects_alone(tmp_path: Path) -> None:
+    (tmp_path / "ferry").mkdir()
+    for name, text in {
+        "timetable-2023.md": "# Timetable 2023\n\nValid from 1 April 2023.\n\nIt leaves at 9:30.",
+        "timetable-2025.md": "# Timetable 2025\n\nValid from 29 March 2025.\n\nIt leaves at 9:45.",
+        "correction-timetable.md": "# Correction of 3 April 2025 to the timetable 2025\n\nAt 10:15.",
+    }.items():
+        (tmp_path / "ferry" / name).write_text(text)
+    made = FolderIndex.open(tmp_path / "i", embedder=None)
+    made.ingest(tmp_path / "ferry")
+    found = {Path(each.path).name: each for each in find_stale(made, today=TODAY)}
+    old, corrected = found["timetable-2023.md"], found["timetable-2025.md"]
+    assert (old.state, Path(old.by).name) == ("date", "timetable-2025.md")
+    assert (corrected.state, Path(corrected.by).name) == ("corrects", "correction-timetable.md")
+
+
 def test_a_file_that_holds_no_answers_is_named(index: FolderIndex, tmp_path: Path) -> None:
     (tmp_path / "x").write_text("no database")
     with pytest.raises(InputError, match="cannot be read as a file of kept answers"):

@@ -106,14 +106,21 @@ def find_superseded(documents: Sequence[Document], day: str) -> dict[str, Succes
         rivals = [other for other in rivals if one_publisher(other, passage) or _is_by_person(other)]
         if claims := [claim for claim in claims_over(passage, rivals, day) if claim.believed]:
             found[passage.document] = claims
-    # What takes a document's place is best named by one whose own place nothing took.
+    # What takes a document's place is best named by one whose own place nothing took, and by no correction.
     gone = {
         document for document, claims in found.items() if any(each.kind not in _IN_PART for each in claims)
     }
     return {
-        document: max(claims, key=lambda each: (each.newer.document not in gone, bool(each.quote)))
+        document: max(
+            claims,
+            key=lambda each: (each.newer.document not in gone, not _is_partial(each.newer), bool(each.quote)),
+        )
         for document, claims in found.items()
     }
+
+
+def _is_partial(passage: Passage) -> bool:
+    return any(relation.kind in _IN_PART for relation in passage.relations)
 
 
 def _why_alone(passage: Passage, day: str) -> tuple[str, str] | None:
