@@ -111,6 +111,7 @@ _VERSIONED = re.compile(
         *("versions?", "editions?", "revisions?", "fassung(?:en)?", "ausgaben?", "polic(?:y|ies)", "rules"),
         *("amendments?", "conditions", "by-?e?laws?", "ordinances?", "[^\\W_]*satzung(?:en)?"),
         *("handbooks?", "manuals?", "price lists?", "guidelines?", "statutes", "charters?", "handbuchs?"),
+        *("agreements?", "contracts?", "procedures?", "rule ?books?", "tariffs?", "timetables?"),
         *("preislisten?", "leitfadens?", "manuel", "barème", "charte", "liste des prix"),
         *("terms", "regulations?", "richtlinien?", "ordnung(?:en)?", "règlements?", "politiques?"),
     )
@@ -230,6 +231,8 @@ def asks_for_changes(question: str) -> bool:
     True
     >>> asks_for_changes("Was hat sich in der neuen Fassung geändert?"), asks_for_changes("What is the fee?")
     (True, False)
+    >>> asks_for_changes("What changed in the timetable between 2023 and 2025?")
+    True
     >>> asks_for_changes("Was ist neu in Fassung 2?"), asks_for_changes("Which rules no longer apply?")
     (True, False)
     """

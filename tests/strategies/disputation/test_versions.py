@@ -478,6 +478,19 @@ def test_what_an_amendment_in_a_file_of_its_own_states_is_quoted(title: str) -> 
     assert both[:2] == (f"New: {FOUR}", "A ticket for the ferry costs 4 euros (before: 3)")
 
 
+def test_what_a_correction_of_a_document_states_is_quoted() -> None:
+    said = "The ferry leaves on Sundays at 10:15 and not at 9:45."
+    rules = with_statements(
+        Passage(
+            id="t", document="t", title="Timetable 2025", source="port",
+            text="Timetable 2025\n\nThe ferry leaves on Sundays at 9:45.",
+        )
+    )  # fmt: skip
+    stated = amendment("Correction of 3 April 2025 to the timetable 2025", said, source="port")
+    [told] = asked("What changed in the timetable?", [rules, stated]).answers
+    assert "10:15" in told
+
+
 def test_an_amendment_of_another_section_than_the_one_that_was_found_is_quoted_too() -> None:
     dogs = replace(NEW, metadata={"heading": "2 Fares"})
     stated = amendment("Notice", f"This notice amends section 3 of the ferry rules. {FOUR}", source="port")
