@@ -37,6 +37,12 @@ def test_each_value_in_which_two_sentences_differ_is_found_once() -> None:
     assert (one.first.value, one.second.value) == ("40 euros", "45 euros")
 
 
+def test_a_flow_or_a_concentration_is_quoted_with_its_whole_unit() -> None:
+    [one] = found("The chlorine is kept at 0.5 mg/l in town.", "The chlorine is kept at 0.3 mg/l in town.")
+    assert (one.first.value, one.second.value) == ("0.5 mg/l", "0.3 mg/l")
+    assert not found("The pump of the mill lifts 36 m3/h.", "The pump of the mill lifts 10 l/s.")
+
+
 def test_what_stands_before_a_sentence_that_announces_a_list_is_read() -> None:
     texts = [f"The mill needs {n} millers to run. You reach it by two ways:\n\n- the dam" for n in (3, 5)]
     [one] = found(*texts)

@@ -79,6 +79,16 @@ _MEASURES = (
     ("mph", "speed", "0.44704", "MPH, mi/h, miles per hour, miles an hour"),
     ("m/s", "speed", "1", "metres per second, meters per second, metres a second, meters a second"),
     ("knot", "speed", "1852/3600", "knots"),
+    ("m^3/h", "flow", "1/3600", "m3/h, cubic metres per hour, cubic meters per hour, cubic metres an hour, "
+     "cubic meters an hour"),
+    ("L/s", "flow", "0.001", "l/s, litres per second, liters per second, litres a second, liters a second"),
+    ("L/min", "flow", "0.001/60", "l/min, litres per minute, liters per minute, litres a minute, "
+     "liters a minute"),
+    ("g/L", "concentration", "1", "g/l, g per litre, g per liter, grams per litre, grams per liter"),
+    ("mg/L", "concentration", "0.001", "mg/l, mg per litre, mg per liter, milligrams per litre, "
+     "milligrams per liter"),
+    ("µg/L", "concentration", "0.000001", "µg/l, µg per litre, µg per liter, micrograms per litre, "
+     "micrograms per liter"),
     ("°C", "temperature in degrees Celsius", "1", "degree celsius, degrees celsius, celsius, ℃"),
     ("°F", "temperature in degrees Fahrenheit", "1", "degree fahrenheit, degrees fahrenheit, fahrenheit, ℉"),
     ("kelvin", "temperature in kelvin", "1", "kelvins"),
