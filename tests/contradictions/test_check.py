@@ -991,6 +991,18 @@ def test_names_are_compared_between_a_few_versions(tmp_path: Path) -> None:
     assert not d.check(tmp_path).contradictions
 
 
+def test_the_section_that_a_notice_changes_is_no_limit_of_what_it_says(tmp_path: Path) -> None:
+    (tmp_path / "disputatio.yaml").write_text("all:\n  owner: Corle Railway\n")
+    rules = "# Rule book\n\nIssue of 2 February 2021.\n\n## 4. Speed\n\n"
+    (tmp_path / "rule-book.md").write_text(f"{rules}No train may exceed 25 km/h between Corle and the mill.")
+    notice = "This notice amends the rule book. From today section 4 of the rule book reads: No train may "
+    (tmp_path / "notice.md").write_text(
+        f"# Notice\n\n10 July 2024.\n\n{notice}exceed 20 km/h between Corle and the mill."
+    )
+    [one] = d.check(tmp_path).contradictions
+    assert (one.severity, one.scope, one.remedy) == ("medium", (), "correct_other")
+
+
 def test_a_correction_leaves_the_rest_of_what_it_corrects_in_force(tmp_path: Path) -> None:
     for year, day, fare in ((2023, "1 April 2023", 8), (2025, "29 March 2025", 9)):
         text = f"# Timetable {year}\n\nValid from {day}.\n\nThe ferry leaves at 09:{year - 1990}."

@@ -63,6 +63,9 @@ _LONG_SENTENCE = 8  # words from which versions have one statement, whatever hea
 _MANY = 8  # documents that have a fact, each its own, from which only the title says of what it is
 # Values that one document gives under a label, or in a sentence, from which it is of several things.
 _SEVERAL: Mapping[Form, int] = {"label": 3, "sentence": 2, "clause": 4}
+_SECTION = re.compile(
+    r"(?:section|clause|article|paragraph|rule|§|abschnitt|ziffer|artikel) ?\d[\d.]*", re.IGNORECASE
+)
 # "A guest is a person who", "Guests are people who"; with "the guest" it would tell of one. After
 # "are" comes a noun: "Guests are told that" defines nothing.
 _OF_A_KIND = re.compile(
@@ -388,6 +391,9 @@ def _contradiction(
     family = pair.family and not apart
     holds = side_in_force(first.passage, second.passage, by_date, family=family)
     finding = pair.finding
+    by_name = side_in_force(first.passage, second.passage, by_date, family=False)
+    if by_name and finding.scope and all(map(_SECTION.fullmatch, finding.scope)):
+        finding = replace(finding, scope=(), severity="medium")  # it says what it changes, and limits nothing
     remedy, side = settle(
         by_date,
         by_tier,
