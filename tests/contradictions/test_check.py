@@ -992,7 +992,6 @@ def test_names_are_compared_between_a_few_versions(tmp_path: Path) -> None:
 
 
 def test_the_section_that_a_notice_changes_is_no_limit_of_what_it_says(tmp_path: Path) -> None:
-    (tmp_path / "disputatio.yaml").write_text("all:\n  owner: Corle Railway\n")
     rules = "# Rule book\n\nIssue of 2 February 2021.\n\n## 4. Speed\n\n"
     (tmp_path / "rule-book.md").write_text(f"{rules}No train may exceed 25 km/h between Corle and the mill.")
     notice = "This notice amends the rule book. From today section 4 of the rule book reads: No train may "
