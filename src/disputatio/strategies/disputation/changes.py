@@ -62,8 +62,8 @@ _PLAIN = content_stems(
     "geändert änderungen unterschied unterschiede zwischen hat haben sich und alte neue version wie ist der die das "
     "den dem des seit von vom zur zum changé entre est ont les la le de du ce qui que quoi dans aux au quest quelles sont"
 )
-# What in an amendment states no change: what it leaves alone, and what comes before the change.
 _IN_PART = ("amends", "corrects")
+# What in an amendment states no change: what it leaves alone, and what comes before the change.
 _KEPT = re.compile(
     r"\b(?:unchanged|nothing else|all other|stays? as|as follows|unverändert|inchangé)|:$", re.I
 )
