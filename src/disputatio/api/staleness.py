@@ -21,14 +21,13 @@ from disputatio.store.contract import Index
 from disputatio.store.ingesting.documents import Document
 from disputatio.types import Passage
 from disputatio.versions.dates import age_of, iso_day
-from disputatio.versions.families import family_names, one_publisher
+from disputatio.versions.families import IN_PART, changes_in_part, family_names, one_publisher
 
 OLD = 3.0  # years from which a document is old, where nothing else is said
 _LARGEST = 64 << 20  # bytes of a kept answer
 _MOST = 200  # documents of one family that are compared
 _COMPARED = 2_000_000  # pairs of a document and one that names others
 _ACTS = ("replaces", "amends")  # a correction need not name what it corrects
-_IN_PART = ("amends", "corrects")
 _PASSAGE = {field.name for field in fields(Passage)}
 
 
@@ -108,19 +107,19 @@ def find_superseded(documents: Sequence[Document], day: str) -> dict[str, Succes
             found[passage.document] = claims
     # What takes a document's place is best named by one whose own place nothing took, and by no correction.
     gone = {
-        document for document, claims in found.items() if any(each.kind not in _IN_PART for each in claims)
+        document for document, claims in found.items() if any(each.kind not in IN_PART for each in claims)
     }
     return {
         document: max(
             claims,
-            key=lambda each: (each.newer.document not in gone, not _is_partial(each.newer), bool(each.quote)),
+            key=lambda each: (
+                each.newer.document not in gone,
+                not changes_in_part(each.newer),
+                bool(each.quote),
+            ),
         )
         for document, claims in found.items()
     }
-
-
-def _is_partial(passage: Passage) -> bool:
-    return any(relation.kind in _IN_PART for relation in passage.relations)
 
 
 def _why_alone(passage: Passage, day: str) -> tuple[str, str] | None:

@@ -38,11 +38,11 @@ from disputatio.contradictions.standing import (
     REMEDIES,
     Text,
     belong_together,
-    changes_in_part,
     higher,
     is_meeting,
     more_reliable,
     newer,
+    only_changes_in_part,
     settle,
     side_in_force,
     side_of,
@@ -432,7 +432,7 @@ def _of_third_versions(found: Sequence[Contradiction], texts: Sequence[Text]) ->
     about = attrgetter("document", "title", "source", "url", "date")
     document = attrgetter("path", "document", "title", "source", "url", "date")
     other = {"first": "second", "second": "first"}
-    in_part = {(text.path, *about(text.passage)) for text in texts if changes_in_part(text.passage)}
+    in_part = {(text.path, *about(text.passage)) for text in texts if only_changes_in_part(text.passage)}
     gone = {
         document(getattr(each, other[each.holds]))
         for each in found

@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from disputatio.types import Passage, Remedy, Side, Source
 from disputatio.versions.dates import is_later, known_day
-from disputatio.versions.families import is_higher, is_named, one_publisher
+from disputatio.versions.families import changes_in_part, is_higher, is_named, one_publisher
 
 _SIDES: tuple[Side, Side] = ("first", "second")
 _FIRST_LINE = 120  # characters of a first line that may be a title
@@ -190,9 +190,9 @@ def _names(newer: Passage, older: Passage) -> bool:
     )
 
 
-def changes_in_part(passage: Passage) -> bool:
+def only_changes_in_part(passage: Passage) -> bool:
     """Return whether a document does no more to others than amend or correct them."""
-    return _states(passage, "amends", "corrects") and not passage.version and not _states(passage, "replaces")
+    return changes_in_part(passage) and not passage.version and not _states(passage, "replaces")
 
 
 def _states(passage: Passage, *kinds: str) -> bool:

@@ -7,12 +7,13 @@ import unicodedata
 from pathlib import PurePath
 
 from disputatio.text import bare_words
-from disputatio.types import PASSAGE, Passage
+from disputatio.types import PASSAGE, Passage, RelationKind
 from disputatio.versions.dates import known_day
 from disputatio.versions.days import days_in
 from disputatio.versions.phrases import EARLIER
 
 UNVERIFIED = "uploads"  # the owner of what strangers uploaded
+IN_PART: tuple[RelationKind, ...] = ("amends", "corrects")  # these leave the rest of a document in force
 LONGEST = 200  # characters of a name that are looked at
 _LABEL = (
     "version|vers|ver|v|revision|révision|rev|release|edition|édition|issue|fassung|ausgabe|auflage|版本|版"
@@ -248,6 +249,11 @@ def is_version(asked: str, version: str) -> bool:
 def are_versions(first: Passage, second: Passage) -> bool:
     """Return whether two passages are of different documents that are versions of one."""
     return first.document != second.document and bool(family_names(first) & family_names(second))
+
+
+def changes_in_part(passage: Passage) -> bool:
+    """Return whether a document amends or corrects another one."""
+    return any(relation.kind in IN_PART for relation in passage.relations)
 
 
 def one_publisher(first: Passage, second: Passage) -> bool:

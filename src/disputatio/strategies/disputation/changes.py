@@ -33,6 +33,8 @@ from disputatio.versions.asked import (
 from disputatio.versions.dates import is_later, known_day
 from disputatio.versions.days import days_in
 from disputatio.versions.families import (
+    IN_PART,
+    changes_in_part,
     family_names,
     file_family,
     is_higher,
@@ -62,7 +64,6 @@ _PLAIN = content_stems(
     "geändert änderungen unterschied unterschiede zwischen hat haben sich und alte neue version wie ist der die das "
     "den dem des seit von vom zur zum changé entre est ont les la le de du ce qui que quoi dans aux au quest quelles sont"
 )
-_IN_PART = ("amends", "corrects")
 # What in an amendment states no change: what it leaves alone, and what comes before the change.
 _KEPT = re.compile(
     r"\b(?:unchanged|nothing else|all other|stays? as|as follows|unverändert|inchangé)|:$", re.I
@@ -142,13 +143,13 @@ def _amendment_of(passage: Passage, amended: Passage) -> Succession | None:
     whole = replace(amended, metadata={})  # an amendment of any section of it is one of the document
     claim = succession(passage, whole) or succession(passage, amended)
     files = file_family(passage) and file_family(amended) and not is_outranked(passage, amended)
-    return claim if claim and claim.kind in _IN_PART and (claim.believed or files) else None
+    return claim if claim and claim.kind in IN_PART and (claim.believed or files) else None
 
 
 def _find_amended_document(question: str, passages: Sequence[Passage]) -> Passage | None:
     """Return a passage of the document that an amendment names, and whose name has most words of a question."""
     stems = content_stems(question) - _PLAIN
-    amending = [each for each in passages if any(relation.kind in _IN_PART for relation in each.relations)]
+    amending = [each for each in passages if changes_in_part(each)]
     amended = [each for each in passages if any(_amendment_of(other, each) for other in amending)]
     named = [(len(stems & content_stems(" ".join(family_names(each)))), each) for each in amended]
     most, best = max(named, key=lambda each: each[0], default=(0, None))
