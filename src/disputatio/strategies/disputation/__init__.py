@@ -21,54 +21,29 @@ A question that asks for several things is divided first, and each is resolved a
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import partial
-from itertools import zip_longest
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from disputatio.agents.choice import choose
-from disputatio.agents.explainer import explain_term
 from disputatio.agents.options import MaxTokens, PassageCount
 from disputatio.agents.replies import TEXT, list_of, object_of, parse_object
 from disputatio.agents.single_prompt import recall_answers
-from disputatio.agents.translator import other_languages, translate
 from disputatio.errors import InputError, NoLogprobs, ReplyError, TooLate
-from disputatio.events import (
-    AgentFault,
-    FollowedUp,
-    LookedWider,
-    NoDebate,
-    NoPrecheck,
-    PreCheck,
-    SideFormed,
-    SidesWeighed,
-)
+from disputatio.events import AgentFault, NoPrecheck, PreCheck
 from disputatio.kit import TRAINED_READER, Kit, chat
 from disputatio.reliability.source_weights import vote_weights
 from disputatio.strategies.disputation.answering import PartResult, compose_answer
-from disputatio.strategies.disputation.changes import answer_changes, split_off_later
-from disputatio.strategies.disputation.debate import move_by_belief, move_by_debate
-from disputatio.strategies.disputation.details import Record, Similarity, WiderSearch
-from disputatio.strategies.disputation.joint_look import move_by_look, read_beside
-from disputatio.strategies.disputation.reading import HOPELESS, MAX_TOKENS, PassageReading, Reader, read
-from disputatio.strategies.disputation.resolve import (
-    Expectation,
-    ResolvedSide,
-    expectation_of,
-    find_disputed,
-    is_open,
-    resolve,
-    set_later,
-    subject_of,
-)
-from disputatio.strategies.disputation.sides import Side, sides_so_far, weigh
-from disputatio.strategies.disputation.versions import find_versions, search_sections
+from disputatio.strategies.disputation.changes import answer_changes
+from disputatio.strategies.disputation.details import Record, Similarity
+from disputatio.strategies.disputation.part import Options, resolve_part
+from disputatio.strategies.disputation.reading import MAX_TOKENS, Reader
+from disputatio.strategies.disputation.resolve import Expectation
+from disputatio.strategies.disputation.versions import search_sections
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no
 from disputatio.text import one_line
 from disputatio.types import Answer, Basis, Passage, Sampling
 from disputatio.values import same_answer
-from disputatio.versions.asked import of_today
 from disputatio.versions.dates import iso_day
 
 NEEDS_MODEL = False  # without one the encoder reads
@@ -87,11 +62,6 @@ PARTS_SCHEMA: Mapping[str, Any] = object_of(parts=list_of(TEXT, most=4))
 KNOWN_SYSTEM = """\
 You judge what you know yourself. Reply with one word: Yes when you know the answer to the question for certain, No when you do not."""
 
-FOLLOW_K = 5  # passages that one follow-up brings
-DEEP = 100  # passages among which other languages are looked for
-OTHERS = 2  # other languages that are searched
-WIDE_K = 20  # passages that one search beyond the first ones brings
-CANDIDATES = 4  # answers that are searched for with the question
 SURE = -0.1  # log P(yes) from which the model is taken to know an answer: nine in ten
 # A question that may ask for several things: a second question word after "and", or a second sentence.
 _SEVERAL = re.compile(
@@ -99,26 +69,6 @@ _SEVERAL = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")  # a title may ask what it likes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The options of one question, the weights of sources' votes, and the similarity of passages."""
-
-    reader: Reader
-    reliabilities: Mapping[str, float]
-    without: tuple[str, ...]
-    order: bool
-    expect: Expectation
-    look: bool
-    belief: bool
-    debate: int
-    complete: int
-    wider: int
-    max_tokens: int
-    similarity: Similarity
-    as_of: str
-    today: str
 
 
 def disputation(
@@ -206,7 +156,7 @@ def disputation(
     sub_questions = _divide(question, kit) if asks_several else [question]
     parts: list[PartResult] = []
     for sub_question in sub_questions:
-        part = _resolve_part(
+        part = resolve_part(
             sub_question, list(passages.values()), sections.waiting, kit, _plan_of(sub_question, plan)
         )
         passages |= {reading.passage.id: reading.passage for reading in part.readings}
@@ -244,293 +194,6 @@ def _chosen_reader(kit: Kit) -> Reader:
 def _has_days(passage: Passage) -> bool:
     """Return whether a document says from when or until when it is in force."""
     return any(relation.kind in ("effective", "expires") for relation in passage.relations)
-
-
-def _resolve_part(
-    question: str, passages: Sequence[Passage], waiting: Sequence[Passage], kit: Kit, plan: Options
-) -> PartResult:
-    """Read, weigh and resolve one part of a question, search further, and ask on where it is open.
-
-    Other versions of what is read first are `waiting` for these to answer.
-    """
-    told: list[PassageReading] = []
-
-    def tell(reading: PassageReading) -> None:
-        told.append(reading)
-        if kit.trace.is_followed:
-            kit.emit(sides_so_far(told))
-
-    read_these = partial(read, question, kit=kit, reader=plan.reader, max_tokens=plan.max_tokens, tell=tell)
-    readings: list[PassageReading] = []
-
-    def read_more(passages: Sequence[Passage], turn: int = 1) -> list[PassageReading]:
-        """Read passages, and other versions of those documents that answer; return the readings of the former."""
-        added = read_these(passages, turn=turn)
-        readings.extend(added)
-        read_versions(turn)
-        return added
-
-    def read_versions(turn: int) -> None:
-        if other_versions := find_versions(question, readings, kit):
-            readings.extend(read_these(other_versions, turn=turn))
-
-    read_more(passages)
-    looks: list[str] = []
-    look = partial(_look, question, kit=kit, plan=plan, replies=looks)
-    resolved = look(_weigh_and_resolve(question, readings, kit, plan), standing=False)
-    turn = 1
-    while turn <= plan.complete and not kit.is_late and _is_none_accepted(resolved):
-        try:
-            more = _follow_up(question, [*_ids(readings), *(each.id for each in waiting)], kit)
-        except TooLate:
-            break
-        if not more:
-            break
-        turn += 1
-        read_more(more, turn)
-        resolved = look(_weigh_and_resolve(question, readings, kit, plan), standing=False)
-    if plan.look and not kit.is_late and _read_beside(question, resolved, readings, kit):
-        read_versions(turn)
-        resolved = _weigh_and_resolve(question, readings, kit, plan)
-    looked = None
-    if plan.wider and not kit.is_late and (disputed := find_disputed(resolved)):
-        more, searches = _search_wider(question, disputed, _ids(readings), kit, plan.wider)
-        looked = WiderSearch(searches=searches, read=len(more), answered=0)
-        if more:
-            turn += 1
-            added = read_more(more, turn)
-            before, resolved = _find_accepted(resolved), _weigh_and_resolve(question, readings, kit, plan)
-            looked = replace(
-                looked,
-                answered=sum(bool(reading.answer) for reading in added),
-                changed=_find_accepted(resolved) != before,
-            )
-        kit.emit(LookedWider(question=question, passages=[passage.id for passage in more], **asdict(looked)))
-    if not any(each.side.moved for each in resolved):
-        resolved = look(resolved, standing=True)
-    resolved, beliefs = _ask_on(question, resolved, kit, plan)
-    _tell_sides(question, resolved, kit)
-    today, later = _of_today(question, readings, resolved, plan)
-    resolved += later
-    return PartResult(
-        question=question,
-        readings=tuple(readings),
-        resolved=tuple(resolved),
-        decides=plan.expect != "auto",
-        rounds=turn,
-        looked=looked,
-        beliefs=beliefs,
-        look=looks[-1] if looks else "",
-        today=tuple(today),
-    )
-
-
-def _of_today(
-    question: str, readings: Sequence[PassageReading], resolved: Sequence[ResolvedSide], plan: Options
-) -> tuple[list[ResolvedSide], list[ResolvedSide]]:
-    """Return what holds today where another day is asked for, and the sides that are later than that day."""
-    later = split_off_later(question, readings, plan.as_of)[1]
-    if not any(reading.answer for reading in later):
-        return [], []
-    now, new = replace(plan, as_of=""), {reading.passage.id for reading in later}
-    asked = of_today(question)
-    every = resolve(asked, _weigh(asked, readings, now, of_today=True), expect=plan.expect)
-    holding = [each for each in every if each.verdict == "accepted"] or list(filter(is_open, every))
-    is_new = any(passage.id in new for each in holding for passage in each.side.passages)
-    known = [each.side.answer for each in resolved]
-    sides = _weigh(question, later, now, of_today=True)
-    return holding if is_new else [], [
-        set_later(side) for side in sides if not any(same_answer(side.answer, a) for a in known)
-    ]
-
-
-def _is_none_accepted(resolved: Sequence[ResolvedSide]) -> bool:
-    """Return whether no document gives an answer that stands; what a conversation alone says is none."""
-    return all(each.verdict == "rejected" or each.side.is_talk for each in resolved)
-
-
-def _look(
-    question: str,
-    resolved: list[ResolvedSide],
-    kit: Kit,
-    plan: Options,
-    replies: list[str],
-    *,
-    standing: bool,
-) -> list[ResolvedSide]:
-    """Resolve again after a joint look, whose reply is added to `replies`; as before where none was taken.
-
-    It is taken where something stands if `standing`, else where nothing does.
-    """
-    expect = expectation_of(question, plan.expect)
-    if not plan.look or kit.is_late or standing == _is_none_accepted(resolved):
-        return resolved
-    try:
-        sides, reply = move_by_look(question, resolved, kit, expect)
-    except TooLate:
-        return resolved
-    replies.append(reply)
-    return resolve(question, sides, expect=expect)
-
-
-def _read_beside(
-    question: str, resolved: Sequence[ResolvedSide], readings: list[PassageReading], kit: Kit
-) -> bool:
-    """Put one reading in the place of an unsure refusal, where beside what stands there is one; return whether."""
-    try:
-        again = read_beside(question, resolved, readings, kit)
-    except TooLate:
-        return False
-    before, readings[:] = list(readings), again
-    return any(new is not old for new, old in zip(readings, before, strict=True))
-
-
-def _ids(readings: Sequence[PassageReading]) -> list[str]:
-    return [reading.passage.id for reading in readings]
-
-
-def _find_accepted(resolved: Sequence[ResolvedSide]) -> list[str]:
-    return sorted(each.side.answer for each in resolved if each.verdict == "accepted")
-
-
-def _weigh_and_resolve(
-    question: str, readings: Sequence[PassageReading], kit: Kit, plan: Options
-) -> list[ResolvedSide]:
-    """Group readings into sides, weigh and resolve these, and report each."""
-    sides = _weigh(question, readings, plan)
-    resolved = resolve(question, sides, expect=expectation_of(question, plan.expect))
-    for each in resolved:
-        kit.emit(_side_formed(each))
-    return resolved
-
-
-def _weigh(
-    question: str, readings: Sequence[PassageReading], plan: Options, *, of_today: bool = False
-) -> list[Side]:
-    """Weigh the readings that count for the day that is asked for, or all, as of today."""
-    kept = list(readings) if of_today else split_off_later(question, readings, plan.as_of)[0]
-    is_list = expectation_of(question, plan.expect) == "several"
-    return weigh(
-        question,
-        kept,
-        plan.reliabilities,
-        without=(*plan.without, *(("ground",) if is_list else ())),
-        ranked=plan.order,
-        alike=plan.similarity,
-        day=plan.as_of or plan.today,
-    )
-
-
-def _ask_on(
-    question: str, resolved: list[ResolvedSide], kit: Kit, plan: Options
-) -> tuple[list[ResolvedSide], dict[str, float]]:
-    """Resolve what is open by belief and debate; returns also the nats of the belief by answer.
-
-    What the deadline leaves of these is left out.
-    """
-    beliefs: dict[str, float] = {}
-    expect = expectation_of(question, plan.expect)
-    try:
-        if plan.belief and not kit.is_late:
-            sides, beliefs = move_by_belief(question, resolved, kit, expect)
-            resolved = resolve(question, sides, expect=expect) if beliefs else resolved
-        for turn in range(0 if kit.is_late else plan.debate):
-            moved = move_by_debate(question, resolved, kit, turn)
-            if moved is None:
-                break
-            resolved = resolve(question, moved, expect=expect)
-    except TooLate as error:
-        kit.emit(NoDebate(reason=str(error)))
-    return resolved, beliefs
-
-
-def _tell_sides(question: str, resolved: Sequence[ResolvedSide], kit: Kit) -> None:
-    """Report the sides as they stand at the end."""
-    formed = [_side_formed(each) for each in resolved]
-    for event in formed:
-        kit.emit(event)
-    weighed = [
-        {
-            **asdict(event),
-            "votes": each.side.votes,
-            "accounts": each.side.accounts,
-            "contest_score": each.side.contest_score,
-            "features": dict(each.side.features),
-            "moved": dict(each.side.moved),
-        }
-        for event, each in zip(formed, resolved, strict=True)
-    ]
-    kit.emit(SidesWeighed(question=question, sides=weighed, verdicts=[each.verdict for each in resolved]))
-
-
-def _side_formed(resolved: ResolvedSide) -> SideFormed:
-    """Report a side with its verdict so far."""
-    side = resolved.side
-    return SideFormed(
-        answer=side.answer,
-        verdict=resolved.verdict,
-        subject=subject_of(side),
-        passages=tuple(passage.id for passage in side.passages),
-        sources=tuple(dict.fromkeys(passage.source for passage in side.passages if passage.source)),
-        log_odds=round(side.log_odds, 3),
-    )
-
-
-# --- searching further ----------------------------------------------------------------------------
-def _follow_up(question: str, read_ids: Collection[str], kit: Kit) -> list[Passage]:
-    """Return unread passages that the question finds in the other languages of the index, else its explanation.
-
-    Asks nothing if no passage is left.
-    """
-    known = tuple(sorted(read_ids))
-    nearest = [hit.passage.text for hit in kit.search(question, k=DEEP, exclude=known)]
-    if not nearest:
-        return []
-    queries = [
-        translate(question, each, kit, "resolver") for each in other_languages(question, nearest)[:OTHERS]
-    ]
-    found: dict[str, Passage] = {}
-    for query in queries or [explain_term(one_line(question), kit, "resolver")]:
-        passages = [hit.passage for hit in kit.search(query, k=FOLLOW_K, exclude=known)]
-        kit.emit(FollowedUp(question=question, query=query, passages=[passage.id for passage in passages]))
-        found |= {passage.id: passage for passage in passages}
-    return list(found.values())
-
-
-def _search_wider(
-    question: str, disputed: Sequence[ResolvedSide], read_ids: Collection[str], kit: Kit, most: int
-) -> tuple[list[Passage], int]:
-    """Return at most so many unread passages that bear on a contradiction, and the number of searches.
-
-    The question is searched again, and the question with each answer, the same number of passages for every
-    one, so that no answer is favoured.
-    """
-    known = tuple(sorted(read_ids))
-    first = [hit.passage for hit in kit.search(question, k=WIDE_K, exclude=known)]
-    if not first:
-        return [], 1
-    strongest = sorted(disputed, key=lambda each: each.side.log_odds, reverse=True)[:CANDIDATES]
-    queries = [f"{one_line(question)} {one_line(each.side.answer)}" for each in strongest]
-    searches = [
-        first,
-        *([hit.passage for hit in kit.search(query, k=WIDE_K, exclude=known)] for query in queries),
-    ]
-    distinct = {
-        passage.id: passage for rank in zip_longest(*searches) for passage in rank if passage is not None
-    }
-    return _drop_hopeless(question, list(distinct.values()), kit)[:most], 1 + len(queries)
-
-
-def _drop_hopeless(question: str, passages: Sequence[Passage], kit: Kit) -> list[Passage]:
-    """Return the passages that may answer by the trained encoder; all if there is none."""
-    if kit.reader is None:
-        return list(passages)
-    extractions = kit.extract(question, passages)
-    return [
-        passage
-        for passage, extraction in zip(passages, extractions, strict=True)
-        if extraction.probability >= HOPELESS
-    ]
 
 
 # --- before retrieval -----------------------------------------------------------------------------
