@@ -14,8 +14,8 @@ from disputatio.types import Answer, Hit, Passage, Source
 from tests.rendering.answers import ANSWERS, FERRY
 
 CONTRACT = (
-    "question", "answers", "abstained", "text", "claims", "conflict", "confidence", "usage", "strategy",
-    "model", "passages",
+    "question", "answers", "abstained", "text", "claims", "conflict", "confidence", "expect", "read", "usage",
+    "strategy", "model", "passages",
 )  # fmt: skip
 
 

@@ -497,10 +497,12 @@ class Answer(Presentable):
 
     A strategy fills `answers`, `replies`, `explanation`, `passages` and, where it can, `confidence` and
     `claims`, whose citations need no numbers; the audit checks these, and fills the rest the same way for
-    all. `retrievals` is how often a strategy searched, None for one that always does. `details` are JSON
-    values of the strategy's own: `disputation` describes its search beyond the first passages there.
-    `each_source` has what every source answers, where that was asked for. `basis`
-    is what `without` decides by; `assumed` names what a model would be asked anew for an answer decided so.
+    all. `expect` is how many answers were taken to be right: a strategy sets it where the user or the
+    question says so, else the audit counts what was accepted. `retrievals` is how often a strategy searched,
+    None for one that always does. `details` are JSON values of the strategy's own: `disputation` describes
+    its search beyond the first passages there. `each_source` has what every source answers, where that was
+    asked for. `basis` is what `without` decides by; `assumed` names what a model would be asked anew for an
+    answer decided so.
     """
 
     question: str
@@ -510,6 +512,7 @@ class Answer(Presentable):
     claims: tuple[Claim, ...] = ()
     conflict: Conflict = field(default_factory=Conflict)
     confidence: float | None = None
+    expect: Literal["one", "several"] | None = None
     certificate: Certificate | None = None
     read: Reading | None = None
     usage: Usage = field(default_factory=Usage)

@@ -56,6 +56,14 @@ def audited(answer: Answer = ANSWER, judge: Judge | None = None) -> Answer:
     return audit(answer, Kit(model=Scripted([]), entailment=judge or Judge()))
 
 
+def test_an_answer_tells_how_many_are_right_unless_its_strategy_has_told() -> None:
+    both = replace(ANSWER, answers=("Ingrid Vasmer", "Barnaby Croll"))
+    judge = Judge(scores=(0.9, 0.9, 0.9))
+    assert (audited().expect, audited(both, judge).expect) == ("one", "several")
+    assert audited(replace(both, expect="one"), judge).expect == "one"
+    assert audit(replace(both, replies=(), passages=()), Kit(model=Scripted([]))).expect == "several"
+
+
 # --- claims and citations -----------------------------------------------------------------------
 def test_every_quote_is_verbatim_at_its_offsets() -> None:
     [claim] = audited().claims

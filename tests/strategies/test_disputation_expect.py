@@ -57,11 +57,18 @@ def test_the_year_that_most_say_is_the_answer_and_no_other_is_right(
 def test_several_are_right_where_the_user_says_so() -> None:
     answer = asked(WORDINGS[0], bridge(), expect="several")
     assert set(answer.answers) == {"1931", "1934", "1950"}
+    assert answer.expect == "several"
 
 
 def test_a_question_for_a_list_has_several_answers() -> None:
     answer = asked("What were the years of work on the Severin bridge?", bridge())
     assert set(answer.answers) >= {"1931", "1950"}  # 1934, told once in other words, reads worse than both
+    assert answer.expect == "several"
+
+
+def test_a_question_for_a_list_expects_several_also_where_one_answer_is_found() -> None:
+    answer = asked("What were the years of work on the Severin bridge?", bridge()[:1])
+    assert (answer.answers, answer.expect) == (("1931",), "several")
 
 
 def test_titles_of_two_bridges_keep_an_answer_each_and_one_expected_answer_does_not() -> None:
@@ -71,5 +78,13 @@ def test_titles_of_two_bridges_keep_an_answer_each_and_one_expected_answer_does_
     ]
     assert set(asked(WORDINGS[0], towns).answers) == {"1931", "1934"}
     assert asked(WORDINGS[0], towns).conflict.kind == "ambiguity"
+    assert asked(WORDINGS[0], towns).expect == "several"
     one = asked(WORDINGS[0], towns, expect="one")
     assert verdicts(one) == {"1931": "unresolved", "1934": "unresolved"}
+    assert one.expect == "one"
+
+
+def test_one_is_right_where_it_won_against_others_or_none_did() -> None:
+    assert asked(WORDINGS[0], bridge()).expect == "one"
+    equals = asked(WORDINGS[0], [bridge()[0], bridge()[2]])
+    assert (set(equals.answers), equals.expect) == ({"1931", "1934"}, "one")

@@ -711,6 +711,8 @@ export interface components {
             };
             /** Each Source */
             each_source: components["schemas"]["SourceAnswer"][];
+            /** Expect */
+            expect: ("one" | "several") | null;
             /** Explanation */
             explanation: string;
             /** Model */

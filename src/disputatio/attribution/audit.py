@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from disputatio.attribution.citations import cite, escape_marks, render, renumber
 from disputatio.attribution.positions import conflict_of, find_stating_sentences, last_replies
@@ -76,6 +77,7 @@ def audit(
         conflict=conflict,
         text=render(claims) if claims else "",
         confidence=_confidence(conflict) if answer.confidence is None else answer.confidence,
+        expect=answer.expect or _expectation(conflict),
     )
     return strictly(audited) if strict else withdraw_failed(audited)
 
@@ -229,6 +231,11 @@ def _confidence(conflict: Conflict) -> float | None:
     cast = sum(position.weight for position in conflict.positions)
     accepted = sum(position.weight for position in conflict.positions if position.verdict == "accepted")
     return round(accepted / cast, 4) if cast else None
+
+
+def _expectation(conflict: Conflict) -> Literal["one", "several"]:
+    """Return how many answers stand beside each other; of those that contradict each other one is right."""
+    return "several" if sum(each.verdict == "accepted" for each in conflict.positions) > 1 else "one"
 
 
 # --- confidence -----------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from disputatio.strategies.disputation.changes import answer_changes
 from disputatio.strategies.disputation.details import Record, Similarity
 from disputatio.strategies.disputation.part import Options, resolve_part
 from disputatio.strategies.disputation.reading import MAX_TOKENS, Reader
-from disputatio.strategies.disputation.resolve import Expectation
+from disputatio.strategies.disputation.resolve import Expectation, expectation_of
 from disputatio.strategies.disputation.versions import search_sections
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no
 from disputatio.text import one_line
@@ -172,8 +172,12 @@ def disputation(
         else None,
         **sections.to_record(),
     )
-    answer = compose_answer(question, parts, plan.reliabilities)
-    return replace(answer, basis=Basis(details=record.to_details()))
+    expected = {expectation_of(part.question, plan.expect) for part in parts}
+    return replace(
+        compose_answer(question, parts, plan.reliabilities),
+        expect="several" if "several" in expected else "one" if "one" in expected else None,
+        basis=Basis(details=record.to_details()),
+    )
 
 
 def _plan_of(question: str, plan: Options) -> Options:
