@@ -76,11 +76,9 @@ def ramdocs_published(data: Path) -> Corpus:
     return Corpus(name=f"{RAMDOCS}-published", expect="several", examples=tuple(rows))
 
 
-def nq(data: Path, *, rows: int = 200) -> Corpus:
-    """Return the first NQ questions with passages of Wikipedia, one of which at least bears the answer:
-    nothing is planted.
-    """
-    every = load(f"nq_with_passages:{data / 'nq_with_passages' / 'nq.jsonl'}")[:rows]
+def nq(data: Path) -> Corpus:
+    """Return the NQ questions with passages of Wikipedia, one of which at least bears the answer: nothing is planted."""
+    every = load(f"nq_with_passages:{data / 'nq_with_passages' / 'nq.jsonl'}")
     bearing = [one for one in every if any(bears_any(f"{p.title} {p.text}", one.gold) for p in one.passages)]
     return Corpus(name="nq", expect="one", examples=tuple(map(shuffled, bearing)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,22 @@ def test_what_is_reported_is_never_fitted_on() -> None:
         corpus = corpora.Corpus(name=name, expect="one", examples=rows)
         fit, report = ({one.row for one in some} for some in (corpus.to_fit(), corpus.to_report()))
         assert fit and report and not fit & report
+
+
+def test_all_questions_of_nq_that_a_passage_answers_are_asked_in_their_order(tmp_path: Path) -> None:
+    (tmp_path / "nq_with_passages").mkdir()
+    lines = [
+        {
+            "id": f"q{row}",
+            "question": f"Question {row}?",
+            "golden_answers": ["1931"],
+            "passages": [{"title": "", "text": "Opened in 1931." if row % 3 else "Still closed."}],
+        }
+        for row in range(303)
+    ]
+    file = tmp_path / "nq_with_passages" / "nq.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert [one.row for one in corpora.nq(tmp_path).examples] == [row for row in range(303) if row % 3]
 
 
 # --- scores ---------------------------------------------------------------------------------------
