@@ -37,8 +37,8 @@ PLOTS = (
     Plot("papers/disputation_ramdocs", "Even rows", "EM", "RAMDocs, rows not tuned on: exact match", "%"),
     Plot("verdict/figures", "ramdocs", "strict EM", "RAMDocs, shuffled: exact match"),
     Plot("verdict/figures", "ambignq", "strict EM", "AmbigNQ: exact match"),
-    Plot("verdict/figures", "conflictnq-1r1f", "right", "One right, one false passage: right"),
-    Plot("verdict/figures", "conflictnq-1r1f", "attacked", "One right, one false passage: the false answer"),
+    Plot("verdict/lies", "conflictnq-1r1f", "right", "One right, one false passage: right"),
+    Plot("verdict/lies", "conflictnq-1r1f", "attacked", "One right, one false passage: the false answer"),
     Plot("documents/aside", "By condition", "right", "Questions about a folder, set aside: right"),
     Plot("documents/aside", "By condition", "tokens", "The same: tokens a question", "tokens"),
 )

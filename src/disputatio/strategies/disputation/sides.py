@@ -2,8 +2,9 @@
 
 The log-odds are a logistic model over eight features that any set of passages has; none needs a model call.
 Its weights were fitted on rows of RAMDocs as the 1.5B model read them, that of the encoder's judgement on rows of RAMDocs
-and NQ (decision 023); a joint fit over five corpora (`bench/verdict/weights.py`) does worse on RAMDocs and is not in use. The score by which one of two answers that
-contradict each other wins (`Side.contest_score`) is separate: independent accounts, belief and debate.
+and NQ (decision 023); a joint fit over five corpora (`bench/verdict/weights.py`) does worse on RAMDocs and is not in
+use. The score by which one of two answers that contradict each other wins (`Side.contest_score`) is separate: independent
+accounts, belief and debate.
 """
 
 from __future__ import annotations
