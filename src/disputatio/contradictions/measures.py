@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from disputatio.contradictions.vocabulary import BOUND, EVERY, LABELS, STOP, WEEKDAYS, WORKING
+from disputatio.contradictions.vocabulary import (
+    BOUND,
+    CYCLES,
+    EVERY,
+    LABELS,
+    STOP,
+    TIMES,
+    WEEKDAYS,
+    WORKING,
+)
 from disputatio.values import canonical
 from disputatio.values.characters import LIKELY, number_in_words
 from disputatio.values.figures import MONTH_NAMES, Date, calendar
@@ -78,6 +87,21 @@ _PER = re.compile(
     r"\s?(?:per|/|pro|par|por|a|an|each|every|im|le)\s?(?P<what>user|seat|person|employee|night|day|week|month|"
     r"year|hour|kilometre|kilometer|km|kg|order|parcel|item|unit|tag|woche|monat|jahr|stunde|nacht|jour|mois|an|"
     r"nuit|mes|año|día)s?\b",
+    re.IGNORECASE,
+)
+
+_CYCLE = rf"(?P<cycle>{'|'.join(CYCLES)})(?![^\W_])"
+# "twice a week", "two or three times a week"; "every day", "every other week"
+_OFTEN = re.compile(
+    r"(?:(?P<least>[^\W\d_]{3,8}|\d{1,2})\s?(?:or|to|oder|bis|ou|à|o|-|–)\s?)?"
+    r"(?:(?P<often>once|twice|thrice|[^\W\d_]{3,5}mal)"
+    r"|(?P<times>[^\W\d_]{2,8}|\d{1,2})\s(?:times|mal|fois|vez|veces))"
+    rf"\s(?:an?|per|each|every|in the|pro|je|im|am|in der|par|por|al|à la)\s{_CYCLE}",
+    re.IGNORECASE,
+)
+_EACH = re.compile(
+    r"(?:every|each|jede[nrsm]?|chaque|cada|tous les|toutes les|todos los|todas las)\s"
+    rf"(?P<second>(?:other|second|zweite[nrs]?)\s)?{_CYCLE}",
     re.IGNORECASE,
 )
 
@@ -149,6 +173,10 @@ def _tokens(text: str, comma: bool | None) -> Iterator[Token]:
         if address := _ADDRESS.match(text, start):  # its port is no value
             at, before, named = address.end(), "", False
             continue
+        if token := _rhythm(text, start):
+            yield token
+            at, before, named = token.end, "", False
+            continue
         plain = _PLAIN_WORD.match(text, start)
         if plain and plain[0].casefold() not in _SPECIAL and not _WITHIN.match(text, plain.end()):
             token = _word(text, start, plain.end(), before)
@@ -176,6 +204,28 @@ def _tokens(text: str, comma: bool | None) -> Iterator[Token]:
         yield token
         at, before = max(token.end, start + 1), token.text.casefold()
         named = _is_named(token, text)
+
+
+def _rhythm(text: str, start: int) -> Token | None:
+    """Return how often something is done, in the days between, as "once a week" or "every other day" say."""
+    if each := _EACH.match(text, start):
+        days = Fraction(CYCLES[each["cycle"].casefold()] * (1 + bool(each["second"])))
+        low, end = days, each.end()
+    elif often := _OFTEN.match(text, start):
+        most, least = (_times(often[name]) for name in ("often" if often["often"] else "times", "least"))
+        if not most or (often["least"] and not least):
+            return None
+        days = Fraction(CYCLES[often["cycle"].casefold()], least or most)
+        low, end = days * (least or most) / most, often.end()
+    else:
+        return None
+    words = text[start:end]
+    return Token("value", start, end, words, Measure(start, end, "every", low, days, text=words))
+
+
+def _times(word: str | None) -> int:
+    """Return a number of times, in digits or words; 0 for what is none."""
+    return int(word) if word and word.isdigit() else TIMES.get((word or "").casefold(), 0)
 
 
 def _is_named(token: Token, text: str) -> bool:
@@ -453,8 +503,9 @@ def _as_clock(value: Measure, other: Measure) -> Measure:
 def _add_bound(token: Token, text: str) -> Token:
     """Return a token whose value knows the words before it that bound it."""
     value = token.value
-    if value is None or value.of in ("version", "period", "weekday", "every"):
+    if value is None or value.of in ("version", "period", "weekday"):
         return token
+    often = value.of == "every"
     match = BOUND.search(text[max(0, token.start - 30) : token.start])
     if match is None:
         after = text[token.end : token.end + 14].casefold().lstrip(" ,")
@@ -462,16 +513,22 @@ def _add_bound(token: Token, text: str) -> Token:
             ("or more", "or less", "minimum", "maximum", "or later", "at most", "at least", "or older")
         ):
             bound: Bound = "max" if after.startswith(("or less", "maximum", "at most")) else "min"
-            return replace(token, value=replace(value, bound=bound))
+            return replace(token, value=replace(value, bound=_between(bound) if often else bound))
         return token
     kind = match.lastgroup
     words = match[0].strip().casefold()
     if value.of in ("date", "year", "clock") and words in ("from", "ab", "by", "over", "under", "in"):
         return token
-    if words == "by" or (words in ("from", "ab") and value.of == "every"):
+    if words == "by" or (words in ("from", "ab", "over", "under", "within") and often):
         return token
     bounds: dict[str | None, Bound] = {"min": "min", "max": "max", "about": "about"}
-    return replace(token, value=replace(value, bound=bounds.get(kind, "")))
+    found = bounds.get(kind, "")
+    return replace(token, value=replace(value, bound=_between(found) if often else found))
+
+
+def _between(bound: Bound) -> Bound:
+    """Return the bound of the days between, of what is done so often: more often leaves fewer of them."""
+    return "max" if bound == "min" else "min" if bound == "max" else bound
 
 
 def differ(first: Measure, second: Measure) -> bool:

@@ -277,7 +277,8 @@ def _values(body: str, tokens: list[Token], around: _Around, language: str) -> l
     segments = _segments(tokens)
     lead = [token for token in segments[0] if not token.value]
     timed = any(
-        token.value and token.value.of not in ("date", "year", "period", "span", "listed") for token in tokens
+        token.value and token.value.of not in ("date", "year", "period", "span", "listed", "every")
+        for token in tokens
     )
     facts: list[Fact] = []
     for number, segment in enumerate(segments):

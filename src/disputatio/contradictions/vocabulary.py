@@ -42,6 +42,8 @@ WEEKDAYS = {name: number for line in _lines("weekdays") for number, name in enum
 WORKING = _words("working")
 ARTICLES, BOUNDING = _words("articles"), _words("bounding")
 EVERY = {word: int(days) for word, days in _read_keyed("every").items()}
+CYCLES = {word: int(days) for word, days in _read_keyed("cycles").items()}
+TIMES = {word: int(times) for word, times in _read_keyed("times").items()}
 BOUND = re.compile(
     r"(?:^|(?<=[\s(:]))(?:"
     + "|".join(
