@@ -129,6 +129,7 @@ def test_statements_that_exclude_each_other_are_found(first: str, second: str, k
         ("The weir is cleared at least once a week.", "The weir is cleared every day."),
         ("The weir is cleared at most once a day.", "The weir is cleared every week."),
         ("The weir is cleared once or twice a week.", "The weir is cleared twice a week."),
+        ("A week later the weir is cleared.", "A week later the weir is cleared in 8 days."),
         ("The weir is cleared twice a year.", "The weir is cleared every 6 months."),
         ("The weir costs 20 euros every day.", "The weir costs 140 euros every week."),
         ("Adults pay 12 EUR for the ferry.", "Children pay 6 EUR for the ferry."),
@@ -298,6 +299,26 @@ def test_rows_of_a_table_are_compared_by_row_and_column(tmp_path: Path) -> None:
     )
     [one] = d.check(tmp_path).contradictions
     assert {one.first.value, one.second.value} == {"1.6 kg", "1.2 kg"}
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ("item,price_eur\nDay ticket,7.50\nSeason pass,60\n", "A day ticket costs 8.50 EUR."),
+        ("name,value,unit\nberth fee,20,EUR\nweir height,4.5,m\n", "The weir height is 6 m."),
+        (
+            "place,chlorine_mg_l\nNorth pool,0.3\nMill pool,0.4\n",
+            "The chlorine in Mill pool is 0.6 mg/l.",
+        ),
+    ],
+)
+def test_a_figure_of_a_table_is_compared_with_the_same_in_prose(
+    tmp_path: Path, table: str, sentence: str
+) -> None:
+    (tmp_path / "figures.csv").write_text(table)
+    (tmp_path / "handbook.md").write_text(f"# Handbook of the quay\n\n{sentence}\n")
+    [one] = d.check([tmp_path]).contradictions
+    assert sentence in (one.first.quote, one.second.quote)
 
 
 def test_quotes_are_verbatim_at_their_offsets(tmp_path: Path) -> None:

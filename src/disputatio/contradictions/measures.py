@@ -75,6 +75,22 @@ in since from by until of during before after till to year fiscal fy early late 
 en depuis desde hasta de
 """
 _YEAR_BEFORE = frozenset(_YEAR_WORDS.split())
+_AFTER_TIME = frozenset(
+    [
+        "later",
+        "earlier",
+        "ago",
+        "longer",
+        "sooner",
+        "off",
+        "early",
+        "late",
+        "long",
+        "old",
+        "minimum",
+        "maximum",
+    ]
+)
 _DAYS = Fraction(86_400)
 _MONTH_DAYS = Fraction(36525, 1200)
 # after a version: the least one, which is no name of what the statement is about
@@ -258,11 +274,19 @@ def _word(text: str, start: int, end: int, before: str) -> Token:
     )
     if number:
         unit, unit_end, working = _unit(text, number_end)
+        if unit and folded in ("a", "an") and _names_a_thing(text, unit_end):
+            unit = ""
         if unit and (number > 1 or _is_time(unit)):
             return _measure(text, start, unit_end, number, unit, working=working, before=before)
         if number > 1 and number != 100:
             return _measure(text, start, number_end, number, "", before=before)
     return Token("word", start, end, word)
+
+
+def _names_a_thing(text: str, end: int) -> bool:
+    """Return whether a unit belongs to the noun after it: "a day ticket", and no time as in "a day later"."""
+    word = _UNIT_WORD.match(text, end)
+    return word is not None and word["name"].casefold() not in STOP | _AFTER_TIME
 
 
 def _is_time(unit: str) -> bool:

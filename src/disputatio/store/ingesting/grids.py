@@ -32,6 +32,7 @@ property attribute feature specification parameter characteristic eigenschaft me
 propriété
 """
 _PROPERTIES = frozenset(["", *_PROPERTIES_WORDS.split()])
+_UNITS = frozenset(["unit", "units", "einheit", "einheiten", "unité", "unités"])
 
 
 def find_header(rows: Sequence[Sequence[str]]) -> tuple[int, list[str]] | None:
@@ -72,6 +73,8 @@ def row_text(names: Sequence[str], values: Sequence[str]) -> str:
     'Prices are without tax.'
     >>> row_text(["Property", "X20", "X30"], ["Weight (kg)", "1.5", "2"])
     'Property: Weight; X20: 1.5 kg; X30: 2 kg.'
+    >>> row_text(["Name", "Value", "Unit"], ["Weight", "1.5", "kg"])
+    'Name: Weight; Value: 1.5 kg.'
     """
     cells = list(zip_longest(names, map(single, values), fillvalue=""))[:MOST_COLUMNS]
     filled = [(name, value) for name, value in cells if value]
@@ -173,7 +176,15 @@ def _cell(name: str, value: str) -> str:
 
 
 def _with_units(cells: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
-    """Return the cells of a row, the unit of the property in the first after the numbers of the others."""
+    """Return the cells of a row, the unit after the numbers: that of the property in the first, or the one in
+    a column of its own beside a single number.
+    """
+    units = [cell for cell in cells if cell[0].casefold().strip(" :") in _UNITS and symbol_of(cell[1])]
+    figures = [cell for cell in cells if _NUMBER.fullmatch(cell[1])]
+    if len(units) == len(figures) == 1:
+        [(_, unit)], [(of, figure)] = units, figures
+        with_unit = (of, f"{figure} {unit}")
+        return [with_unit if cell in figures else cell for cell in cells if cell not in units]
     (name, about), *others = cells or [("", "")]
     label, unit = _unit_of(about)
     if not (others and unit) or name.casefold().rstrip(" :") not in _PROPERTIES:
@@ -183,10 +194,16 @@ def _with_units(cells: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
 
 
 def _in_words(name: str) -> str:
-    """Return the name of a column as words, its unit in brackets: "unit_price_eur" is "unit price (EUR)"."""
+    """Return the name of a column as words, its unit in brackets: "unit_price_eur" is "unit price (EUR)".
+
+    >>> _in_words("chlorine_mg_l"), _in_words("ladder_type")
+    ('chlorine (mg/L)', 'ladder type')
+    """
     if "_" not in name.strip("_ ") or " " in name.strip():
         return name
     *words, last = name.strip("_ ").split("_")
+    if len(words) > 1 and (rate := symbol_of(f"{words[-1]}/{last}")):
+        return f"{' '.join(words[:-1])} ({rate})"
     unit = (
         "" if last in _NO_UNITS or words[-1] in _BEFORE_UNITS else symbol_of(last) or symbol_of(last.upper())
     )
