@@ -37,6 +37,13 @@ def test_each_value_in_which_two_sentences_differ_is_found_once() -> None:
     assert (one.first.value, one.second.value) == ("40 euros", "45 euros")
 
 
+def test_a_price_in_two_currencies_is_one_difference(tmp_path: Path) -> None:
+    for name, prices in (("a", "8 EUR / 7.60 CHF"), ("b", "9 EUR / 8.50 CHF")):
+        (tmp_path / f"{name}.csv").write_text(f"ticket,price\nSeason pass,{prices}\n")
+    [one] = d.check([tmp_path]).contradictions
+    assert {one.first.value, one.second.value} == {"8 EUR", "9 EUR"}
+
+
 def test_a_flow_or_a_concentration_is_quoted_with_its_whole_unit() -> None:
     [one] = found("The chlorine is kept at 0.5 mg/l in town.", "The chlorine is kept at 0.3 mg/l in town.")
     assert (one.first.value, one.second.value) == ("0.5 mg/l", "0.3 mg/l")

@@ -240,9 +240,24 @@ def _compare(
     for pair in sorted(found, key=lambda pair: _rank(pair.finding), reverse=True):
         others = [fact for each in gravest for fact in each.facts]
         values = all(fact.kind == "value" for fact in (*others, *pair.facts))
-        if not gravest or (values and not any(fact in others for fact in pair.facts)):
+        again = any(fact in others for fact in pair.facts) or any(
+            _is_in_another_currency(pair, each) for each in gravest
+        )
+        if not gravest or (values and not again):
             gravest.append(pair)
     return gravest
+
+
+def _is_in_another_currency(first: _Pair, second: _Pair) -> bool:
+    """Return whether two pairs are of one price, which both statements give in two currencies."""
+    return all(
+        ours.value is not None
+        and theirs.value is not None
+        and ours.group == theirs.group == "money"
+        and ours.value.of != theirs.value.of
+        and set(ours.words) == set(theirs.words)
+        for ours, theirs in zip(first.facts, second.facts, strict=True)
+    )
 
 
 def _are_versions(corpus: Corpus, names: Sequence[frozenset[str]], first: int, second: int) -> bool:
