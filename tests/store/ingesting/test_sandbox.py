@@ -261,3 +261,21 @@ def test_damaged_files_of_every_format_are_read_or_refused_with_a_reason(tmp_pat
     assert (tally.files, tally.faults, tally.no_reason) == (110, [], [])
     assert sum(tally.read.values()) > 20
     assert len(tally.refused) > 8
+
+
+def test_the_child_runs_the_package_of_its_parent_wherever_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = Path(sandbox.__file__).parents[3]
+    monkeypatch.chdir(ours.parent)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([".", "", "scripts"]))
+    code = "import disputatio.store.ingesting.child as child; print(child.__file__)"
+    run = subprocess.run(
+        [sys.executable, "-Pc", code],
+        cwd="/",
+        env=sandbox.child_environment(),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert Path(run.stdout.strip()).parents[3] == ours
+    paths = sandbox.child_environment()["PYTHONPATH"].split(os.pathsep)
+    assert paths == [str(ours), str(ours.parent), str(ours.parent / "scripts")]

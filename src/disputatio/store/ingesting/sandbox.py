@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, BinaryIO, Self, get_args
 
 from disputatio import platforms
@@ -142,7 +143,7 @@ class Sandbox:
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     cwd="/",
-                    env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ} | _ALONE,
+                    env=child_environment(),
                 )
         return self._line
 
@@ -193,6 +194,15 @@ class Sandbox:
             self._child.kill()
             self._child.wait()
             self._child = None
+
+
+def child_environment() -> dict[str, str]:
+    """Return the variables of the child; it runs in another folder the package that its parent runs."""
+    kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    root = str(Path(__file__).resolve().parents[3])
+    others = kept.get("PYTHONPATH", "").split(os.pathsep)
+    paths = os.pathsep.join([root, *(str(Path(path).resolve()) for path in others if path)])
+    return kept | _ALONE | {"PYTHONPATH": paths}
 
 
 def to_refusal(where: str, part: ParsedPart) -> IngestError:
