@@ -362,7 +362,7 @@ def check_model(strategy: str | Strategy, kit: Kit) -> None:
         return
     if describe(strategy).needs_model:
         without = f"a strategy that reads without, such as {DEFAULT_STRATEGY}"
-        raise MissingPart(f"{strategy} needs a language model: give one (--model), or {without}")
+        raise MissingPart(f"{strategy} needs a language model: give one (model=, --model), or {without}")
 
 
 def needs_estimates(name: str, options: Mapping[str, Any]) -> bool:

@@ -137,7 +137,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("ask q --after 2024 --before 2021-06", "no day is both after 2024 and before 2021-06"),
         (
             "ask q --passages passages.jsonl --model none --strategy concat",
-            "concat needs a language model: give one (--model), or a strategy that reads without",
+            "concat needs a language model: give one (model=, --model), or a strategy that reads without",
         ),
         ("doctor my.index", "unexpected my.index"),
         ("index export out.jsonl --what rows", "'--what': 'rows' is not one of 'passages', 'documents'"),

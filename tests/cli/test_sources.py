@@ -195,7 +195,7 @@ def test_a_wrong_word_is_one_line_and_exit_two(
 def test_without_a_language_model_no_cost_is_told(workspace: Path, capsys: Capture) -> None:
     done = run(capsys, "calibrate", "--index", "x.index", "--model", "none")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "disputatio: a calibration needs a language model: give one (--model)\n"
+    assert done.err == "disputatio: a calibration needs a language model: give one (model=, --model)\n"
 
 
 def test_an_index_that_is_not_there_is_named(workspace: Path, capsys: Capture) -> None:

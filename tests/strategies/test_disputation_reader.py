@@ -87,7 +87,7 @@ def test_without_a_model_an_answer_comes_from_reading_alone() -> None:
 def test_without_a_model_and_a_reader_it_says_what_to_set() -> None:
     with pytest.raises(MissingPart, match="leave encoder at default"):
         answered(NoModel(), None, [GUILD])
-    with pytest.raises(MissingPart, match="needs a language model: give --model"):
+    with pytest.raises(MissingPart, match="give one \\(model=, --model\\)"):
         answered(NoModel(), Spans(), [GUILD], reader="llm")
 
 

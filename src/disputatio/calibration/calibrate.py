@@ -159,7 +159,7 @@ def calibrate(
             raise InputError(str(error)) from error
     require_one(index.path)
     if not (kit.has_model or kit.roles):
-        raise MissingPart("a calibration needs a language model: give one (--model)")
+        raise MissingPart("a calibration needs a language model: give one (model=, --model)")
     listener = listener or Listener()
     passages = index.source_passages()
     counts = {} if passages is None else passages.counts()

@@ -139,7 +139,7 @@ def show_summary(summary: IngestSummary, index: str, *, as_json: bool) -> None:
     if summary.hidden:
         write(f"left out: {count(summary.hidden, 'character')} that no reader of the documents sees\n")
     if summary.described:
-        write(f"{count(summary.described, 'document')} as people describe them\n")
+        write(f"{count(summary.described, 'document')} with what people stated of them\n")
     for notice in summary.notices:
         typer.echo(one_line(notice), err=True)
     for code in dict.fromkeys(refusal.code for refusal in summary.refused):

@@ -223,7 +223,9 @@ class NoModel:
         return Capabilities(engine="none", logprobs=False, max_options=0, schema=False)
 
     def complete(self, *_: object, **__: object) -> NoReturn:
-        raise MissingPart("this needs a language model: give --model, or a strategy that reads without one")
+        raise MissingPart(
+            "this needs a language model: give one (model=, --model), or a strategy that reads without one"
+        )
 
     def choose(self, *_: object, **__: object) -> NoReturn:
         raise NoLogprobs("there is no language model to ask")
