@@ -223,6 +223,20 @@ def test_the_kind_of_an_answer_is_what_the_whole_of_it_is(
     assert (value.kind, value.number, value.unit) == (kind, number, unit)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Geöffnet 8.30 bis 12.00 Uhr, Eintritt 6,60 Euro",
+        "Häuser am Netz am 31.12.; Eintritt 6,60 Euro.",
+        "Nach Abschnitt 4.2 der Ordnung (Version 2.1) 6,60 Euro",
+        "Ab 9.00 Uhr, Kaution 1.234 Euro, Eintritt 6,60 Euro",
+    ],
+)
+def test_points_of_days_hours_and_sections_leave_the_comma_its_decimals(text: str) -> None:
+    assert bears(text, "6,60 Euro")
+    assert not bears(text, "60 Euro")
+
+
 def test_the_decimal_mark_can_be_named_where_a_figure_does_not_tell() -> None:
     assert canonical("1.234").number == Fraction(1234, 1000)
     assert canonical("1.234", comma=True).number == 1234

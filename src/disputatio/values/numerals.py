@@ -52,6 +52,12 @@ _ENDING = re.compile(rf"(?:st|nd|rd|th)(?!{LETTER}|[0-9])", re.IGNORECASE)
 _POINT_DECIMAL = re.compile(
     r"(?<![0-9.,])[0-9]+\.[0-9]{1,2}(?![0-9]|[.,][0-9])|(?<![0-9])[0-9]{1,3},[0-9]{3}(?:\.[0-9]|,[0-9]{3})"
 )
+# What has a point and is no decimal: a day (31.12.), or an hour (8.30 Uhr, 8.30 bis 12.00 Uhr).
+_DAY_OR_HOUR = re.compile(
+    r"(?<![0-9.,])(?:0?[1-9]|[12][0-9]|3[01])\.(?:0?[1-9]|1[0-2])\.(?![0-9])"
+    r"|(?<![0-9.,])[0-2]?[0-9]\.[0-5][0-9](?:\s?(?:bis|[-–])\s?[0-2]?[0-9](?:\.[0-5][0-9])?)?\s?(?:Uhr|h)(?![^\W_])"
+)
+_THREE_DIGITS = re.compile(r"(?<![0-9.,])[0-9]{1,3}[.,][0-9]{3}(?![0-9]|[.,][0-9])")
 _COMMA_DECIMAL = re.compile(
     r"(?<![0-9.,])[0-9]+,[0-9]{1,2}(?![0-9]|[.,][0-9])"
     r"|(?<![0-9.])[0-9]{1,3}\.[0-9]{3}(?:,[0-9]|\.[0-9]{3}(?!\.?[0-9]))"
@@ -70,12 +76,21 @@ class Written:
 def decimal_comma(text: str) -> bool | None:
     """Return whether a text writes decimals with a comma; None where its figures do not tell.
 
+    A comma before one or two digits is one also beside points (of a section, a version), unless three digits
+    follow either, which may be thousands.
+
     >>> decimal_comma("1.234.567 Einwohner, 12,5 km"), decimal_comma("12.5 km"), decimal_comma("1.234")
     (True, False, None)
+    >>> decimal_comma("nach 4.2 zahlt man 6,60 Euro"), decimal_comma("31.12.: 6,60; 1.234")
+    (True, True)
+    >>> decimal_comma("8.30 bis 12.00 Uhr: 1.234 m, 6,60"), decimal_comma("1,234 in 4.2, 6,60")
+    (True, None)
     """
     comma = _COMMA_DECIMAL.search(text) is not None
-    point = _POINT_DECIMAL.search(text) is not None
-    return None if comma == point else comma
+    point = _POINT_DECIMAL.search(_DAY_OR_HOUR.sub(" ", text)) is not None
+    if comma and point:
+        return None if _THREE_DIGITS.search(text) else True
+    return comma if comma or point else None
 
 
 def figure_at(text: str, at: int, *, comma: bool, in_name: bool) -> Written | None:
