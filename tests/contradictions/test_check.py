@@ -255,6 +255,51 @@ def test_what_amends_a_document_by_name_is_in_force_beside_it(tmp_path: Path) ->
     assert one.holds == ""
 
 
+def test_a_version_that_is_in_force_from_a_later_day_settles_nothing(tmp_path: Path) -> None:
+    fee = "The annual fee of the rowing club is"
+    for name, opening, euros in (
+        ("v1", "In force from 1 March 2021.", 40),
+        ("v2", "In force from 1 March 2025.", 55),
+        ("v3", "In force from 1 March 2099. This replaces version 2.", 70),
+    ):
+        (tmp_path / f"rules-{name}.md").write_text(f"# Club rules\n\n{opening}\n\n{fee} {euros} EUR.\n")
+    [past] = d.check(tmp_path).contradictions
+    assert Path(getattr(past, past.holds).path).stem == "rules-v2"
+    to_come = [each for each in d.check(tmp_path, severity="low").contradictions if each.severity == "low"]
+    assert [each.scope for each in to_come] == [("In force from 1 March 2099.",)] * 2
+    holding = [each.holds and Path(getattr(each, each.holds).path).stem for each in to_come]
+    assert sorted(holding) == ["", "rules-v2"]
+    assert {each.remedy for each in to_come} == {"state_scope"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "notice", "holds"),
+    [
+        ("", "Valid until 1 March 2021.", "rules"),
+        ("In force from 1 March 2098.", "In force from 1 March 2099.", ""),
+        ("", "In force from 1 March 2099.", "rules"),
+    ],
+)
+def test_a_document_holds_beside_one_that_is_not_in_force_today(
+    rules: str, notice: str, holds: str, tmp_path: Path
+) -> None:
+    club = tmp_path / "club"
+    club.mkdir()
+    for name, opening, euros in (("rules", rules, 40), ("notice", notice, 55)):
+        text = f"# The {name}\n\n{opening}\n\nThe annual fee of the rowing club is {euros} EUR.\n"
+        (club / f"{name}.md").write_text(text)
+    [one] = d.check(tmp_path, severity="low").contradictions
+    assert (one.holds and Path(getattr(one, one.holds).path).stem) == holds
+
+
+def test_a_later_date_than_today_does_not_settle_which_version_is_in_force(tmp_path: Path) -> None:
+    for year, fee in ((2025, 40), (2099, 55)):
+        text = f"---\ndate: {year}-03-01\n---\n# Club rules {year}\n\nThe fee is {fee} EUR a year.\n"
+        (tmp_path / f"rules-{year}.md").write_text(text)
+    [one] = d.check(tmp_path).contradictions
+    assert (one.kind, one.holds, one.remedy) == ("version", "", "state_version")
+
+
 def test_a_date_says_nothing_of_another_publishers_document() -> None:
     texts = "The annual fee of the rowing club is 40 EUR.", "The annual fee of the rowing club is 90 EUR."
     old, planted = (

@@ -26,7 +26,7 @@ from disputatio.store.ingesting.stating import Stating, read_stating
 from disputatio.store.own_passages import PassageLike, as_passages
 from disputatio.store.passage_files import read_passages
 from disputatio.types import Check, Contradiction, Passage, Severity, Source, Statement
-from disputatio.versions.dates import as_stated
+from disputatio.versions.dates import as_stated, today
 from disputatio.versions.families import family_names, family_of, stem_of, version_by_folder
 from disputatio.versions.stating import read_statements
 
@@ -84,6 +84,7 @@ def check(
         sources=sources,
         tiers=TIERS,
         families=families_of,
+        day=today().isoformat(),
         severity=severity,
         accepted=accepted,
         kit=kit,

@@ -47,6 +47,7 @@ from disputatio.contradictions.standing import (
     side_in_force,
     side_of,
     titles_of,
+    words_to_come,
 )
 from disputatio.contradictions.statements import DEFINED, Fact, is_report
 from disputatio.contradictions.vocabulary import GENERIC_ROOTS, TITLES
@@ -88,6 +89,7 @@ def find(
     sources: Mapping[str, Source],
     tiers: Mapping[str, float],
     families: Callable[[Text], frozenset[str]],
+    day: str,
     severity: Severity = "medium",
     accepted: Collection[str] = frozenset(),
     kit: Kit | None = None,
@@ -97,8 +99,9 @@ def find(
     """Return the contradictions between documents.
 
     `sources` have their estimates, `tiers` the weight of each declared authority, `families` the name that
-    versions of a document share. Those below `severity` are counted only; those whose id is `accepted` are
-    not new. With a `kit` its model judges up to `calls` of them, and drops those it finds unlikely.
+    versions of a document share; what is in force is so on the `day`. Those below `severity` are counted
+    only; those whose id is `accepted` are not new. With a `kit` its model judges up to `calls` of them, and
+    drops those it finds unlikely.
     """
     began = time.perf_counter()
     corpus = Corpus()
@@ -119,7 +122,7 @@ def find(
         for each in found
     ]
     found += _find_changes(corpus, recent, names, {pair.place for pair in found})
-    contradictions = [_contradiction(corpus, each, sources, tiers, accepted) for each in found]
+    contradictions = [_contradiction(corpus, each, sources, tiers, accepted, day) for each in found]
     contradictions = _merge(_of_third_versions(contradictions, corpus.texts))
     hidden = sum(SEVERITIES.index(each.severity) < SEVERITIES.index(severity) for each in contradictions)
     kept = [each for each in contradictions if SEVERITIES.index(each.severity) >= SEVERITIES.index(severity)]
@@ -395,6 +398,7 @@ def _contradiction(
     sources: Mapping[str, Source],
     tiers: Mapping[str, float],
     accepted: Collection[str],
+    day: str,
 ) -> Contradiction:
     first, second = (corpus.texts[number] for number in (pair.place[0], pair.place[2]))
     ours = _statement(first, pair.facts[0], corpus.copies_of(pair.place[0]))
@@ -404,11 +408,14 @@ def _contradiction(
     reliable = more_reliable(first.passage, second.passage, sources)
     apart = not belong_together(first.passage, second.passage)
     family = pair.family and not apart
-    holds = side_in_force(first.passage, second.passage, by_date, family=family)
+    holds = side_in_force(first.passage, second.passage, by_date, day, family=family)
     finding = pair.finding
-    by_name = side_in_force(first.passage, second.passage, by_date, family=False)
+    by_name = side_in_force(first.passage, second.passage, by_date, day, family=False)
     if by_name and finding.scope and all(map(_SECTION.fullmatch, finding.scope)):
         finding = replace(finding, scope=(), severity="medium")  # it says what it changes, and limits nothing
+    to_come = [words for text in (first, second) for words in [words_to_come(text.passage, day)] if words]
+    if len(to_come) == 1 and not apart:
+        finding = replace(finding, scope=(*finding.scope, *to_come), severity="low")
     remedy, side = settle(
         by_date,
         by_tier,
@@ -454,9 +461,11 @@ def _of_third_versions(found: Sequence[Contradiction], texts: Sequence[Text]) ->
         if each.holds and each.kind == "version" and document(getattr(each, each.holds)) not in in_part
     }
     return [
-        replace(each, holds="", settled_by=REMEDIES["correct_both"], remedy="correct_both")
-        if each.holds and document(getattr(each, each.holds)) in gone
-        else each
+        each
+        if not each.holds or document(getattr(each, each.holds)) not in gone
+        else replace(each, holds="", settled_by=REMEDIES["correct_both"], remedy="correct_both")
+        if each.remedy == "correct_other"
+        else replace(each, holds="")
         for each in found
     ]
 

@@ -163,14 +163,15 @@ def is_meeting(text: Text) -> bool:
     return _MEETING.search(f"{text.passage.title} {re.sub('[^a-z]+', ' ', text.path.casefold())}") is not None
 
 
-def side_in_force(first: Passage, second: Passage, newer: Side, *, family: bool) -> Side:
-    """Return the side that is in force: no draft and not withdrawn; the one that replaces, amends or corrects
-    the other by name; of two versions also the one that replaces some other, else the higher, else the newer.
+def side_in_force(first: Passage, second: Passage, newer: Side, day: str, *, family: bool) -> Side:
+    """Return the side that is in force on a day: no draft, not withdrawn, neither expired nor still to come;
+    the one that replaces, amends or corrects the other by name; of two versions also the one that replaces
+    some other, else the higher, else the newer, unless that is of a later day.
     """
     if not belong_together(first, second):
         return ""
-    void = [_states(passage, "draft", "withdrawn") for passage in (first, second)]
-    if void[0] != void[1]:
+    void = [_is_void(passage, day) for passage in (first, second)]
+    if any(void):
         return side_of(not void[0], not void[1])
     if named := side_of(_names(first, second), _names(second, first)):
         return named
@@ -178,7 +179,28 @@ def side_in_force(first: Passage, second: Passage, newer: Side, *, family: bool)
         return ""
     replaces = side_of(_states(first, "replaces", "corrects"), _states(second, "replaces", "corrects"))
     by_version = side_of(is_higher(first.version, second.version), is_higher(second.version, first.version))
-    return replaces or by_version or newer
+    to_come = any(is_later(known_day(passage), day) for passage in (first, second))
+    return replaces or by_version or ("" if to_come else newer)
+
+
+def words_to_come(passage: Passage, day: str) -> str:
+    """Return the words that say that a document is in force only from a later day; empty if none do."""
+    return next(
+        (
+            relation.quote or relation.target
+            for relation in passage.relations
+            if relation.kind == "effective" and is_later(relation.target, day)
+        ),
+        "",
+    )
+
+
+def _is_void(passage: Passage, day: str) -> bool:
+    """Return whether a document is not in force on a day, by what it says of itself."""
+    has_expired = any(
+        relation.kind == "expires" and is_later(day, relation.target) for relation in passage.relations
+    )
+    return has_expired or _states(passage, "draft", "withdrawn") or bool(words_to_come(passage, day))
 
 
 def _names(newer: Passage, older: Passage) -> bool:
