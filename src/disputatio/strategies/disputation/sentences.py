@@ -33,6 +33,11 @@ _OFTEN = re.compile(
     r"|hourly|daily|weekly|monthly|quarterly|yearly|annually",
     re.IGNORECASE,
 )
+_HOW_FAST = re.compile(r"how (?:fast|quickly|soon) (?P<aux>\w+) (?P<rest>.+)", re.IGNORECASE)
+_SPEED = re.compile(
+    r"\d ?[^\W\d]{1,12}/\w|\b(?:knots?|kn|mph|kph)\b|\b(?:an?|per) (?:second|minute|hour)\b", re.IGNORECASE
+)
+_SPAN = re.compile(r"\b(?:second|minute|hour|day|week|month|year)s?\b|\d ?(?:h|min|s)\b", re.IGNORECASE)
 _HOW_SIZED = re.compile(
     r"how (?P<size>high|tall|wide|deep|old|long) (?P<aux>is|are|was|were) (?P<rest>.+)", re.IGNORECASE
 )
@@ -56,6 +61,12 @@ _PROPERTY = re.compile(
     r"|(?P<aux>does|do|did) (?P<holder>(?:the|its|our|this) .+) have)",
     re.IGNORECASE,
 )
+# "What chlorine level is kept in the pool?"
+_IS_DONE = re.compile(
+    r"(?:what|which) (?P<noun>[a-z-]+(?: (?!(?:is|are|was|were|do|does|did|has|have|had|can|may|must)\b)[a-z-]+){0,5})"
+    r" (?P<aux>is|was) (?P<done>\w+)(?P<after>(?: .+)?)",
+    re.IGNORECASE,
+)
 _YES_OR_NO = re.compile(r"(?P<aux>\w+) (?P<rest>.+)", re.IGNORECASE)
 _DO = frozenset({"do", "does", "did"})
 _BE = frozenset({"is", "are", "was", "were"})
@@ -69,6 +80,7 @@ _BARE = frozenset(
 _AUXILIARIES = frozenset({"be", "been", "being", "get", "getting"})
 _STATES = frozenset({"away", "closed", "down", "off", "open", "out", "stuck", "up"})
 _AFTER_TIMES = frozenset({"after", "before", "between", "during", "if", "outside", "since", "when", "while"})
+_ARTICLES = frozenset({"a", "an", "the"})
 _NO_VERBS = frozenset(
     {"a", "an", "and", "as", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"}
 )
@@ -82,7 +94,7 @@ _PASTS = {
 }  # fmt: skip
 _DONE = frozenset({
     *_PASTS.values(), "been", "begun", "born", "bred", "brought", "caught", "come", "done", "drunk", "fed", "fought",
-    "found", "gone", "grown", "known", "laid", "led", "let", "put", "read", "run", "seen", "set", "shot",
+    "found", "gone", "grown", "kept", "known", "laid", "led", "let", "put", "read", "run", "seen", "set", "shot",
     "shown", "spent", "stood", "sung", "taught", "thrown", "told",
 })  # fmt: skip
 _LEADS = re.compile(
@@ -101,6 +113,10 @@ _DAY = re.compile(
 _POSSESSIVES = frozenset(
     {"my", "your", "his", "her", "its", "our", "their", "this", "that", "these", "those"}
 )
+_BEFORE_PLACE = frozenset(
+    {"after", "as", "at", "before", "by", "during", "for", "from", "if", "in", "inside", "near", "on", "outside", "per", "when",
+     "while", "with", "without"}
+)  # fmt: skip
 _PRONOUNS = frozenset({"i", "you", "he", "she", "it", "we", "they", "one"})
 _ASKER = re.compile(
     r"(?P<clause>(?:^|(?<=[,;]\s)|\b(?:after|and|as|because|before|if|once|or|than|that|until|what|when|where|which"
@@ -143,7 +159,7 @@ def value_sentence(question: str, answer: str, quote: str = "") -> str | None:
     elif not canonical(value).values and not any(map(str.isdigit, value)):
         return None
     else:
-        forms = (_what, _how_much, _how_many, _how_sized, _property, _how_long, _when)
+        forms = (_what, _how_much, _how_many, _how_sized, _property, _is_done, _how_fast, _how_long, _when)
         sentence = next((found for form in forms if (found := form(asked, value, quote))), None)
     return f"{sentence[0].upper()}{sentence[1:]}." if sentence else None
 
@@ -239,6 +255,37 @@ def _property(asked: str, value: str, _: str) -> str | None:
     return f"the {match['noun'].lower()} of {match['rest'] or match['holder']} {verb} {value}"
 
 
+def _is_done(asked: str, value: str, _: str) -> str | None:
+    """Return what is done, by the noun that is asked for.
+
+    >>> _is_done("what level of chlorine is kept in the pool", "0.3 mg/l", "")
+    'the level of chlorine kept in the pool is 0.3 mg/l'
+    >>> _is_done("which boat is old", "4", "")
+    """
+    match = _IS_DONE.fullmatch(asked)
+    if match is None or not (match["done"].casefold() in _DONE or match["done"].endswith("ed")):
+        return None
+    return f"the {match['noun']} {match['done']}{match['after']} {match['aux'].lower()} {value}"
+
+
+def _how_fast(asked: str, value: str, quote: str) -> str | None:
+    """Return at what speed something may be done, or within what time.
+
+    >>> _how_fast("how fast may I row in the harbour", "4 knots", "Speed limit: 4 knots.")
+    'I may row at 4 knots in the harbour'
+    >>> _how_fast("how soon must the crew report a leak", "2 hours", "The crew must report it in 2 hours.")
+    'the crew must report a leak within 2 hours'
+    """
+    match = _HOW_FAST.fullmatch(asked)
+    if match is None or match["aux"].casefold() not in _DO | _MODAL:
+        return None
+    is_speed = _SPEED.search(value) is not None
+    if not is_speed and not _SPAN.search(value):
+        return None
+    said = value if _LEADS.match(value) else f"{'at' if is_speed else 'within'} {value}"
+    return _place_value(match["rest"].split(), match["aux"].casefold(), said, quote, adverb=not is_speed)
+
+
 def _how_sized(asked: str, value: str, _: str) -> str | None:
     """Return how high, wide, deep or old something is; how long only where a length answers."""
     match = _HOW_SIZED.fullmatch(asked)
@@ -326,14 +373,14 @@ def _place_value(
 
     A value that is an `adverb`, a time, stands behind an object: "leaves Holm on Sundays at 9:15".
     """
-    at = _verb_at(rest, aux, quote)
+    at = _verb_at(rest, aux, quote) or _verb_after_pronoun(rest, aux)
     if at is None:
         return None
     verb, after = [_inflect(rest[at], aux, quote)] if aux in _DO else [aux, rest[at]], rest[at + 1 :]
     if rest[at] == "be":  # "must be claimed"
         verb, after = [*verb, *after[:1]], after[1:]
     held = _held(verb[-1].casefold(), after, bare_words(quote))
-    if adverb and after[held:] and after[held].casefold() not in _NO_VERBS | _AFTER_TIMES:
+    if adverb and after[held:] and after[held].casefold() not in _NO_VERBS - _ARTICLES | _AFTER_TIMES:
         held = len(after)
     return " ".join([*rest[:at], *verb, *after[:held], value, *after[held:]])
 
@@ -347,7 +394,7 @@ def _held(verb: str, after: Sequence[str], quote_words: Sequence[str]) -> int:
     behind = iter(quote_words[quote_words.index(verb) + 1 :] if verb in quote_words else [])
     held = 0
     for at, word in enumerate(map(str.casefold, after), 1):
-        if word in ("a", "an", "the"):  # which are no bare words
+        if word in _ARTICLES:  # which are no bare words
             continue
         if word != next(behind, ""):
             break
@@ -361,7 +408,7 @@ def _verb_at(rest: Sequence[str], aux: str, quote: str) -> int | None:
     if not quote and is_last:
         return len(rest) - 1
     quote_words = bare_words(quote)
-    first = 2 if rest and rest[0].casefold() in ("the", "a", "an") else 1
+    first = 2 if rest and rest[0].casefold() in _ARTICLES else 1
     places = [
         at
         for at in range(first, len(rest))
@@ -378,6 +425,14 @@ def _verb_at(rest: Sequence[str], aux: str, quote: str) -> int | None:
     if len(places) == 1:
         return places[0]
     return len(rest) - 1 if is_last else None
+
+
+def _verb_after_pronoun(rest: Sequence[str], aux: str) -> int | None:
+    """Return which word is the verb where the subject is one word and no object follows: "may I go in the yard"."""
+    words = [word.casefold() for word in rest]
+    is_subject = words[0] in _PRONOUNS - {"one"} and aux not in ("did", "has", "have", "had")
+    is_alone = len(words) == 2 or (len(words) > 2 and words[2] in _BEFORE_PLACE)
+    return 1 if is_subject and is_alone and not words[1].endswith(("lly", "only", "still")) else None
 
 
 def _follows(quote_words: Sequence[str], aux: str, verb: str) -> bool:
