@@ -80,3 +80,9 @@ def decide_prompt(question: str, passage: Passage) -> Prompt:
 
 def look_prompt(question: str, quotes: Sequence[str]) -> Prompt:
     return prompt_of("look", quotes_text(quotes), ask_of(question))
+
+
+def together_prompt(question: str, passages: Sequence[Passage]) -> Prompt:
+    """Return the prompt of *look* over whole passages in the place of quotes."""
+    instruction = INSTRUCTIONS["look"].replace("quote", "passage")
+    return chat(instruction, f"{GAP.join(map(shown, passages))}{GAP}{ask_of(question)}")

@@ -38,7 +38,7 @@ from disputatio.strategies.disputation.changes import answer_changes
 from disputatio.strategies.disputation.details import Record, Similarity
 from disputatio.strategies.disputation.part import Options, resolve_part
 from disputatio.strategies.disputation.reading import MAX_TOKENS, Reader
-from disputatio.strategies.disputation.resolve import Expectation, expectation_of
+from disputatio.strategies.disputation.resolve import LIKELY_ENOUGH, Expectation, expectation_of
 from disputatio.strategies.disputation.versions import search_sections
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no
 from disputatio.text import one_line
@@ -49,7 +49,7 @@ from disputatio.versions.dates import iso_day
 NEEDS_MODEL = False  # without one the encoder reads
 # An answer that is less likely to be right is withheld. Chosen on 240 questions about three folders, where one in five
 # of those below it was right (`bench/results/documents/least_confidence.md`).
-LEAST_CONFIDENCE = 0.3
+LEAST_CONFIDENCE = LIKELY_ENOUGH
 PARTS_SYSTEM = """\
 You divide a question into what it asks for. Reply with one JSON object: "parts": a list of short questions, one for each thing \
 that is asked for, each of which can be understood alone; a single question when one thing is asked for.
@@ -164,6 +164,7 @@ def disputation(
     record = Record(
         beliefs={part.question: part.beliefs for part in parts if part.beliefs},
         looks={part.question: part.look for part in parts if part.look},
+        together={part.question: part.together for part in parts if part.together},
         similarities=plan.similarity.known,
         today=plan.today if any(map(_has_days, passages.values())) else "",
         reader=plan.reader,

@@ -46,6 +46,7 @@ class PartResult:
     looked: WiderSearch | None = None
     beliefs: Mapping[str, float] = field(default_factory=dict)
     look: str = ""
+    together: str = ""
     today: tuple[ResolvedSide, ...] = ()
 
     @property

@@ -12,9 +12,10 @@ from disputatio.strategies.disputation.answering import PartResult
 from disputatio.strategies.disputation.changes import split_off_later
 from disputatio.strategies.disputation.debate import move_by_belief, move_by_debate
 from disputatio.strategies.disputation.details import Similarity, WiderSearch
-from disputatio.strategies.disputation.joint_look import move_by_look, read_beside
+from disputatio.strategies.disputation.joint_look import favour, move_by_look, read_beside, read_together
 from disputatio.strategies.disputation.reading import PassageReading, Reader, read
 from disputatio.strategies.disputation.resolve import (
+    LIKELY_ENOUGH,
     Expectation,
     ResolvedSide,
     expectation_of,
@@ -62,12 +63,14 @@ def resolve_part(
     part = _Part(question, waiting, kit, plan)
     part.read(passages)
     part.look(standing=False)
+    part.read_together()
     part.follow_up()
     part.read_beside()
     looked = part.search_wider()
     if not any(each.side.moved for each in part.resolved):
         part.look(standing=True)
     beliefs = part.ask_on()
+    part.read_together()
     _tell_sides(question, part.resolved, kit)
     today, later = _of_today(question, part.readings, part.resolved, plan)
     return PartResult(
@@ -79,6 +82,7 @@ def resolve_part(
         looked=looked,
         beliefs=beliefs,
         look=part.reply,
+        together=part.told_together,
         today=tuple(today),
     )
 
@@ -94,6 +98,8 @@ class _Part:
         self.told: list[PassageReading] = []
         self.turn = 1  # rounds of reading
         self.reply = ""  # to the last joint look
+        self.together: list[str] = []  # the passages that were last read together
+        self.told_together = ""  # the answer that they gave
 
     def read(self, passages: Sequence[Passage]) -> list[PassageReading]:
         """Read passages, and other versions of those documents that answer; return the readings of the former."""
@@ -120,7 +126,8 @@ class _Part:
 
     def _weigh(self) -> None:
         """Group readings into sides, weigh and resolve these, and report each."""
-        self._resolve(_weigh(self.question, self.readings, self.plan))
+        sides = _weigh(self.question, self.readings, self.plan)
+        self._resolve(favour(self.told_together, sides) if self.told_together else sides)
         for each in self.resolved:
             self.kit.emit(_side_formed(each))
 
@@ -136,6 +143,28 @@ class _Part:
         except TooLate:
             return
         self._resolve(sides)
+
+    def read_together(self) -> None:
+        """Read all passages in one prompt, where no one answer stands that is likely enough to be given."""
+        likely = any(
+            each.verdict != "rejected" and each.probability >= LIKELY_ENOUGH for each in self.resolved
+        )
+        if likely or not self.plan.look or self.plan.reader != "trained" or self.expect == "several":
+            return
+        kept = split_off_later(self.question, self.readings, self.plan.as_of)[0]
+        if self.kit.is_late or [each.passage.id for each in kept] == self.together:
+            return
+        self.together = [each.passage.id for each in kept]
+        try:
+            again, reply = read_together(self.question, kept, self.kit)
+        except TooLate:
+            return
+        if reply:
+            found = {each.passage.id: each for each in again}
+            self.readings = [found.get(each.passage.id, each) for each in self.readings]
+            self.told_together = reply
+            self._read_versions()
+            self._weigh()
 
     def follow_up(self) -> None:
         """Read what a search in other words finds, as long as nothing stands."""
@@ -153,7 +182,7 @@ class _Part:
 
     def read_beside(self) -> None:
         """Put a reading in the place of an unsure refusal, where beside what stands there is one."""
-        if not self.plan.look or self.kit.is_late:
+        if not self.plan.look or self.told_together or self.kit.is_late:
             return
         try:
             again = read_beside(self.question, self.resolved, self.readings, self.kit)
