@@ -85,4 +85,5 @@ def look_prompt(question: str, quotes: Sequence[str]) -> Prompt:
 def together_prompt(question: str, passages: Sequence[Passage]) -> Prompt:
     """Return the prompt of *look* over whole passages in the place of quotes."""
     instruction = INSTRUCTIONS["look"].replace("quote", "passage")
-    return chat(instruction, f"{GAP.join(map(shown, passages))}{GAP}{ask_of(question)}")
+    joined = "\n".join(map(shown, passages))
+    return chat(instruction, f"{joined}{GAP}{ask_of(question)}")

@@ -82,7 +82,7 @@ def resolve_part(
         looked=looked,
         beliefs=beliefs,
         look=part.reply,
-        together=part.told_together,
+        together=part.together or "",
         today=tuple(today),
     )
 
@@ -98,8 +98,7 @@ class _Part:
         self.told: list[PassageReading] = []
         self.turn = 1  # rounds of reading
         self.reply = ""  # to the last joint look
-        self.together: list[str] = []  # the passages that were last read together
-        self.told_together = ""  # the answer that they gave
+        self.together: str | None = None  # the answer of all passages in one prompt, None before that
 
     def read(self, passages: Sequence[Passage]) -> list[PassageReading]:
         """Read passages, and other versions of those documents that answer; return the readings of the former."""
@@ -127,7 +126,7 @@ class _Part:
     def _weigh(self) -> None:
         """Group readings into sides, weigh and resolve these, and report each."""
         sides = _weigh(self.question, self.readings, self.plan)
-        self._resolve(favour(self.told_together, sides) if self.told_together else sides)
+        self._resolve(favour(self.together, sides) if self.together else sides)
         for each in self.resolved:
             self.kit.emit(_side_formed(each))
 
@@ -145,24 +144,20 @@ class _Part:
         self._resolve(sides)
 
     def read_together(self) -> None:
-        """Read all passages in one prompt, where no one answer stands that is likely enough to be given."""
-        likely = any(
-            each.verdict != "rejected" and each.probability >= LIKELY_ENOUGH for each in self.resolved
-        )
-        if likely or not self.plan.look or self.plan.reader != "trained" or self.expect == "several":
+        """Read all passages in one prompt, once, where no one answer stands that is likely enough to be given."""
+        plan, is_one = self.plan, self.expect != "several"
+        if not plan.look or plan.reader != "trained" or not is_one or self.together is not None:
             return
-        kept = split_off_later(self.question, self.readings, self.plan.as_of)[0]
-        if self.kit.is_late or [each.passage.id for each in kept] == self.together:
+        if self.kit.is_late or any(map(_is_likely_enough, self.resolved)):
             return
-        self.together = [each.passage.id for each in kept]
+        kept = split_off_later(self.question, self.readings, plan.as_of)[0]
         try:
-            again, reply = read_together(self.question, kept, self.kit)
+            again, self.together = read_together(self.question, kept, self.kit)
         except TooLate:
             return
-        if reply:
+        if self.together:
             found = {each.passage.id: each for each in again}
             self.readings = [found.get(each.passage.id, each) for each in self.readings]
-            self.told_together = reply
             self._read_versions()
             self._weigh()
 
@@ -182,7 +177,7 @@ class _Part:
 
     def read_beside(self) -> None:
         """Put a reading in the place of an unsure refusal, where beside what stands there is one."""
-        if not self.plan.look or self.told_together or self.kit.is_late:
+        if not self.plan.look or self.together or self.kit.is_late:
             return
         try:
             again = read_beside(self.question, self.resolved, self.readings, self.kit)
@@ -259,6 +254,11 @@ def _of_today(
 def _is_none_accepted(resolved: Sequence[ResolvedSide]) -> bool:
     """Return whether no document gives an answer that stands; what a conversation alone says is none."""
     return all(each.verdict == "rejected" or each.side.is_talk for each in resolved)
+
+
+def _is_likely_enough(resolved: ResolvedSide) -> bool:
+    """Return whether a side stands that is given as an answer."""
+    return resolved.verdict != "rejected" and resolved.probability >= LIKELY_ENOUGH
 
 
 def _find_accepted(resolved: Sequence[ResolvedSide]) -> list[str]:
