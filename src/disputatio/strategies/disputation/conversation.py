@@ -23,7 +23,8 @@ _HEARSAY = re.compile(
             rf"\baccording\sto\s(?:my|our|a|some)\s{_RELATIVES}\b",
             r"\b(?:i|we)(?:'ve|’ve|\shave)?\s(?:heard|was\stold|were\stold)\b|\btold\sme\b",
             rf"\bmate\s(?:says?|said|reckons?)\b|\b(?:says|said|reckons)\s(?:my|our)\s{_RELATIVES}\b",
-            r"\bit\sis\s(?:said|rumou?red)\b|,\s(?:hört|munkelt|sagt)\sman\b|\bman\smunkelt\b",
+            r"\bit\sis\s(?:said|rumou?red)\b|,\sit\sis\sunderstood\b|\bdem\sVernehmen\snach\b",
+            r",\s(?:hört|munkelt|sagt)\sman\b|\bman\smunkelt\b",
             r"\bdit-on\b|\ble\sbruit\scourt\b|\bà\sce\squ['’]on\sdit\b",
             r"\b(?:someone|somebody)\s(?:says?|said|told)\b|\brumou?r\s(?:has\sit|says)\b|\bword\sis\b",
             r"\b(?:sagt|sagte|meint|meinte|behauptet|laut)\s(?:mein|unser)(?:e|er|em|en)?\s\w+",
@@ -209,6 +210,8 @@ def is_hearsay(sentence: str) -> bool:
     """Return whether a sentence tells what its writer has from somebody.
 
     >>> is_hearsay("lorry licence there is about £1,900 my uncle reckons"), is_hearsay("The bank says it is £1,900.")
+    (True, False)
+    >>> is_hearsay("A second shop opens in May, it is understood."), is_hearsay("It is understood that rent is due.")
     (True, False)
     """
     return _HEARSAY.search(sentence) is not None
