@@ -74,7 +74,7 @@ def test_of_passages_that_name_little_of_what_is_asked_the_one_that_fits_is_the_
     assert answer.answers == ("two hours",)
     first = answer.conflict.positions[0]
     assert (first.verdict, first.cause.kind) == ("accepted", "fits_best")
-    assert first.reason.endswith("of all quotes side by side it answers the question best")
+    assert first.reason.endswith("of all that is read side by side it answers the question best")
     assert first.probability is not None and first.probability >= 0.5
     (prompt,) = model.prompts("look")
     assert "Devices of the college | The help desk is told of a theft within two hours." in prompt

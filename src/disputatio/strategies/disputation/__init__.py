@@ -8,7 +8,8 @@
 4. Search wider: where a contradiction is open or its lead short, unread passages are searched for with the question and
    with every answer alike; what no side answers is searched for with an explanation as query (AC-RAG, Zhang et al. 2025).
 5. Compare: the model sees the best quote of every side at once, and the one that it answers with gains; what a trained
-   reader declined without being sure is read again beside the quotes of what stands: `joint_look`.
+   reader declined without being sure is read again beside the quotes of what stands; where no answer is likely enough,
+   it reads all passages in one prompt: `joint_look`.
 6. Ask on: where the lead is short, the model's own belief is a weak vote, also on sides that read too badly to stand (a
    planted text reads better than a true one); then one agent for each open answer debates with verified quotes: `debate`.
 7. Answer: a cited claim for each accepted side, the rejected ones with their causes, and how many liars the answer
@@ -111,7 +112,8 @@ def disputation(
     `copies` takes similarity to passages with other answers as a sign of alteration, `order` takes the
     better-ranked of two for the original; `standing` weighs how passages read, `certainty` how sure their
     readers were. `expect` is how many answers are right; `auto` decides from the question and passages. `look` shows the model
-    the quotes of all answers at once, and weighs which it gives; unsure refusals of a trained reader are read again so. `belief` asks the model's
+    the quotes of all answers at once, and weighs which it gives; unsure refusals of a trained reader are read again so, and
+    all passages together where no answer is likely enough. `belief` asks the model's
     own where answers contradict each other and neither a lead of two accounts, nor known sources, nor dates
     decide. `debate` is the most rounds of debate, `complete` of searching further (0 also leaves a question of
     several parts undivided), `wider` the most passages to read beyond the first where answers contradict each
