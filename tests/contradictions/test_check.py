@@ -1088,15 +1088,22 @@ def test_the_section_that_a_notice_changes_is_no_limit_of_what_it_says(tmp_path:
     assert (one.severity, one.scope, one.remedy) == ("medium", (), "correct_other")
 
 
-def test_a_correction_leaves_the_rest_of_what_it_corrects_in_force(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "mark"), [("correction-timetable.md", "# "), ("correction-timetable.txt", "")]
+)
+def test_a_correction_leaves_the_rest_of_what_it_corrects_in_force(
+    name: str, mark: str, tmp_path: Path
+) -> None:
     for year, day, fare in ((2023, "1 April 2023", 8), (2025, "29 March 2025", 9)):
         text = f"# Timetable {year}\n\nValid from {day}.\n\nThe ferry leaves at 09:{year - 1990}."
         text += f"\n\nA single ticket costs {fare} crowns for one adult."
         (tmp_path / f"timetable-{year}.md").write_text(text)
-    (tmp_path / "correction-timetable.md").write_text(
-        "# Correction of 3 April 2025 to the timetable 2025\n\nThe ferry leaves at 10:15."
+    (tmp_path / name).write_text(
+        f"{mark}Correction of 3 April 2025 to the timetable 2025\n\nThe ferry leaves at 10:15."
     )
     made = d.check(tmp_path).contradictions
+    dates = {side.date for each in made for side in (each.first, each.second) if Path(side.path).name == name}
+    assert dates == {"2025-04-03"}
     assert {each.remedy for each in made} == {"correct_other"}
     [ticket] = [each for each in made if "ticket" in each.first.quote]
     assert Path((ticket.first if ticket.holds == "first" else ticket.second).path).stem == "timetable-2025"

@@ -198,6 +198,8 @@ _AMENDS = re.compile(
     whole_words(
         *("amends", "modifies", "supplements", "ändert"),
         r"(?:(?:first|second|third) )?amendment (?:(?:no\.? ?)?\d{1,3} )?(?:to|of the)",
+        rf"amendment(?= (?:of|dated) (?:\d|{_MONTH}))",  # "Amendment of 3 May 2024 to the rules"
+        r"[^\W_]*änderung(?= vom \d)",
         r"(?:(?:erste|zweite|dritte|\d\.) )?[^\W_]*(?:satzung|ordnung) zur änderung (?:der|des)",
         r"(?:\d{1,2}\. )?nachtrag (?:(?:nr\.? ?)?\d{1,3} )?zu[rm]?",
         r"avenant (?:(?:n[°o]\.? ?)?\d{1,3} )?(?:aux?|à la|à l['’]|du|de la|des)",

@@ -331,6 +331,8 @@ def date_line(line: str, *, is_first: bool = False) -> Day | None:
     if not any(map(str.isdigit, line)):
         return None
     days = list(days_in(line))
+    if days and _acts_on_day(line, days[0]):
+        return days[0]
     if len(days) != 1:
         return None
     [day] = days
@@ -340,11 +342,12 @@ def date_line(line: str, *, is_first: bool = False) -> Day | None:
         return None
     if len(day.iso) == 4 and not has_version:
         return None
-    named_by_day = OF_DAY.fullmatch(before) is not None
-    if named_by_day and TO_WHAT.match(after):
-        return day
     labelled = (
-        not before or has_version or DATED.search(before) or named_by_day or _place(before, line[: day.start])
+        not before
+        or has_version
+        or DATED.search(before)
+        or OF_DAY.fullmatch(before)
+        or _place(before, line[: day.start])
     )
     if not after and (
         STATED_BY.search(before) or (is_first and len(day.iso) > 7 and _ends_name(line[: day.start]))
@@ -352,6 +355,12 @@ def date_line(line: str, *, is_first: bool = False) -> Day | None:
         return day
     follows = not after or (not before and after[0] in ",:–—|-") or has_version
     return day if labelled and follows and len(f"{before} {after}".split()) <= 6 else None
+
+
+def _acts_on_day(line: str, day: Day) -> bool:
+    """Return whether a line is of a day and of what it changes: "Correction of 3 May to the fees of 2023"."""
+    named = OF_DAY.fullmatch(line[: day.start].rstrip()) and TO_WHAT.match(line[day.end :].lstrip())
+    return len(day.iso) > 4 and named is not None
 
 
 def _find_signed_day(line: str) -> Day | None:
@@ -365,6 +374,8 @@ def _find_signed_day(line: str) -> Day | None:
     ('2024-05-03', None)
     """
     day = next(days_in(line[:LONGEST]), None)
+    if day and _acts_on_day(line, day):
+        return day
     if day is None or len(day.iso) < len("2025-05") or line[day.end : day.end + 2] not in (". ", "."):
         return None
     before = line[: day.start].strip()
