@@ -44,6 +44,31 @@ def test_a_price_in_two_currencies_is_one_difference(tmp_path: Path) -> None:
     assert {one.first.value, one.second.value} == {"8 EUR", "9 EUR"}
 
 
+@pytest.mark.parametrize(
+    ("table", "text", "values"),
+    [
+        (
+            "Angebot;Gebühren\nSauna;12 Euro\n",
+            "Die Gebühr für die Sauna beträgt 14 Euro.",
+            {"12 Euro", "14 Euro"},
+        ),
+        (
+            "Gerät;Leistung\nPumpe X2;1,250 kW\n",
+            "Die Pumpe X2 hat eine Leistung von 1250 W und ist neu.",
+            set(),
+        ),
+        ("Offer;Fees\nSauna;12 EUR\n", "The fee for the sauna is 14 EUR.", {"12 EUR", "14 EUR"}),
+    ],
+)
+def test_a_table_without_short_words_is_read_in_the_language_of_the_others(
+    table: str, text: str, values: set[str], tmp_path: Path
+) -> None:
+    (tmp_path / "table.csv").write_text(table)
+    (tmp_path / "text.md").write_text(f"# X\n\n{text}\n")
+    made = d.check(tmp_path).contradictions
+    assert {side.value for each in made for side in (each.first, each.second)} == values
+
+
 def test_a_flow_or_a_concentration_is_quoted_with_its_whole_unit() -> None:
     [one] = found("The chlorine is kept at 0.5 mg/l in town.", "The chlorine is kept at 0.3 mg/l in town.")
     assert (one.first.value, one.second.value) == ("0.5 mg/l", "0.3 mg/l")

@@ -23,6 +23,7 @@ from disputatio.contradictions.corpus import (
     Corpus,
     Form,
     Recent,
+    common_language,
     copy_key,
     find_common,
     forms_of,
@@ -106,9 +107,13 @@ def find(
     began = time.perf_counter()
     corpus = Corpus()
     group_numbers: dict[str, int] = {}
+    read: list[Text] = []
     for text in texts:
-        read_text(text, corpus, group_numbers)
-        progress("reading", len(corpus.texts), 0)
+        read.append(text)
+        progress("reading", len(read), 0)
+    language = common_language(read)
+    for text in read:
+        read_text(text, corpus, group_numbers, language)
     pairs, others, left_out = pairs_of(table_of(corpus))
     common = find_common(corpus)
     names = [families(text) for text in corpus.texts]

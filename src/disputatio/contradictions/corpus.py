@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter, OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import pairwise
@@ -16,7 +17,7 @@ from disputatio.contradictions.pairing import AROUND, FactTable
 from disputatio.contradictions.standing import Text, titles_of
 from disputatio.contradictions.statements import Fact, facts_of, is_study
 from disputatio.contradictions.units import Unit, is_row, style_of, units_of
-from disputatio.contradictions.vocabulary import GENERIC_ROOTS, LABELS, root
+from disputatio.contradictions.vocabulary import GENERIC_ROOTS, LABELS, language_of, root
 from disputatio.text import content_id
 
 MOST_FACTS = 4_000_000
@@ -63,11 +64,18 @@ class Corpus:
         return [self.texts[other] for other in self.copies[copy_key(text)] if other != number]
 
 
-def read_text(text: Text, corpus: Corpus, group_numbers: dict[str, int]) -> None:
-    """Read one document; a copy of one that was read is only noted."""
+def common_language(texts: Sequence[Text]) -> str:
+    """Return the language of most documents that show theirs; English where none does, or as many others."""
+    counts = Counter(language_of(text.passage.text) for text in texts)
+    del counts[""]
+    return max(counts, key=lambda name: (counts[name], name == "english"), default="english")
+
+
+def read_text(text: Text, corpus: Corpus, group_numbers: dict[str, int], language: str) -> None:
+    """Read one document, in a language if it does not show its own; a copy of one is only noted."""
     number = len(corpus.texts)
     passage, titles = text.passage, titles_of(text)
-    style = style_of(passage.text)
+    style = style_of(passage.text, language)
     corpus.texts.append(text)
     corpus.styles.append(style)
     corpus.files.append(corpus.places.setdefault(_place(text, number), number))

@@ -109,9 +109,12 @@ def units_of(text: str, title: str) -> Iterator[Unit]:
             after_heading = False
 
 
-def style_of(text: str) -> tuple[str, bool | None]:
-    """Return the language of a document, and whether it writes decimals with a comma."""
-    language = language_of(text)
+def style_of(text: str, company: str = "english") -> tuple[str, bool | None]:
+    """Return the language of a document, and whether it writes decimals with a comma.
+
+    `company` is the language of what has no short words, such as a row of a table.
+    """
+    language = language_of(text) or company
     comma = decimal_comma(text[:20_000])
     return language, language != "english" if comma is None else comma
 

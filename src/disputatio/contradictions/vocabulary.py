@@ -69,14 +69,16 @@ for _row in _lines("languages"):
 
 
 def language_of(text: str) -> str:
-    """Return the language that most of a text's short words are of; English where none does.
+    """Return the language that most of a text's short words are of; empty where it has none.
 
     >>> language_of("Die Frist beträgt drei Monate und ist für alle gleich."), language_of("3,559")
-    ('german', 'english')
+    ('german', '')
     """
     words = text[:4000].casefold().split()
     counts = {name: sum(word in stops for word in words) for name, stops in _LANGUAGES.items()}
     best = max(counts, key=lambda name: counts[name])
+    if not counts[best]:
+        return ""
     return best if counts[best] > counts["english"] else "english"
 
 
