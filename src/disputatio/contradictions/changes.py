@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from disputatio.contradictions.comparing import Finding, is_other_name
-from disputatio.contradictions.statements import Fact
+from disputatio.contradictions.facts import Fact
 from disputatio.contradictions.units import Unit
 from disputatio.contradictions.vocabulary import ABOUT_DOCUMENT, PAST, STOP, UNREAL
 

@@ -33,6 +33,7 @@ from disputatio.contradictions.corpus import (
     table_of,
     title_words,
 )
+from disputatio.contradictions.facts import Fact
 from disputatio.contradictions.judging import judge
 from disputatio.contradictions.pairing import pairs_of
 from disputatio.contradictions.standing import (
@@ -50,7 +51,7 @@ from disputatio.contradictions.standing import (
     titles_of,
     words_to_come,
 )
-from disputatio.contradictions.statements import DEFINED, Fact, is_report
+from disputatio.contradictions.statements import DEFINED, is_report
 from disputatio.contradictions.vocabulary import GENERIC_ROOTS, TITLES
 from disputatio.kit import Kit
 from disputatio.text import content_id

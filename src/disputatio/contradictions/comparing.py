@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
+from disputatio.contradictions.facts import COMPOUND, Fact
 from disputatio.contradictions.measures import differ
-from disputatio.contradictions.statements import COMPOUND, Fact, facts_of
+from disputatio.contradictions.statements import facts_of
 from disputatio.contradictions.units import style_of, units_of
 from disputatio.contradictions.vocabulary import (
     ATTRIBUTES,

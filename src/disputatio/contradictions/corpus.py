@@ -13,9 +13,10 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
+from disputatio.contradictions.facts import Fact
 from disputatio.contradictions.pairing import AROUND, FactTable
 from disputatio.contradictions.standing import Text, titles_of
-from disputatio.contradictions.statements import Fact, facts_of, is_study
+from disputatio.contradictions.statements import facts_of, is_study
 from disputatio.contradictions.units import Unit, is_row, style_of, units_of
 from disputatio.contradictions.vocabulary import GENERIC_ROOTS, LABELS, language_of, root
 from disputatio.text import content_id
