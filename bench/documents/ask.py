@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -143,8 +144,9 @@ def core_seconds(process: int | None = None) -> float:
 def _with_children(process: int) -> Iterator[int]:
     yield process
     for file in Path(f"/proc/{process}/task").glob("*/children"):
-        for child in file.read_text(encoding="utf-8").split():
-            yield from _with_children(int(child))
+        with suppress(OSError):  # the thread has ended meanwhile
+            for child in file.read_text(encoding="utf-8").split():
+                yield from _with_children(int(child))
 
 
 def _core_seconds_of(process: int) -> float:
