@@ -110,7 +110,7 @@ export const sentences: Record<string, (facts: Facts) => string> = {
     `${supported}${against}; der eigene Rang ist ${rank(cause.support)} (${weights}, davon ${decimal(cause.support.declared ?? 0)} aus angegebenem Rang)`,
   newest: ({ supported, against, cause }) => `${supported}${against}; trägt das jüngste Datum (${cause.support.date})`,
   likeliest: ({ supported, against, chances }) => `${supported}${against}; ist eher richtig (${chances})`,
-  fits_best: ({ supported, against }) => `${supported}${against}; beantwortet von allem nebeneinander Gelesenen die Frage am besten`,
+  fits_best: ({ supported, against }) => `${supported}${against}; beantwortet von allen Zitaten nebeneinander die Frage am besten`,
   met_first: ({ supported, rivals }) => `${supported}, ebenso gut gestützt wie ${rivals}, und kam zuerst`,
   kept: ({ supported }) => supported,
   cited: ({ cause }) => `${passagesOf(cause.support.passages ?? 0)} dafür zitiert`,
@@ -129,7 +129,7 @@ export const sentences: Record<string, (facts: Facts) => string> = {
   older: ({ supported, rival, rivalSupport, cause }) =>
     `${supported}, zuletzt datiert ${cause.support.date}, älter als ${rival} (${rivalSupport.date || "neuer"})`,
   less_likely: ({ supported, rivals, chances }) => `${supported}, ebenso gut gestützt wie ${rivals}, aber weniger wahrscheinlich richtig (${chances})`,
-  fits_less: ({ supported }) => `${supported}; von allem nebeneinander Gelesenen beantworten andere die Frage besser`,
+  fits_less: ({ supported }) => `${supported}; von allen Zitaten nebeneinander beantworten andere die Frage besser`,
   disbelieved: ({ supported }) => `${supported}; das Modell selbst hält es für weniger wahrscheinlich als die anderen`,
   yielded: ({ supported }) => `${supported}; der eigene Leser gab es in der Debatte auf`,
   not_kept: ({ supported, against, cause }) => `${supported}${against}; nicht unter den Antworten, die ${cause.strategy || "das Verfahren"} behielt`,

@@ -80,10 +80,3 @@ def decide_prompt(question: str, passage: Passage) -> Prompt:
 
 def look_prompt(question: str, quotes: Sequence[str]) -> Prompt:
     return prompt_of("look", quotes_text(quotes), ask_of(question))
-
-
-def together_prompt(question: str, passages: Sequence[Passage]) -> Prompt:
-    """Return the prompt of *look* over whole passages in the place of quotes."""
-    instruction = INSTRUCTIONS["look"].replace("quote", "passage")
-    joined = "\n".join(map(shown, passages))
-    return chat(instruction, f"{joined}{GAP}{ask_of(question)}")

@@ -54,7 +54,7 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
         ),
         "fits_best": Wording(
             "The model was shown the best quotes of all answers, and chose this one.",
-            "{supported}{against}; of all that is read side by side it answers the question best",
+            "{supported}{against}; of all quotes side by side it answers the question best",
         ),
         "met_first": Wording(
             "It has the same weight as another answer, and came first in the passages.",
@@ -118,7 +118,7 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
         ),
         "fits_less": Wording(
             "The model was shown the best quotes of all answers, and chose another one.",
-            "{supported}; of all that is read side by side others answer the question better",
+            "{supported}; of all quotes side by side others answer the question better",
         ),
         "disbelieved": Wording(
             "The model itself believes it less than the others.",

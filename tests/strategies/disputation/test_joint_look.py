@@ -19,12 +19,9 @@ from disputatio.strategies.disputation.joint_look import (
     CHOICE,
     DOUBTFUL_NO,
     MOST,
-    SURE,
-    TOGETHER,
     UNSURE,
     move_by_look,
     read_beside,
-    read_together,
     sides_to_show,
 )
 from disputatio.strategies.disputation.reading import PassageReading
@@ -74,7 +71,7 @@ def test_of_passages_that_name_little_of_what_is_asked_the_one_that_fits_is_the_
     assert answer.answers == ("two hours",)
     first = answer.conflict.positions[0]
     assert (first.verdict, first.cause.kind) == ("accepted", "fits_best")
-    assert first.reason.endswith("of all that is read side by side it answers the question best")
+    assert first.reason.endswith("of all quotes side by side it answers the question best")
     assert first.probability is not None and first.probability >= 0.5
     (prompt,) = model.prompts("look")
     assert "Devices of the college | The help desk is told of a theft within two hours." in prompt
@@ -360,81 +357,3 @@ def test_what_is_read_again_is_a_side_like_others(doubt: float, look: bool, answ
     options = {"belief": False, "debate": 0, "look": look}
     answer = ask(QUESTION, kit=kit, strategy="disputation", options=options, verify=False)
     assert {each.answer for each in answer.conflict.positions} == answers
-
-
-# --- all passages together, where nothing is likely enough ------------------------------------------
-def at(text: str, logprob: float) -> Completion:
-    tokens = (Token(text=text, logprob=logprob),)
-    return Completion(text=text, finish_reason="stop", usage=Usage(calls=1), tokens=tokens)
-
-
-def _together(said: Line, readings: Sequence[PassageReading]) -> tuple[list[PassageReading], str, list[str]]:
-    model = Scripted({"Copy from the passages": said})
-    kit = Kit(model=Scripted({}), roles={TRAINED_READER: model})
-    again, reply = read_together(QUESTION, readings, kit)
-    return again, reply, [str(call.prompt) for call in model.calls]
-
-
-def test_a_sure_answer_of_all_passages_together_is_that_of_one_that_holds_it() -> None:
-    declined = [_declined(paper, -0.01 * n) for n, paper in enumerate(PAPERS)]
-    readings, reply, [prompt] = _together(at("two hours\nthe help desk", SURE), declined)
-    assert reply == "two hours"
-    assert [each.answer for each in readings] == ["two hours", "", "", ""]
-    assert readings[0].reply.quote == "The help desk is told of a theft within two hours."
-    assert (readings[0].by_trained, readings[0].certainty) == (True, SURE)
-    assert all(paper.text in prompt for paper in PAPERS)
-
-
-def test_of_several_that_hold_it_the_least_sure_refusal_is_the_answer() -> None:
-    papers = [replace(RULES, id=name) for name in ("a", "b", "c")]
-    declined = [_declined(paper, doubt) for paper, doubt in zip(papers, (-0.1, -0.3, -0.2), strict=True)]
-    assert [each.answer for each in _together("two hours", declined)[0]] == ["", "two hours", ""]
-    other = PassageReading(passage=papers[0], reply=Reply(passages=("a",), answer="the desk", certainty=-2.0))
-    assert [each.answer for each in _together("two hours", [other, *declined[1:]])[0]] == [
-        "the desk", "two hours", ""
-    ]  # fmt: skip
-    assert [each.answer for each in _together("two hours", [other])[0]] == ["two hours"]
-    read = PassageReading(passage=papers[0], reply=Reply(passages=("a",), answer="two hours"))
-    assert _together("two hours", [read, *declined[1:]])[0] == [read, *declined[1:]]
-
-
-@pytest.mark.parametrize("said", ["unknown", "", "nine weeks", at("two hours", SURE - 0.01)])
-def test_what_is_not_sure_or_in_no_passage_changes_nothing(said: Line) -> None:
-    declined = [_declined(RULES, -1.0)]
-    assert _together(said, declined)[:2] == (declined, "")
-
-
-def test_a_retracted_passage_and_those_beyond_what_a_prompt_takes_are_not_read_together() -> None:
-    retracted = replace(RULES, by_people={"status": "retracted"})
-    long = replace(LOAN, text="Pumps are free. " * (TOGETHER // 16))
-    _, _, [prompt] = _together("unknown", [_declined(each, -1.0) for each in (retracted, LEASE, long)])
-    assert LEASE.text in prompt
-    assert RULES.text not in prompt
-    assert "Pumps" not in prompt
-    assert _together("unknown", [_declined(retracted, -1.0)]) == ([_declined(retracted, -1.0)], "", [])
-
-
-def _asked_together(replies: dict[str, Line], **options: Any) -> tuple[Answer, Scripted]:
-    model = Scripted(replies)
-    kit = Kit(model=Agents(), roles={TRAINED_READER: model}, retriever=InMemory(PAPERS))
-    plain = {"belief": False, "debate": 0, "complete": 0, "wider": 0}
-    answer = ask(QUESTION, kit=kit, strategy="disputation", options=plain | options, verify=False)
-    return answer, model
-
-
-def test_what_nothing_read_alone_answers_is_read_together_once() -> None:
-    nothing: dict[str, Line] = {"Copy from the passages": "two hours", "Copy from the passage": "unknown"}
-    answer, model = _asked_together(nothing)
-    assert answer.answers == ("two hours",)
-    position = answer.conflict.positions[0]
-    assert (position.cause.kind, position.probability) == ("fits_best", 0.5)
-    assert len(model.calls) == len(PAPERS) + 1
-    assert answer.without(passages=["lease"]).answers == ("two hours",)
-    assert answer.without(passages=["rules"]).answers == ()
-    assert _asked_together(nothing, look=False)[0].answers == ()
-    assert _asked_together(nothing, expect="several")[0].answers == ()
-
-
-def test_what_stands_likely_enough_is_not_read_together() -> None:
-    _, model = _asked_together({"theft": "two hours", "Copy from the passage": "unknown"})
-    assert not any("Copy from the passages" in str(call.prompt) for call in model.calls)

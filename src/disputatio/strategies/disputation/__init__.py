@@ -8,8 +8,7 @@
 4. Search wider: where a contradiction is open or its lead short, unread passages are searched for with the question and
    with every answer alike; what no side answers is searched for with an explanation as query (AC-RAG, Zhang et al. 2025).
 5. Compare: the model sees the best quote of every side at once, and the one that it answers with gains; what a trained
-   reader declined without being sure is read again beside the quotes of what stands; where no answer is likely enough,
-   it reads all passages in one prompt: `joint_look`.
+   reader declined without being sure is read again beside the quotes of what stands: `joint_look`.
 6. Ask on: where the lead is short, the model's own belief is a weak vote, also on sides that read too badly to stand (a
    planted text reads better than a true one); then one agent for each open answer debates with verified quotes: `debate`.
 7. Answer: a cited claim for each accepted side, the rejected ones with their causes, and how many liars the answer
@@ -39,7 +38,7 @@ from disputatio.strategies.disputation.changes import answer_changes
 from disputatio.strategies.disputation.details import Record, Similarity
 from disputatio.strategies.disputation.part import Options, resolve_part
 from disputatio.strategies.disputation.reading import MAX_TOKENS, Reader
-from disputatio.strategies.disputation.resolve import LIKELY_ENOUGH, Expectation, expectation_of
+from disputatio.strategies.disputation.resolve import Expectation, expectation_of
 from disputatio.strategies.disputation.versions import search_sections
 from disputatio.strategies.disputation.yes_no import asks_yes_or_no
 from disputatio.text import one_line
@@ -50,7 +49,7 @@ from disputatio.versions.dates import iso_day
 NEEDS_MODEL = False  # without one the encoder reads
 # An answer that is less likely to be right is withheld. Chosen on 240 questions about three folders, where one in five
 # of those below it was right (`bench/results/documents/least_confidence.md`).
-LEAST_CONFIDENCE = LIKELY_ENOUGH
+LEAST_CONFIDENCE = 0.3
 PARTS_SYSTEM = """\
 You divide a question into what it asks for. Reply with one JSON object: "parts": a list of short questions, one for each thing \
 that is asked for, each of which can be understood alone; a single question when one thing is asked for.
@@ -112,8 +111,7 @@ def disputation(
     `copies` takes similarity to passages with other answers as a sign of alteration, `order` takes the
     better-ranked of two for the original; `standing` weighs how passages read, `certainty` how sure their
     readers were. `expect` is how many answers are right; `auto` decides from the question and passages. `look` shows the model
-    the quotes of all answers at once, and weighs which it gives; unsure refusals of a trained reader are read again so, and
-    all passages together where no answer is likely enough. `belief` asks the model's
+    the quotes of all answers at once, and weighs which it gives; unsure refusals of a trained reader are read again so. `belief` asks the model's
     own where answers contradict each other and neither a lead of two accounts, nor known sources, nor dates
     decide. `debate` is the most rounds of debate, `complete` of searching further (0 also leaves a question of
     several parts undivided), `wider` the most passages to read beyond the first where answers contradict each
@@ -166,7 +164,6 @@ def disputation(
     record = Record(
         beliefs={part.question: part.beliefs for part in parts if part.beliefs},
         looks={part.question: part.look for part in parts if part.look},
-        together={part.question: part.together for part in parts if part.together},
         similarities=plan.similarity.known,
         today=plan.today if any(map(_has_days, passages.values())) else "",
         reader=plan.reader,

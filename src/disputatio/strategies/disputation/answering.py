@@ -46,7 +46,6 @@ class PartResult:
     looked: WiderSearch | None = None
     beliefs: Mapping[str, float] = field(default_factory=dict)
     look: str = ""
-    together: str = ""
     today: tuple[ResolvedSide, ...] = ()
 
     @property

@@ -39,7 +39,7 @@ class WiderSearch:
 class Record:
     """Evidence beside calls and searches: the model's beliefs and the similarities of passages.
 
-    `beliefs` has the nats of each answer by question, `looks` the reply to its last joint look, `together` the answer of its passages read together; `similarities` that of each pair of passages, by
+    `beliefs` has the nats of each answer by question, `looks` the reply to its last joint look; `similarities` that of each pair of passages, by
     `judgement_key`; `today` the day of the question, where documents say from when or until when they are in force;
     `reader` who read, empty for an answer that does not say; `late` the passages that the language model had not read by
     the deadline, None if that did not pass; `sections` the passages of each section, its version that was read first
@@ -48,7 +48,6 @@ class Record:
 
     beliefs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     looks: Mapping[str, str] = field(default_factory=dict)
-    together: Mapping[str, str] = field(default_factory=dict)
     similarities: Mapping[str, float] = field(default_factory=dict)
     today: str = ""
     reader: Reader | Literal[""] = ""
@@ -66,7 +65,6 @@ class Record:
         late = {} if self.late is None else {LATE: list(self.late)}
         sections = [list(section) for section in self.sections]
         said = {
-            "together": dict(self.together),
             "today": self.today,
             "reader": self.reader,
             "sections": sections,
@@ -80,7 +78,6 @@ class Record:
         return cls(
             beliefs=details.get("beliefs", {}),
             looks=details.get("looks", {}),
-            together=details.get("together", {}),
             similarities=details.get("similarities", {}),
             reader=details.get("reader", ""),
             sections=details.get("sections", ()),

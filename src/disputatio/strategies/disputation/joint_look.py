@@ -7,19 +7,15 @@ passage names little of what is asked. It is one more piece of evidence: a lead 
 successions decide as before, and what is superseded, retracted, of another kind or thing is not shown.
 
 A passage that a trained reader declined without being sure is read again beside the quotes of what stands: what it says in
-other words is told there from what is next to it. Where nothing stands that is likely enough, all passages are read once
-more together, as one prompt over them does: an answer that it is sure of is that of a passage which holds it.
+other words is told there from what is next to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate
 
-from disputatio.agents.replies import stands_in
-from disputatio.agents.trained_reader import look_prompt, quotes_text, together_prompt
-from disputatio.authority import is_retracted
+from disputatio.agents.trained_reader import look_prompt, quotes_text
 from disputatio.errors import MustAskAgain
 from disputatio.events import LookedJointly
 from disputatio.kit import TRAINED_READER, Kit, chat
@@ -49,8 +45,6 @@ LOOK = 1.0  # of the contest score: a lead of two accounts to one weighs 1.7
 # (set; `docs/research/documents.md`).
 DOUBTFUL_NO = -0.18
 BESIDE = 3  # sides, and doubtful passages, of which a passage is read again beside the others
-TOGETHER = 12_000  # characters of passages that are read together
-SURE = -0.22  # mean log-probability of the reply's tokens from which an answer read so is one
 UNSURE = -0.5  # mean log-probability of the reply's tokens below which it is a guess
 
 
@@ -118,56 +112,6 @@ def read_beside(
             kit.emit(LookedJointly(question=question, reply=said, answer=again.answer))
             return [again if each is reading else each for each in readings]
     return list(readings)
-
-
-def read_together(
-    question: str, readings: Sequence[PassageReading], kit: Kit
-) -> tuple[list[PassageReading], str]:
-    """Show the trained reader all passages in one prompt; return the readings, with that of one passage which holds its
-    answer in the place of a refusal or of another answer, and the reply.
-
-    The reply is empty, and the readings stay, where it has no answer or is not sure, or no passage holds it. Raises
-    `LLMError` for faults and `TooLate` after the deadline.
-    """
-    passages = _fitting([each.passage for each in readings if not is_retracted(each.passage)])
-    if not passages:
-        return list(readings), ""
-    try:
-        (completion,) = kit.complete(
-            TRAINED_READER,
-            [together_prompt(question, passages)],
-            Sampling(max_tokens=MAX_TOKENS),
-            passages=[passages],
-        )
-        raw, sure = completion.text, _mean_logprob(completion)
-        said = one_line(raw.strip().partition("\n")[0])
-    except MustAskAgain:
-        said, sure, raw = Record.from_details(kit.recorded).together.get(question, ""), None, ""
-    if not said or is_unknown(said) or (sure is not None and sure < SURE):
-        return list(readings), ""
-    holding = [each for each in readings if each.passage in passages and stands_in(each.passage, said)]
-    if any(matches(each.answer, said) for each in holding):
-        return list(readings), said
-    for reading in sorted(holding, key=lambda each: (bool(each.answer), each.certainty or 0.0)):
-        reply = replace(reading.reply, fault="", certainty=sure, raw=raw)
-        again = replace(to_reading(question, reading.passage, reply, said), by_trained=True, late=False)
-        if matches(again.answer, said):
-            kit.emit(LookedJointly(question=question, reply=said, answer=again.answer))
-            return [again if each is reading else each for each in readings], said
-    return list(readings), ""
-
-
-def _fitting(passages: Sequence[Passage]) -> list[Passage]:
-    """Return the first passages that one prompt takes."""
-    lengths = accumulate(len(passage.text) for passage in passages)
-    return [passage for passage, length in zip(passages, lengths, strict=True) if length <= TOGETHER]
-
-
-def favour(reply: str, sides: Sequence[Side]) -> list[Side]:
-    """Return sides with the look in favour of those that give a reply."""
-    return [
-        replace(side, moved={**side.moved, "look": LOOK if _gives(reply, side) else 0.0}) for side in sides
-    ]
 
 
 def _is_doubtful_no(reading: PassageReading) -> bool:

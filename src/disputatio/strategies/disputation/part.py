@@ -12,10 +12,9 @@ from disputatio.strategies.disputation.answering import PartResult
 from disputatio.strategies.disputation.changes import split_off_later
 from disputatio.strategies.disputation.debate import move_by_belief, move_by_debate
 from disputatio.strategies.disputation.details import Similarity, WiderSearch
-from disputatio.strategies.disputation.joint_look import favour, move_by_look, read_beside, read_together
+from disputatio.strategies.disputation.joint_look import move_by_look, read_beside
 from disputatio.strategies.disputation.reading import PassageReading, Reader, read
 from disputatio.strategies.disputation.resolve import (
-    LIKELY_ENOUGH,
     Expectation,
     ResolvedSide,
     expectation_of,
@@ -63,14 +62,12 @@ def resolve_part(
     part = _Part(question, waiting, kit, plan)
     part.read(passages)
     part.look(standing=False)
-    part.read_together()
     part.follow_up()
     part.read_beside()
     looked = part.search_wider()
     if not any(each.side.moved for each in part.resolved):
         part.look(standing=True)
     beliefs = part.ask_on()
-    part.read_together()
     _tell_sides(question, part.resolved, kit)
     today, later = _of_today(question, part.readings, part.resolved, plan)
     return PartResult(
@@ -82,7 +79,6 @@ def resolve_part(
         looked=looked,
         beliefs=beliefs,
         look=part.reply,
-        together=part.together or "",
         today=tuple(today),
     )
 
@@ -98,7 +94,6 @@ class _Part:
         self.told: list[PassageReading] = []
         self.turn = 1  # rounds of reading
         self.reply = ""  # to the last joint look
-        self.together: str | None = None  # the answer of all passages in one prompt, None before that
 
     def read(self, passages: Sequence[Passage]) -> list[PassageReading]:
         """Read passages, and other versions of those documents that answer; return the readings of the former."""
@@ -125,8 +120,7 @@ class _Part:
 
     def _weigh(self) -> None:
         """Group readings into sides, weigh and resolve these, and report each."""
-        sides = _weigh(self.question, self.readings, self.plan)
-        self._resolve(favour(self.together, sides) if self.together else sides)
+        self._resolve(_weigh(self.question, self.readings, self.plan))
         for each in self.resolved:
             self.kit.emit(_side_formed(each))
 
@@ -142,24 +136,6 @@ class _Part:
         except TooLate:
             return
         self._resolve(sides)
-
-    def read_together(self) -> None:
-        """Read all passages in one prompt, once, where no one answer stands that is likely enough to be given."""
-        plan, is_one = self.plan, self.expect != "several"
-        if not plan.look or plan.reader != "trained" or not is_one or self.together is not None:
-            return
-        if self.kit.is_late or any(map(_is_likely_enough, self.resolved)):
-            return
-        kept = split_off_later(self.question, self.readings, plan.as_of)[0]
-        try:
-            again, self.together = read_together(self.question, kept, self.kit)
-        except TooLate:
-            return
-        if self.together:
-            found = {each.passage.id: each for each in again}
-            self.readings = [found.get(each.passage.id, each) for each in self.readings]
-            self._read_versions()
-            self._weigh()
 
     def follow_up(self) -> None:
         """Read what a search in other words finds, as long as nothing stands."""
@@ -177,7 +153,7 @@ class _Part:
 
     def read_beside(self) -> None:
         """Put a reading in the place of an unsure refusal, where beside what stands there is one."""
-        if not self.plan.look or self.together or self.kit.is_late:
+        if not self.plan.look or self.kit.is_late:
             return
         try:
             again = read_beside(self.question, self.resolved, self.readings, self.kit)
@@ -254,11 +230,6 @@ def _of_today(
 def _is_none_accepted(resolved: Sequence[ResolvedSide]) -> bool:
     """Return whether no document gives an answer that stands; what a conversation alone says is none."""
     return all(each.verdict == "rejected" or each.side.is_talk for each in resolved)
-
-
-def _is_likely_enough(resolved: ResolvedSide) -> bool:
-    """Return whether a side stands that is given as an answer."""
-    return resolved.verdict != "rejected" and resolved.probability >= LIKELY_ENOUGH
 
 
 def _find_accepted(resolved: Sequence[ResolvedSide]) -> list[str]:

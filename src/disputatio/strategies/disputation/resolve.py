@@ -44,7 +44,6 @@ STANDS = 0.0  # log-odds from which a side stands: even odds
 PLAUSIBLE = -5.0  # log-odds from which a side may be the right one where a lead is open to doubt
 DATED = ACCOUNTS * math.log(2)  # of the contest score: what a later date that decides weighs
 CLEAR_LEAD = 2  # independent accounts by which a side must lead for its contradiction to be settled
-LIKELY_ENOUGH = 0.3  # the probability from which an answer is given
 LEAST = -2.2  # log-odds below which not even the best side is an answer: one in ten
 
 _BY_READING = ("unanimous", "unopposed", "likeliest")  # causes to which a joint look adds that of its own
