@@ -53,7 +53,7 @@ def test_json_is_one_object_of_the_documented_fields_and_nothing_else(capsys: Ca
     assert (done.code, done.err, done.out.count("\n")) == (0, "", 1)
     answer = done.json
     documented = [
-        "question", "answers", "abstained", "text", "claims", "conflict", "confidence",
+        "question", "answers", "abstained", "text", "claims", "conflict", "confidence", "expect",
         "certificate", "read", "usage", "strategy",
         "model", "passages",
     ]  # fmt: skip

@@ -84,7 +84,7 @@ def resolve_part(
 
 
 class _Part:
-    """What was read of one part of a question so far, and what was resolved by it."""
+    """One part of a question: its readings so far, and the sides that they were resolved to."""
 
     def __init__(self, question: str, waiting: Sequence[Passage], kit: Kit, plan: Options) -> None:
         self.question, self.waiting, self.kit, self.plan = question, waiting, kit, plan
