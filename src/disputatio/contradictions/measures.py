@@ -76,7 +76,7 @@ en depuis desde hasta de
 """
 _YEAR_BEFORE = frozenset(_YEAR_WORDS.split())
 _AFTER_TIME = frozenset(
-    [
+    {
         "later",
         "earlier",
         "ago",
@@ -89,7 +89,7 @@ _AFTER_TIME = frozenset(
         "old",
         "minimum",
         "maximum",
-    ]
+    }
 )
 _DAYS = Fraction(86_400)
 _MONTH_DAYS = Fraction(36525, 1200)
