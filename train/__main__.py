@@ -50,13 +50,13 @@ def parser() -> argparse.ArgumentParser:
     compare = verbs.add_parser(
         "compare",
         parents=[every],
-        help="the encoder's readings beside a language model's, on the same passages",
+        help="the readings of the encoder, a language model and the trained reader, on the same passages",
     )
     compare.add_argument("--encoder", default="default", help="its zip file or folder")
     compare.add_argument("--model", default="local:qwen2.5-coder-1.5b", help="the language model")
     compare.add_argument("--journal", default="default", help="file of the calls made")
     compare.add_argument("--limit", type=int, help="that many passages of each set, evenly spread")
-    compare.add_argument("--only", nargs="+", default=["ramdocs", "nq", "conflictnq", "realtimeqa"])
+    compare.add_argument("--only", nargs="+", default=["ramdocs", "nq", "squad2", "built"])
     return top
 
 

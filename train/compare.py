@@ -1,4 +1,8 @@
-"""The encoder's readings beside a language model's, on the same passages that nothing was trained or tuned on."""
+"""The readings of the encoder, of a language model and of one that was trained to read, on the same passages.
+
+Nothing was trained or tuned on these. Where a reader says how likely a passage answers (the encoder its probability, the
+trained one log P of "unknown"), noise is also counted as refused at the threshold that keeps 93 % of the right passages.
+"""
 
 from __future__ import annotations
 
@@ -8,44 +12,75 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bench.lib.agreement import resampled, roc_auc
+from disputatio.agents.trained_reader import UNKNOWN, read_prompt
 from disputatio.config import read_settings
 from disputatio.errors import DisputatioError
-from disputatio.kit import Kit
+from disputatio.eval.builders.multisource import build, pick
+from disputatio.eval.builders.origins import read_material
+from disputatio.eval.builders.substitution import substitute
+from disputatio.kit import TRAINED_READER, Kit
 from disputatio.parts import build_kit
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.disputation.reading import (
-    MAX_TOKENS,
     PassageReading,
     extract,
-    extract_or_read,
+    read_briefly,
     read_passages,
 )
 from disputatio.trace import Trace
 from disputatio.types import Passage
 from train.measure import (
+    KEPT,
     Asked,
     conflictnq_passages,
     nq_passages,
     ramdocs_passages,
     realtimeqa_passages,
+    squad2_questions,
 )
 from train.measure_pairs import evenly
-from train.scores import contains, exact
+from train.scores import contains, exact, keeping
 
 Read = Callable[[str, Sequence[Passage], Kit], list[PassageReading]]
+Row = tuple[Asked, str, float | None]  # what was asked, the answer, and how likely the passage answers
+BUILT, SEED = 60, 1  # questions of the builders
+WARMING = Asked(
+    question="Who designed the lighthouse?",
+    passage=Passage(text="Ingrid Vasmer designed it."),
+    answers=("Ingrid Vasmer",),
+    kind="right",
+)
+
+
+def built_passages(data: Path) -> list[Asked]:
+    """Return what the builders make of ConflictNQ: right and false passages, and those of other questions as noise."""
+    materials = substitute(read_material(f"conflictnq:{data / 'conflictnq' / 'val.jsonl'}"), seed=SEED)
+    kinds = {"factual": "right", "misinformation": "misinformation", "irrelevant": "noise"}
+    found: dict[tuple[str, str], Asked] = {}
+    for one in build(pick([materials], estimate=0, test=BUILT, seed=SEED), seed=SEED).examples:
+        for passage, kind, answer in zip(
+            one.passages, one.metadata["types"], one.metadata["answers"], strict=True
+        ):
+            right = one.gold if kind == "factual" else (answer,) if answer else ()
+            asked = Asked(
+                question=one.question, passage=Passage(text=passage.text), answers=right, kind=kinds[kind]
+            )
+            found[one.question, passage.text] = asked
+    return list(found.values())
+
+
 CORPORA: dict[str, Callable[[Path], list[Asked]]] = {
     "ramdocs": lambda data: ramdocs_passages(data, "report"),
     "nq": lambda data: nq_passages(data, "report"),
+    "squad2": lambda data: squad2_questions(data, "test"),
+    "built": built_passages,
     "conflictnq": conflictnq_passages,
     "realtimeqa": realtimeqa_passages,
 }
 
 
-def _both(question: str, passages: Sequence[Passage], kit: Kit) -> list[PassageReading]:
-    return extract_or_read(question, passages, kit, turn=1, max_tokens=MAX_TOKENS)
-
-
-READERS: dict[str, Read] = {"encoder": extract, "llm": read_passages, "both": _both}
+READERS: dict[str, Read] = {"encoder": extract, "llm": read_passages, "trained": read_briefly}
 
 
 def compare(
@@ -58,87 +93,103 @@ def compare(
     kit = build_kit(read_settings(model=model, encoder=encoder, journal=journal))
     for name in only:
         asked_passages = evenly(CORPORA[name](data), limit)
-        readings: dict[str, list[tuple[str, bool]]] = {}
+        rows: dict[str, list[Row | None]] = {}
         seconds: dict[str, float] = {}
-        for reader, read in READERS.items():
-            readings[reader], seconds[reader] = _readings(asked_passages, read, kit)
-        whole = [
-            number
-            for number in range(len(asked_passages))
-            if not any(readings[reader][number][1] for reader in READERS)
-        ]
-        yield (
-            name,
-            {
-                "passages": len(asked_passages),
-                "failed": len(asked_passages) - len(whole),
-                **{
-                    reader: _scores([(asked_passages[n], readings[reader][n][0]) for n in whole])
-                    | {"seconds_a_passage": round(seconds[reader] / len(asked_passages), 3)}
-                    for reader in READERS
-                },
-                "either": _either(
-                    [(asked_passages[n], readings["encoder"][n][0], readings["llm"][n][0]) for n in whole]
-                ),
-            },
-        )
+        for reader in READERS:
+            rows[reader], seconds[reader] = _rows(asked_passages, reader, kit)
+        whole = [n for n in range(len(asked_passages)) if all(some[n] is not None for some in rows.values())]
+        scores = {
+            reader: _scores([row for n in whole if (row := some[n]) is not None])
+            | {"seconds_a_passage": round(seconds[reader] / len(asked_passages), 3)}
+            for reader, some in rows.items()
+        }
+        yield name, {"passages": len(asked_passages), "failed": len(asked_passages) - len(whole), **scores}
 
 
-def _readings(asked_passages: Sequence[Asked], read: Read, kit: Kit) -> tuple[list[tuple[str, bool]], float]:
-    """Return each passage's answer, empty where it was refused, and whether the reader failed; the seconds of
-    all.
-    """
-    found: list[tuple[str, bool]] = []
+def _rows(asked_passages: Sequence[Asked], reader: str, kit: Kit) -> tuple[list[Row | None], float]:
+    """Return what a reader reads in each passage, None where it failed; the seconds of all."""
+    found: list[Row | None] = []
     seconds = 0.0
+    READERS[reader](WARMING.question, [WARMING.passage], kit.with_trace(Trace()))  # loads the model
     for number, asked in enumerate(asked_passages):
         passage = replace(asked.passage, id=f"p{number}")
         own = replace(kit, retriever=InMemory([passage]), trace=Trace())
         start = time.perf_counter()
         try:
-            [reading] = read(asked.question, [passage], own)
-            found.append((reading.answer, bool(reading.reply.fault)))
+            [reading] = READERS[reader](asked.question, [passage], own)
+            # A call that came from the journal of calls counts for what it took when it was made.
+            seconds += max(time.perf_counter() - start, own.trace.usage().seconds)
+            likely = _likely(reader, asked.question, reading, kit)
+            found.append(None if reading.reply.fault else (asked, reading.answer, likely))
         except DisputatioError:
-            found.append(("", True))
-        # A call that came from the journal of calls counts for what it took when it was made.
-        seconds += max(time.perf_counter() - start, own.trace.usage().seconds)
+            found.append(None)
     return found, seconds
 
 
-def _scores(read: Sequence[tuple[Asked, str]]) -> dict[str, Any]:
-    kinds = {
-        kind: [pair for pair in read if pair[0].kind == kind] for kind in ("right", "misinformation", "noise")
-    }
+def _likely(reader: str, question: str, reading: PassageReading, kit: Kit) -> float | None:
+    """Return how likely a passage answers as its reader has it, the higher the likelier; None where it says nothing."""
+    if reader != "trained":
+        return reading.answered
+    [choice] = kit.with_trace(Trace()).choose(
+        TRAINED_READER, [read_prompt(question, reading.passage)], (UNKNOWN,)
+    )
+    return -choice.logprobs[0]
+
+
+def _scores(read: Sequence[Row]) -> dict[str, Any]:
+    """Return shares of each kind of passage with 95 % intervals over resampled questions."""
     scores: dict[str, Any] = {}
-    for kind, pairs in kinds.items():
-        if kind == "noise" and pairs:
-            scores[kind] = {"n": len(pairs), "refused": _share([not answer for _, answer in pairs])}
-        elif pairs:
-            scores[kind] = {
-                "n": len(pairs),
-                "equal": _share([bool(answer and exact(answer, asked.answers)) for asked, answer in pairs]),
-                "as_written": _share([_as_written(asked, answer) for asked, answer in pairs]),
-                "declined": _share([not answer for _, answer in pairs]),
-            }
+    for kind in ("right", "misinformation", "noise"):
+        rows = [row for row in read if row[0].kind == kind]
+        if rows:
+            refused = _share(rows, lambda row: not row[1])
+            scores[kind] = {"n": len(rows), "declined": refused} | (
+                {}
+                if kind == "noise"
+                else {
+                    "equal": _share(rows, lambda row: bool(row[1] and exact(row[1], row[0].answers))),
+                    "as_written": _share(rows, _as_written),
+                }
+            )
+    if all(likely is not None for *_, likely in read) and {"right", "noise"} <= scores.keys():
+        rows = [row for row in read if row[0].kind != "misinformation"]
+        scores["noise"] |= {
+            "auc": _over_questions(rows, _auc),
+            "refused_keeping_93": _over_questions(rows, _refused),
+        }
     return scores
 
 
-def _either(read: Sequence[tuple[Asked, str, str]]) -> dict[str, Any]:
-    """Return how often one of two readers is right, and how often each is where they agree and where not."""
-    right = [row for row in read if row[0].kind == "right"]
-    agree = [row for row in right if row[1] and row[2] and contains(row[1], [row[2]])]
-    apart = [row for row in right if row not in agree]
-    return {
-        "one_is_right": _share([_as_written(asked, a) or _as_written(asked, b) for asked, a, b in right]),
-        "agree": _share([row in agree for row in right]),
-        "llm_right_where_they_agree": _share([_as_written(asked, b) for asked, _, b in agree]),
-        "llm_right_where_not": _share([_as_written(asked, b) for asked, _, b in apart]),
-        "encoder_right_where_not": _share([_as_written(asked, a) for asked, a, _ in apart]),
-    }
-
-
-def _as_written(asked: Asked, answer: str) -> bool:
+def _as_written(row: Row) -> bool:
+    asked, answer, _ = row
     return bool(answer) and (bool(exact(answer, asked.answers)) or contains(answer, asked.answers))
 
 
-def _share(values: Sequence[bool]) -> float | None:
-    return round(sum(values) / len(values), 4) if values else None
+def _auc(rows: Sequence[Row]) -> float | None:
+    return roc_auc([likely or 0.0 for *_, likely in rows], [asked.kind == "right" for asked, *_ in rows])
+
+
+def _refused(rows: Sequence[Row]) -> float | None:
+    """Return the share of noise below the threshold that keeps 93 % of the right passages; None where one is missing."""
+    right, noise = (
+        [likely or 0.0 for asked, _, likely in rows if asked.kind == kind] for kind in ("right", "noise")
+    )
+    if not right or not noise:
+        return None
+    least = keeping(right, KEPT)
+    return sum(likely < least for likely in noise) / len(noise)
+
+
+def _share(rows: Sequence[Row], is_so: Callable[[Row], bool]) -> list[float | None]:
+    return _over_questions(rows, lambda some: sum(map(is_so, some)) / len(some) if some else None)
+
+
+def _over_questions(
+    rows: Sequence[Row], statistic: Callable[[Sequence[Row]], float | None]
+) -> list[float | None]:
+    """Return a statistic and its interval: passages of one question are not apart."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row[0].question, []).append(row)
+    found = resampled(list(groups.values()), lambda some: statistic([row for group in some for row in group]))
+    return [None if value is None else round(value, 4) for value in (found.mean, found.low, found.high)]
