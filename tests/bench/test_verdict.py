@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -43,18 +45,24 @@ def test_a_corpus_is_told_by_weights_that_saw_no_setting_of_it() -> None:
     def rows(sign: float) -> list[weights.Sides]:
         some = []
         for _ in range(30):
-            features = random.normal(size=(3, len(weights.NAMES)))
-            some.append(weights.Sides(features=features, answers=sign * features[:, 0] > 0))
+            features = random.normal(size=(3, len(weights.NAMES) + 1))
+            answers = sign * features[:, 0] > 0
+            features[:, -1] = (
+                answers  # *support* tells in all corpora what the others' first feature does not
+            )
+            some.append(weights.Sides(features=features, answers=answers, in_use=features[:, 1]))
         return some
 
     out = weights.told_by_others("a-1f", {"a-1f": rows(-1), "a-3f": rows(-1), "b": rows(1)})
     assert out["features"][weights.NAMES[0]]["weight"] > 0  # as b has it, and no setting of a
-    assert out["ROC AUC"]["mean"] < 0.2
+    assert out["fitted"]["ROC AUC"]["mean"] < 0.2
+    assert out["with support"]["ROC AUC"]["mean"] > 0.8
+    assert 0.3 < out["in use"]["ROC AUC"]["mean"] < 0.7
     assert out["rows"] == 30 and out["sides"] == 90
 
 
 def test_rows_where_nobody_answers_are_no_material() -> None:
-    none = weights.Sides(features=np.empty((0, len(weights.NAMES))), answers=np.empty(0, dtype=bool))
+    none = weights.Sides(features=np.empty((0, 9)), answers=np.empty(0, dtype=bool), in_use=np.empty(0))
     with pytest.raises(InputError, match="answers anything"):
         weights.fitted([none])
 
@@ -72,8 +80,22 @@ def test_what_a_planted_passage_was_made_to_say_answers_and_in_ramdocs_it_does_n
     planted = corpora.Corpus(name="conflictnq-1r1f", expect="one", examples=(lie,))
     several = corpora.Corpus(name="ramdocs", expect="several", examples=(lie,))
     for corpus, said in ((planted, True), (several, False)):
-        row = weights.sides(lie, corpus, Kit(model=model))
+        row = weights.sides(lie, corpus, Kit(model=model), "llm")
         assert row is not None and row.answers.tolist() == [said]
+        assert np.isnan(row.features[:, -1]).all()  # the language model has no head for support
+
+
+def test_support_is_asked_of_each_answer_that_the_trained_reader_gives() -> None:
+    def judge(prompt: str) -> dict[str, float]:
+        assert "Answer: 1934" in prompt
+        return {"yes": 0.9, "no": 0.1}
+
+    asked = replace(ROW, passages=(Passage(id="p", text="The bridge was opened in 1934."),))
+    trained = Scripted(lambda _: "1934", choices=judge)
+    kit = Kit(model=Scripted([]), trained=trained)
+    row = weights.sides(asked, corpora.Corpus(name="nq", expect="one", examples=(ROW,)), kit, "trained")
+    assert row is not None
+    assert row.features[:, -1].tolist() == [pytest.approx(math.log(9))]
 
 
 # --- rows -----------------------------------------------------------------------------------------

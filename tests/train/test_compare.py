@@ -1,4 +1,4 @@
-"""Two readers on the same passages: what each reads, and how often one of them is right."""
+"""Three readers on the same passages: what each reads, what it refuses, and what it costs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ from train import compare as comparing
 from train.__main__ import main
 
 
+def passage_of(prompt: str) -> str:
+    return prompt.rpartition("<passage")[2].partition("</passage")[0]
+
+
 @pytest.mark.long
 def test_readers_are_scored_on_the_same_passages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -23,17 +27,28 @@ def test_readers_are_scored_on_the_same_passages(
     reader = EncoderReader(EncoderModel(write_model(tmp_path / "model"), threads=1))
 
     def says(prompt: str) -> str:
-        answer = "anna" if "anna" in prompt.rpartition("<passage")[2] else "unknown"
+        answer = "anna" if "anna" in passage_of(prompt) else "unknown"
         return json.dumps({"subject": "", "answer": answer})
 
-    kit = Kit(model=Scripted(says), reader=reader)
+    def copies(prompt: str) -> str:
+        names = [name for name in ("anna", "bruno") if name in passage_of(prompt)]
+        return f"{names[0]}\nParis" if names else "unknown"
+
+    def doubts(prompt: str) -> dict[str, float]:
+        text = passage_of(prompt)
+        return {"unknown": 0.1 if "anna" in text else 0.5 if "bruno" in text else 0.9}
+
+    trained = Scripted(copies, choices=doubts)
+    kit = Kit(model=Scripted(says), reader=reader, trained=trained)
     monkeypatch.setattr(comparing, "build_kit", lambda _: kit)
     data = write_data(tmp_path / "data")
     assert main(["compare", "--data", str(data), "--only", "ramdocs", "--journal", "none"]) == 0
     scores = json.loads(capsys.readouterr().out)["ramdocs"]
     assert (scores["passages"], scores["failed"]) == (32, 0)
-    assert scores["llm"]["right"] == {"n": 16, "equal": 0.5, "as_written": 0.5, "declined": 0.5}
-    assert scores["llm"]["noise"] == {"n": 8, "refused": 1.0}
-    assert scores["encoder"]["right"]["as_written"] == 0.0  # the toy takes "gold" for the answer
-    assert scores["either"]["one_is_right"] == 0.5
-    assert scores["both"]["seconds_a_passage"] >= 0
+    right, noise = scores["llm"]["right"], scores["llm"]["noise"]
+    assert right["n"] == 16 and [right[name][0] for name in ("declined", "equal", "as_written")] == [0.5] * 3
+    assert noise["n"] == 8 and noise["declined"][0] == 1.0 and "auc" not in noise  # it tells no chance
+    assert scores["encoder"]["right"]["as_written"][0] == 0.0  # the toy takes "gold" for the answer
+    assert scores["trained"]["right"]["declined"][0] == 0.5
+    assert scores["trained"]["noise"]["refused_keeping_93"][0] is not None
+    assert all(scores[name]["seconds_a_passage"] >= 0 for name in ("encoder", "llm", "trained"))
