@@ -54,7 +54,6 @@ def parser() -> argparse.ArgumentParser:
     )
     compare.add_argument("--encoder", default="default", help="its zip file or folder")
     compare.add_argument("--model", default="local:qwen2.5-coder-1.5b", help="the language model")
-    compare.add_argument("--journal", default="default", help="file of the calls made")
     compare.add_argument("--limit", type=int, help="that many passages of each set, evenly spread")
     compare.add_argument("--only", nargs="+", default=["ramdocs", "nq", "squad2", "built"])
     return top
@@ -91,7 +90,6 @@ def main(arguments: list[str] | None = None) -> int:
             options.data,
             model=options.model,
             encoder=options.encoder,
-            journal=options.journal,
             limit=options.limit,
             only=options.only,
         )

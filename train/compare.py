@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,7 @@ from train.scores import contains, exact, keeping
 Read = Callable[[str, Sequence[Passage], Kit], list[PassageReading]]
 Row = tuple[Asked, str, float | None]  # what was asked, the answer, and how likely the passage answers
 BUILT, SEED = 60, 1  # questions of the builders
+IN_FLIGHT = 8  # passages read at once, as those of one question are
 WARMING = Asked(
     question="Who designed the lighthouse?",
     passage=Passage(text="Ingrid Vasmer designed it."),
@@ -84,13 +86,13 @@ READERS: dict[str, Read] = {"encoder": extract, "llm": read_passages, "trained":
 
 
 def compare(
-    data: Path, *, model: str, encoder: str, journal: str, limit: int | None, only: Sequence[str]
+    data: Path, *, model: str, encoder: str, limit: int | None, only: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """By corpus what each reader reads as it is written, what noise it refuses, and the seconds a passage.
 
     A passage that a reader could not read, for a fault of the model, is counted and scored for none of them.
     """
-    kit = build_kit(read_settings(model=model, encoder=encoder, journal=journal))
+    kit = build_kit(read_settings(model=model, encoder=encoder, journal="none"))
     for name in only:
         asked_passages = evenly(CORPORA[name](data), limit)
         rows: dict[str, list[Row | None]] = {}
@@ -107,33 +109,39 @@ def compare(
 
 
 def _rows(asked_passages: Sequence[Asked], reader: str, kit: Kit) -> tuple[list[Row | None], float]:
-    """Return what a reader reads in each passage, None where it failed; the seconds of all."""
-    found: list[Row | None] = []
-    seconds = 0.0
-    READERS[reader](WARMING.question, [WARMING.passage], kit.with_trace(Trace()))  # loads the model
-    for number, asked in enumerate(asked_passages):
-        passage = replace(asked.passage, id=f"p{number}")
+    """Return what a reader reads in each passage, None where it failed; the seconds of all, some in flight."""
+
+    def one(passage: Passage, asked: Asked) -> PassageReading | None:
         own = replace(kit, retriever=InMemory([passage]), trace=Trace())
-        start = time.perf_counter()
         try:
             [reading] = READERS[reader](asked.question, [passage], own)
-            # A call that came from the journal of calls counts for what it took when it was made.
-            seconds += max(time.perf_counter() - start, own.trace.usage().seconds)
-            likely = _likely(reader, asked.question, reading, kit)
-            found.append(None if reading.reply.fault else (asked, reading.answer, likely))
         except DisputatioError:
-            found.append(None)
-    return found, seconds
+            return None
+        return None if reading.reply.fault else reading
+
+    passages = [replace(asked.passage, id=f"p{number}") for number, asked in enumerate(asked_passages)]
+    READERS[reader](WARMING.question, [WARMING.passage], kit.with_trace(Trace()))  # loads the model
+    start = time.perf_counter()
+    with ThreadPoolExecutor(IN_FLIGHT) as pool:
+        readings = list(pool.map(one, passages, asked_passages))
+    seconds = time.perf_counter() - start
+    likely = _likely(reader, asked_passages, readings, kit)
+    return [
+        None if reading is None else (asked, reading.answer, chance)
+        for asked, reading, chance in zip(asked_passages, readings, likely, strict=True)
+    ], seconds
 
 
-def _likely(reader: str, question: str, reading: PassageReading, kit: Kit) -> float | None:
-    """Return how likely a passage answers as its reader has it, the higher the likelier; None where it says nothing."""
+def _likely(
+    reader: str, asked_passages: Sequence[Asked], readings: Sequence[PassageReading | None], kit: Kit
+) -> list[float | None]:
+    """Return how likely each passage answers as its reader has it, the higher the likelier; None where it says nothing."""
     if reader != "trained":
-        return reading.answered
-    [choice] = kit.with_trace(Trace()).choose(
-        TRAINED_READER, [read_prompt(question, reading.passage)], (UNKNOWN,)
-    )
-    return -choice.logprobs[0]
+        return [None if reading is None else reading.answered for reading in readings]
+    prompts = [read_prompt(asked.question, asked.passage) for asked in asked_passages]
+    return [
+        -choice.logprobs[0] for choice in kit.with_trace(Trace()).choose(TRAINED_READER, prompts, (UNKNOWN,))
+    ]
 
 
 def _scores(read: Sequence[Row]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def test_readers_are_scored_on_the_same_passages(
     kit = Kit(model=Scripted(says), reader=reader, trained=trained)
     monkeypatch.setattr(comparing, "build_kit", lambda _: kit)
     data = write_data(tmp_path / "data")
-    assert main(["compare", "--data", str(data), "--only", "ramdocs", "--journal", "none"]) == 0
+    assert main(["compare", "--data", str(data), "--only", "ramdocs"]) == 0
     scores = json.loads(capsys.readouterr().out)["ramdocs"]
     assert (scores["passages"], scores["failed"]) == (32, 0)
     right, noise = scores["llm"]["right"], scores["llm"]["noise"]
