@@ -3,7 +3,8 @@
 1. Read: an agent a passage, all in one batch (MADAM-RAG, Wang et al. 2025; RobustRAG, Xiang et al. 2024): `reading`.
 2. Group: answers become sides, each weighed by independent votes and reliability (RA-RAG, Hwang et al. 2024), by how
    its passages read, and by whether they look like altered copies: `sides`.
-3. Resolve: contradictions are told from namesakes, and the side with more independent accounts wins: `resolve`. "Debate
+3. Resolve: contradictions are told from namesakes by names and by a trained reader (`namesakes`), and the side with more
+   independent accounts wins: `resolve`. "Debate
    or Vote" (2508.17536) finds that votes over isolated answers do most of the work of a debate, so they come first.
 4. Search wider: where a contradiction is open or its lead short, unread passages are searched for with the question and
    with every answer alike; what no side answers is searched for with an explanation as query (AC-RAG, Zhang et al. 2025).
@@ -36,6 +37,7 @@ from disputatio.reliability.source_weights import vote_weights
 from disputatio.strategies.disputation.answering import PartResult, compose_answer
 from disputatio.strategies.disputation.changes import answer_changes
 from disputatio.strategies.disputation.details import Record, Similarity
+from disputatio.strategies.disputation.namesakes import Sameness
 from disputatio.strategies.disputation.part import Options, resolve_part
 from disputatio.strategies.disputation.reading import MAX_TOKENS, Reader
 from disputatio.strategies.disputation.resolve import Expectation, expectation_of
@@ -147,6 +149,7 @@ def disputation(
         wider=wider,
         max_tokens=max_tokens,
         similarity=Similarity(kit),
+        sameness=Sameness(kit),
         as_of=iso_day(as_of),
         today=str(kit.recorded.get("today") or kit.today),
     )
@@ -165,6 +168,7 @@ def disputation(
         beliefs={part.question: part.beliefs for part in parts if part.beliefs},
         looks={part.question: part.look for part in parts if part.look},
         similarities=plan.similarity.known,
+        sameness=plan.sameness.known,
         today=plan.today if any(map(_has_days, passages.values())) else "",
         reader=plan.reader,
         late=[each.passage.id for part in parts for each in part.readings if each.late]

@@ -37,10 +37,10 @@ class WiderSearch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """Evidence beside calls and searches: the model's beliefs and the similarities of passages.
+    """Evidence beside calls and searches: the model's beliefs, the similarities of passages, and which are of one thing.
 
     `beliefs` has the nats of each answer by question, `looks` the reply to its last joint look; `similarities` that of each pair of passages, by
-    `judgement_key`; `today` the day of the question, where documents say from when or until when they are in force;
+    `judgement_key`, `sameness` the log-odds that they speak of one thing; `today` the day of the question, where documents say from when or until when they are in force;
     `reader` who read, empty for an answer that does not say; `late` the passages that the language model had not read by
     the deadline, None if that did not pass; `sections` the passages of each section, its version that was read first
     ahead, where one is in several versions among the first `searched` passages found.
@@ -49,6 +49,7 @@ class Record:
     beliefs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     looks: Mapping[str, str] = field(default_factory=dict)
     similarities: Mapping[str, float] = field(default_factory=dict)
+    sameness: Mapping[str, float] = field(default_factory=dict)
     today: str = ""
     reader: Reader | Literal[""] = ""
     late: Sequence[str] | None = None
@@ -65,6 +66,7 @@ class Record:
         late = {} if self.late is None else {LATE: list(self.late)}
         sections = [list(section) for section in self.sections]
         said = {
+            "sameness": dict(sorted(self.sameness.items())),
             "today": self.today,
             "reader": self.reader,
             "sections": sections,
@@ -79,6 +81,7 @@ class Record:
             beliefs=details.get("beliefs", {}),
             looks=details.get("looks", {}),
             similarities=details.get("similarities", {}),
+            sameness=details.get("sameness", {}),
             reader=details.get("reader", ""),
             sections=details.get("sections", ()),
             searched=details.get("searched", 0),

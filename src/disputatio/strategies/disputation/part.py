@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
-from disputatio.errors import TooLate
+from disputatio.errors import NoLogprobs, TooLate
 from disputatio.events import LookedWider, NoDebate, SideFormed, SidesWeighed
 from disputatio.kit import Kit
 from disputatio.strategies.disputation.answering import PartResult
@@ -13,6 +14,7 @@ from disputatio.strategies.disputation.changes import split_off_later
 from disputatio.strategies.disputation.debate import move_by_belief, move_by_debate
 from disputatio.strategies.disputation.details import Similarity, WiderSearch
 from disputatio.strategies.disputation.joint_look import move_by_look, read_beside
+from disputatio.strategies.disputation.namesakes import Sameness, set_apart
 from disputatio.strategies.disputation.reading import PassageReading, Reader, read
 from disputatio.strategies.disputation.resolve import (
     Expectation,
@@ -34,7 +36,7 @@ from disputatio.versions.asked import of_today
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The options of one question, the weights of sources' votes, and the similarity of passages."""
+    """The options of one question, the weights of sources' votes, and the similarity of passages, and which speak of one thing."""
 
     reader: Reader
     reliabilities: Mapping[str, float]
@@ -48,6 +50,7 @@ class Options:
     wider: int
     max_tokens: int
     similarity: Similarity
+    sameness: Sameness
     as_of: str
     today: str
 
@@ -119,8 +122,11 @@ class _Part:
             self.readings += self._read(other_versions)
 
     def _weigh(self) -> None:
-        """Group readings into sides, weigh and resolve these, and report each."""
+        """Group readings into sides, weigh and resolve these, tell namesakes apart, and report each."""
         self._resolve(_weigh(self.question, self.readings, self.plan))
+        if self.plan.reader == "trained" and not self.kit.is_late:
+            with suppress(NoLogprobs, TooLate):  # then they contradict each other, as without such a reader
+                self._resolve(set_apart(self.question, self.resolved, self.plan.sameness, self.expect))
         for each in self.resolved:
             self.kit.emit(_side_formed(each))
 

@@ -289,25 +289,38 @@ def same_thing(question: str, first: Side, second: Side, expect: Expectation = "
     """Return whether two sides are about the same thing, as far as their passages show.
 
     Versions of one document are, and those with similar texts. Else titles decide, if both sides have one: of different things each has a
-    name that the other lacks. Without titles, subjects decide in the same way. If neither does, sides are about
-    the same thing, unless several answers are expected.
+    name that the other lacks. Without titles, what a trained reader tells of two passages decides, and subjects in the
+    same way as titles. If neither does, sides are about the same thing, unless several answers are expected.
     """
-    if expect == "one" or _of_one_family(first, second):
+    if expect == "one" or _is_surely_same(first, second):
         return True
-    if is_yes_or_no(first.answer) and is_yes_or_no(second.answer):
-        return True  # the question says of what
-    if any(
+    titled = _are_titled(first, second)
+    if not titled and (expect == "several" or any(each.id in first.apart for each in second.passages)):
+        return False
+    first_names, second_names = _names(question, first), _names(question, second)
+    return not (first_names - second_names and second_names - first_names)
+
+
+def may_be_namesakes(question: str, first: Side, second: Side, expect: Expectation) -> bool:
+    """Return whether two sides are taken to be about the same thing only since nothing says otherwise."""
+    told = _is_surely_same(first, second) or _are_titled(first, second)
+    return expect == "auto" and not told and same_thing(question, first, second, expect)
+
+
+def _are_titled(first: Side, second: Side) -> bool:
+    return all(any(passage.title for passage in side.passages) for side in (first, second))
+
+
+def _is_surely_same(first: Side, second: Side) -> bool:
+    """Return whether sides have versions of one document or similar texts, or say yes or no to what the question names."""
+    if _of_one_family(first, second) or (is_yes_or_no(first.answer) and is_yes_or_no(second.answer)):
+        return True
+    return any(
         side.most_similar
         and any(side.most_similar is reading for reading in rival.readings)
         and max(side.features.get(name, 0) for name in SIMILARITIES) >= ALIKE
         for side, rival in ((first, second), (second, first))
-    ):
-        return True
-    titled = all(any(passage.title for passage in side.passages) for side in (first, second))
-    if expect == "several" and not titled:
-        return False
-    first_names, second_names = _names(question, first), _names(question, second)
-    return not (first_names - second_names and second_names - first_names)
+    )
 
 
 def _of_one_family(first: Side, second: Side) -> bool:

@@ -112,7 +112,8 @@ class Side:
     `most_similar` is the reading with another answer that one of its own is most similar to; `moved` is by how
     much belief and debate moved its contest score. `superseded` has the passages, by id, whose place a
     document with another answer takes, `claimed` those of which one only says so; `today` is the day after which
-    no date counts. `talk` has all passages of conversations, by id, where something else was read, too.
+    no date counts. `talk` has all passages of conversations, by id, where something else was read, too;
+    `apart` those of other sides that are told to speak of a namesake.
     """
 
     answer: str
@@ -129,6 +130,7 @@ class Side:
     claimed: Mapping[str, Succession] = field(default_factory=dict)
     today: str = ""
     talk: frozenset[str] = frozenset()
+    apart: frozenset[str] = frozenset()
 
     @property
     def is_talk(self) -> bool:

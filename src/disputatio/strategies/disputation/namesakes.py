@@ -1,0 +1,78 @@
+"""Namesakes: whether the passages of two sides speak of one thing, by a model that was trained to tell.
+
+It is asked of sides that contradict each other where nothing else tells: without titles, versions, names or texts that are
+alike. Of a pair both orders are asked, since the order tells nothing; of each side the passage that was read first speaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from disputatio.agents.replies import shown
+from disputatio.agents.trained_reader import CHOICES, about_of, prompt_of
+from disputatio.kit import TRAINED_READER, Kit
+from disputatio.strategies.disputation.details import Record
+from disputatio.strategies.disputation.resolve import (
+    Expectation,
+    ResolvedSide,
+    may_be_namesakes,
+    strength,
+)
+from disputatio.strategies.disputation.sides import Side
+from disputatio.trace import judgement_key
+from disputatio.types import Passage
+
+MOST = 4  # sides that are compared, the strongest first: six pairs at most
+APART = -2.2  # mean log-odds of "same" below which two passages speak of two things: one in ten
+
+
+class Sameness:
+    """Log-odds that two passages speak of one thing: recorded, or asked once a pair."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self.known: dict[str, float] = dict(Record.from_details(kit.recorded).sameness)
+
+    def __call__(self, question: str, pairs: Sequence[tuple[Passage, Passage]]) -> list[float | None]:
+        """Return the mean log-odds of both orders of each pair; None where none is recorded and no model can be asked.
+
+        Raises `LLMError` for faults of the model and `TooLate` after the deadline.
+        """
+        keys = [judgement_key("same", *sorted((first.id, second.id))) for first, second in pairs]
+        new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self.known}
+        if new and not self._kit.recorded:
+            texts = [(shown(first), shown(second)) for first, second in new.values()]
+            prompts = [
+                prompt_of("same", about_of(question, first), second)
+                for a, b in texts
+                for first, second in ((a, b), (b, a))
+            ]
+            choices = self._kit.choose(TRAINED_READER, prompts, CHOICES["same"])
+            odds = [same - different for same, different in (choice.logprobs for choice in choices)]
+            means = [(odds[at] + odds[at + 1]) / 2 for at in range(0, len(odds), 2)]
+            self.known.update(zip(new, means, strict=True))
+        return [self.known.get(key) for key in keys]
+
+
+def set_apart(
+    question: str, resolved: Sequence[ResolvedSide], sameness: Sameness, expect: Expectation
+) -> list[Side]:
+    """Return the sides, each with the passages of those contradicting it that speak of a namesake.
+
+    Raises as `Sameness` does.
+    """
+    sides = [each.side for each in resolved]
+    opposed = [number for number, each in enumerate(resolved) if each.rivals]
+    opposed = sorted(opposed, key=lambda number: strength(sides[number]), reverse=True)[:MOST]
+    pairs = [
+        (a, b) for a, b in combinations(opposed, 2) if may_be_namesakes(question, sides[a], sides[b], expect)
+    ]
+    odds = sameness(question, [(sides[a].passages[0], sides[b].passages[0]) for a, b in pairs])
+    for pair, same in zip(pairs, odds, strict=True):
+        if same is not None and same < APART:
+            for mine, other in (pair, pair[::-1]):
+                theirs = {passage.id for passage in sides[other].passages}
+                sides[mine] = replace(sides[mine], apart=sides[mine].apart | theirs)
+    return sides
