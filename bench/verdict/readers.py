@@ -41,6 +41,7 @@ from disputatio.types import Example, Passage
 RELEASED = "released"
 ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "trained": ("disputation", {"reader": "trained"}),
+    "trained, names alone": ("disputation", {"reader": "trained", "namesakes": False}),
     "untrained": ("disputation", {"reader": "llm"}),
     "untrained, no look": ("disputation", {"reader": "llm", "look": False}),
     "concat": ("concat", {}),
@@ -51,6 +52,7 @@ ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 # The first of each is compared with the others; those of the second are told how many answers are right.
 COMPARED = (
     ("trained", "untrained", "concat"),
+    ("trained", "trained, names alone", "concat"),
     ("untrained", "untrained, no look", "concat"),
     ("trained, several", "untrained, several"),
 )

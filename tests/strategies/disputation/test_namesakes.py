@@ -20,11 +20,12 @@ TEXTS = {
 }
 
 
+def read(prompt: str) -> str:
+    return next((f"{name}\nHoly Smoke" for name, text in TEXTS.items() if text in prompt), "unknown")
+
+
 def reader(odds_of_same: float | Exception) -> Scripted:
     """Return a trained reader that reads every passage and gives these odds that two are about one thing."""
-
-    def read(prompt: str) -> str:
-        return next((f"{name}\nHoly Smoke" for name, text in TEXTS.items() if text in prompt), "unknown")
 
     def choose(prompt: str) -> Any:
         if isinstance(odds_of_same, Exception):
@@ -59,14 +60,30 @@ def test_two_things_of_one_name_have_their_own_answers() -> None:
     assert QUESTION in first and QUESTION in second
 
 
-@pytest.mark.parametrize("odds", [0.2, 0.9, NoLogprobs("no log-probabilities")])
-def test_what_is_not_surely_of_two_things_contradicts_each_other(odds: float | Exception) -> None:
-    answer = asked(reader(odds))
+@pytest.mark.parametrize(
+    ("odds", "asks"), [(0.2, 2), (0.9, 1), (NoLogprobs("no log-probabilities"), 1)], ids=str
+)
+def test_what_is_not_surely_of_two_things_contradicts_each_other(odds: float | Exception, asks: int) -> None:
+    trained = reader(odds)
+    answer = asked(trained)
     assert len(answer.answers) == 1
     assert answer.conflict.kind != "ambiguity"
+    assert len(comparisons(trained)) == asks  # the other order only where the first says that they are two
 
 
-@pytest.mark.parametrize("options", [{"expect": "one"}, {"expect": "several"}, {"title": "Albums"}])
+def test_two_things_are_told_by_both_orders() -> None:
+    first = next(iter(TEXTS.values()))
+
+    def choose(prompt: str) -> dict[str, float]:
+        same = 0.001 if prompt.index(first) < prompt.index(TEXTS["Gin Wigmore"]) else 0.999
+        return {"same": same, "different": 1 - same}
+
+    assert len(asked(Scripted(read, name="reader", choices=choose)).answers) == 1
+
+
+@pytest.mark.parametrize(
+    "options", [{"expect": "one"}, {"expect": "several"}, {"title": "Albums"}, {"namesakes": False}]
+)
 def test_where_something_else_tells_the_reader_is_not_asked(options: dict[str, Any]) -> None:
     trained = reader(0.02)
     asked(trained, **options)

@@ -89,6 +89,9 @@ def disputation(
     expect: Annotated[
         Expectation, "how many answers are right: one, several (of namesakes, of a list), or auto"
     ] = "auto",
+    namesakes: Annotated[
+        bool, "let a trained reader tell whether passages without titles speak of one thing"
+    ] = True,
     look: Annotated[
         bool, "show the model the quotes of all answers at once, and weigh which it gives"
     ] = True,
@@ -112,7 +115,8 @@ def disputation(
     model, else `llm`.
     `copies` takes similarity to passages with other answers as a sign of alteration, `order` takes the
     better-ranked of two for the original; `standing` weighs how passages read, `certainty` how sure their
-    readers were. `expect` is how many answers are right; `auto` decides from the question and passages. `look` shows the model
+    readers were. `expect` is how many answers are right; `auto` decides from the question and passages,
+    with `namesakes` also by a trained reader that read them. `look` shows the model
     the quotes of all answers at once, and weighs which it gives; unsure refusals of a trained reader are read again so. `belief` asks the model's
     own where answers contradict each other and neither a lead of two accounts, nor known sources, nor dates
     decide. `debate` is the most rounds of debate, `complete` of searching further (0 also leaves a question of
@@ -142,6 +146,7 @@ def disputation(
         without=tuple(off),
         order=order,
         expect=expect,
+        namesakes=namesakes,
         look=look and kit.has_model,
         belief=belief,
         debate=debate,

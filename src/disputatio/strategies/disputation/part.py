@@ -43,6 +43,7 @@ class Options:
     without: tuple[str, ...]
     order: bool
     expect: Expectation
+    namesakes: bool
     look: bool
     belief: bool
     debate: int
@@ -124,7 +125,7 @@ class _Part:
     def _weigh(self) -> None:
         """Group readings into sides, weigh and resolve these, tell namesakes apart, and report each."""
         self._resolve(_weigh(self.question, self.readings, self.plan))
-        if self.plan.reader == "trained" and not self.kit.is_late:
+        if self.plan.namesakes and self.plan.reader == "trained" and not self.kit.is_late:
             with suppress(NoLogprobs, TooLate):  # then they contradict each other, as without such a reader
                 self._resolve(set_apart(self.question, self.resolved, self.plan.sameness, self.expect))
         for each in self.resolved:
