@@ -67,7 +67,13 @@ WARMING = Example(
     ),
     gold=("Ingrid Vasmer",),
 )
-SCORES = {"ramdocs": {"em": "strict EM", "right": "right"}, "nq": {"right": "right"}}
+SEVERAL = {"em": "strict EM", "right": "right"}
+SCORES = {
+    "ramdocs": SEVERAL,
+    "nq": {"right": "right"},
+    "ambignq": SEVERAL,
+    "conflictnq-1r1f": {"right": "right", "attacked": "attacked"},
+}
 
 
 def run(asked: argparse.Namespace, kit: Kit) -> None:
@@ -210,7 +216,7 @@ def main(words: Sequence[str] | None = None, kit: Kit | None = None) -> None:
         "--trained", help="the model that was trained to read (default: that of the settings)"
     )
     options.add_argument("--out", type=Path, required=True)
-    options.add_argument("--corpora", nargs="*", choices=sorted(SCORES), default=sorted(SCORES))
+    options.add_argument("--corpora", nargs="*", choices=sorted(SCORES), default=["ramdocs", "nq"])
     options.add_argument(
         "--arms", nargs="*", choices=sorted(ARMS), default=[arm for arm in ARMS if arm != RELEASED]
     )
