@@ -58,7 +58,7 @@ def test_every_other_file_is_a_pages_figures_or_chart(file: Path) -> None:
 def test_links_of_pages_lead_somewhere() -> None:
     for page in PAGES:
         for link in links(page):
-            assert (page.parent / link).is_file(), f"{page.name}: {link}"
+            assert (page.parent / link.partition("#")[0]).is_file(), f"{page.name}: {link}"
 
 
 def test_what_docs_and_sources_say_of_results_is_there() -> None:

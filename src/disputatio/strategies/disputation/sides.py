@@ -110,10 +110,9 @@ class Side:
     sources has one, and `declared` how much of them comes of tiers that people gave documents. `named` are the stems of
     the question that its passages name about it (`grounding`). `log_odds` is that its passages answer the question, computed from `features`.
     `most_similar` is the reading with another answer that one of its own is most similar to; `moved` is by how
-    much belief and debate moved its contest score. `superseded` has the passages, by id, whose place a
-    document with another answer takes, `claimed` those of which one only says so; `today` is the day after which
-    no date counts. `talk` has all passages of conversations, by id, where something else was read, too;
-    `apart` those of other sides that are told to speak of a namesake.
+    much belief and debate moved its contest score. `superseded` has the passages, by id, whose place a document with another
+    answer takes, `claimed` those of which one only says so; `today` is the day after which no date counts. `talk` has all
+    passages of conversations, by id, where something else was read, too, `apart` those of other sides that speak of a namesake.
     """
 
     answer: str
