@@ -52,7 +52,7 @@ ARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 # The first of each is compared with the others; those of the second are told how many answers are right.
 COMPARED = (
     ("trained", "untrained", "concat"),
-    ("trained", "trained, names alone", "concat"),
+    ("trained", "trained, names alone"),
     ("untrained", "untrained, no look", "concat"),
     ("trained, several", "untrained, several"),
 )

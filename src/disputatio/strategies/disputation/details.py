@@ -40,7 +40,7 @@ class Record:
     """Evidence beside calls and searches: the model's beliefs, the similarities of passages, and which are of one thing.
 
     `beliefs` has the nats of each answer by question, `looks` the reply to its last joint look; `similarities` that of each pair of passages, by
-    `judgement_key`, `sameness` the log-odds that they speak of one thing; `today` the day of the question, where documents say from when or until when they are in force;
+    `judgement_key`, `sameness` the log-odds that they speak of one thing, by question and pair; `today` the day of the question, where documents say from when or until when they are in force;
     `reader` who read, empty for an answer that does not say; `late` the passages that the language model had not read by
     the deadline, None if that did not pass; `sections` the passages of each section, its version that was read first
     ahead, where one is in several versions among the first `searched` passages found.

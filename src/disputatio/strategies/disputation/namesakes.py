@@ -44,7 +44,7 @@ class Sameness:
         Where the first order says "different", they are the mean of both. Raises `LLMError` for faults of the model and
         `TooLate` after the deadline.
         """
-        keys = [judgement_key("same", *sorted((first.id, second.id))) for first, second in pairs]
+        keys = [judgement_key("same", question, " ".join(sorted((a.id, b.id)))) for a, b in pairs]
         new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self.known}
         if new and not self._kit.recorded:
             odds = dict(zip(new, self._ask(question, list(new.values())), strict=True))

@@ -36,7 +36,7 @@ from disputatio.versions.asked import of_today
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The options of one question, the weights of sources' votes, and the similarity of passages, and which speak of one thing."""
+    """The options of one question, the weights of sources' votes, the similarity of passages, and which speak of one thing."""
 
     reader: Reader
     reliabilities: Mapping[str, float]
