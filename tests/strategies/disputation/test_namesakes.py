@@ -1,96 +1,79 @@
-"""Namesakes without titles: a trained reader tells two things of one name from a contradiction."""
+"""The same thing or namesakes: what titles, subjects and similar texts show of two sides."""
 
 from __future__ import annotations
 
-from typing import Any
+from disputatio.strategies.disputation.resolve import names_of, same_thing, subject_of
+from tests.strategies.disputation.made_sides import reading, side
 
-import pytest
-
-from disputatio.errors import NoLogprobs
-from disputatio.kit import TRAINED_READER, Kit
-from disputatio.llm.scripted import Scripted
-from disputatio.pipeline import ask
-from disputatio.store.in_memory import InMemory
-from disputatio.types import Answer, Passage
-
-QUESTION = "Who is the artist of the album Holy Smoke?"
-TEXTS = {
-    "Peter Murphy": "Holy Smoke is the third solo album by Peter Murphy, released in 1992.",
-    "Gin Wigmore": "Holy Smoke came out in 2009 as the debut album of Gin Wigmore, from New Zealand.",
-}
+QUESTION = "What is the population of Tarnwick?"
 
 
-def read(prompt: str) -> str:
-    return next((f"{name}\nHoly Smoke" for name, text in TEXTS.items() if text in prompt), "unknown")
+def test_titles_that_each_name_something_else_are_of_different_things() -> None:
+    one, other = side("7", title="Tarnwick, Vell"), side("9", title="Tarnwick, Sorrel")
+    assert not same_thing(QUESTION, one, other)
+    assert same_thing(QUESTION, one, other, expect="one")
 
 
-def reader(odds_of_same: float | Exception) -> Scripted:
-    """Return a trained reader that reads every passage and gives these odds that two are about one thing."""
-
-    def choose(prompt: str) -> Any:
-        if isinstance(odds_of_same, Exception):
-            return odds_of_same
-        return {"same": odds_of_same, "different": 1 - odds_of_same}
-
-    return Scripted(read, name="reader", choices=choose)
+def test_a_title_that_names_less_may_be_of_the_same_thing() -> None:
+    assert same_thing(QUESTION, side("7", title="Tarnwick, Vell"), side("9", title="Tarnwick"))
 
 
-def asked(trained: Scripted, *, title: str = "", **options: Any) -> Answer:
-    passages = [
-        Passage(id=f"p{n}", text=text, title=f"{title} {n}" if title else "")
-        for n, text in enumerate(TEXTS.values())
-    ]
-    model = Scripted(lambda _: "unknown", name="model")
-    kit = Kit(model=model, trained=trained, roles={TRAINED_READER: trained}, retriever=InMemory(passages))
-    return ask(QUESTION, kit=kit, strategy="disputation", options=options, verify=False, min_confidence=0.0)
+def test_passages_without_a_title_are_of_namesakes_only_where_several_answers_are_expected() -> None:
+    assert not same_thing(QUESTION, side("7", title=""), side("9"), expect="several")
+    assert same_thing(QUESTION, side("7", title=""), side("9"), expect="one")
+    assert same_thing(QUESTION, side("7", title=""), side("9"))
 
 
-def comparisons(trained: Scripted) -> list[str]:
-    return [call.text for call in trained.calls if "same" in call.options]
+def test_subjects_that_each_name_something_else_tell_where_titles_do_not() -> None:
+    one, other = (
+        side("7", title="", subject="Tarnwick, Vell"),
+        side("9", title="", subject="Tarnwick, Sorrel"),
+    )
+    assert not same_thing(QUESTION, one, other)
+    assert same_thing(QUESTION, one, side("9", title="", subject="a port in Tarnwick"))
 
 
-def test_two_things_of_one_name_have_their_own_answers() -> None:
-    trained = reader(0.02)
-    answer = asked(trained)
-    assert sorted(answer.answers) == sorted(TEXTS)
-    assert answer.conflict.kind == "ambiguity"
-    first, second = comparisons(trained)  # in both orders, once
-    murphy, wigmore = (text[:40] for text in TEXTS.values())
-    assert (first.index(murphy) < first.index(wigmore)) != (second.index(murphy) < second.index(wigmore))
-    assert QUESTION in first and QUESTION in second
+def test_alike_texts_are_of_the_same_thing_whatever_their_titles_name() -> None:
+    original = side("7", title="Tarnwick, Vell")
+    (copied,) = original.readings
+    near, far = (
+        side("9", title="Tarnwick, Crown", most_similar=copied, kinship=similarity)
+        for similarity in (0.8, 0.7)
+    )
+    assert same_thing(QUESTION, original, near)
+    assert same_thing(QUESTION, near, original)
+    assert not same_thing(QUESTION, original, far)
 
 
-@pytest.mark.parametrize(
-    ("odds", "asks"), [(0.2, 2), (0.9, 1), (NoLogprobs("no log-probabilities"), 1)], ids=str
-)
-def test_what_is_not_surely_of_two_things_contradicts_each_other(odds: float | Exception, asks: int) -> None:
-    trained = reader(odds)
-    answer = asked(trained)
-    assert len(answer.answers) == 1
-    assert answer.conflict.kind != "ambiguity"
-    assert len(comparisons(trained)) == asks  # the other order only where the first says that they are two
+def test_a_copy_of_a_third_side_shows_nothing_about_two_others() -> None:
+    (third,) = side("8").readings
+    one, other = (
+        side("7", title="Tarnwick, Vell"),
+        side("9", title="Tarnwick, Sorrel", most_similar=third, kinship=1.0),
+    )
+    assert not same_thing(QUESTION, one, other)
 
 
-def test_two_things_are_told_by_both_orders() -> None:
-    first = next(iter(TEXTS.values()))
-
-    def choose(prompt: str) -> dict[str, float]:
-        same = 0.001 if prompt.index(first) < prompt.index(TEXTS["Gin Wigmore"]) else 0.999
-        return {"same": same, "different": 1 - same}
-
-    assert len(asked(Scripted(read, name="reader", choices=choose)).answers) == 1
+def test_a_headline_names_no_subject() -> None:
+    headline = reading("9", "It has a population of 9.", title="You Will Not Believe This Town")
+    assert names_of(QUESTION, headline) == frozenset()
+    assert names_of(QUESTION, reading("9", "", title="Tarnwick in Vell")) == {"vell"}
 
 
-@pytest.mark.parametrize(
-    "options", [{"expect": "one"}, {"expect": "several"}, {"title": "Albums"}, {"namesakes": False}]
-)
-def test_where_something_else_tells_the_reader_is_not_asked(options: dict[str, Any]) -> None:
-    trained = reader(0.02)
-    asked(trained, **options)
-    assert not comparisons(trained)
+def test_a_reading_names_its_subject_without_the_words_of_question_and_answer() -> None:
+    read = reading("Ann Doyle", "", subject="Ann Doyle, painter of Corle, 1921")
+    assert names_of("Who painted Night Harbour?", read) == {"corle", "1921"}
 
 
-def test_an_answer_is_decided_again_by_what_the_reader_told() -> None:
-    answer = asked(reader(0.02))
-    again = answer.without(passages=[])
-    assert sorted(again.answers) == sorted(TEXTS)
+def test_what_kind_of_paper_it_is_tells_no_two_things_apart() -> None:
+    question = "How long is the warranty of the X200?"
+    sheet, page = (
+        reading("1", "", title=title) for title in ("Data Sheet: Pump X200", "Web Page of Pump X200")
+    )
+    assert names_of(question, sheet) == names_of(question, page) == {"pump"}
+
+
+def test_the_subject_is_the_commonest_title_or_else_the_longest_that_was_read() -> None:
+    assert subject_of(side("7", title="Tarnwick", subject="Tarnwick, the port")) == "Tarnwick"
+    assert subject_of(side("7", title="", subject="Tarnwick, the port")) == "Tarnwick, the port"
+    assert subject_of(side("7", title="")) == ""
