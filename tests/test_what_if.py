@@ -15,7 +15,7 @@ from disputatio.kit import TRAINED_READER, Kit
 from disputatio.llm.scripted import Scripted
 from disputatio.pipeline import ask
 from disputatio.store.in_memory import InMemory
-from disputatio.types import Answer, Passage, Reply, Source, Usage
+from disputatio.types import Answer, Completion, Passage, Reply, Source, Token, Usage
 from disputatio.what_if import without
 from tests.strategies.disputation_agents import EQUALS, LIE, QUESTION, TRUE, Agents
 from tests.strategies.sources import Reader
@@ -276,3 +276,22 @@ def test_what_the_trained_reader_read_is_decided_again_as_it_was_read() -> None:
     unsaid = replace(answer.basis, details={**answer.basis.details, "reader": ""})
     with pytest.raises(MustAskAgain):
         without(replace(answer, basis=unsaid), passages=["b"])
+
+
+def test_what_was_read_a_second_time_is_decided_again_without_a_model() -> None:
+    unsure = Completion(
+        text="unknown",
+        finish_reason="stop",
+        usage=Usage(calls=1),
+        tokens=(Token(text="unknown", logprob=-0.5),),
+    )
+    trained = Scripted({"quotes": "unknown", "guild": "Ada Lund", "inn": unsure})
+    passages = [
+        Passage(id="a", text="Ada Lund designed the lighthouse, says the guild.", source="guild"),
+        Passage(id="b", text="They say at the inn that it was designed by Bo Krag.", source="inn"),
+    ]
+    roles = {TRAINED_READER: trained, "judge": Reader()}
+    answer = ask(QUESTION, kit=Kit(model=Agents(), roles=roles, retriever=InMemory(passages)))
+    assert {each.answer for each in answer.conflict.positions} == {"Ada Lund", "Bo Krag"}
+    again = without(answer, passages=["a"])
+    assert (again.answers, again.assumed) == (("Bo Krag",), ())

@@ -17,14 +17,13 @@ from disputatio.reliability.succession import Succession
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.disputation.joint_look import (
     CHOICE,
-    DOUBTFUL_NO,
     MOST,
     UNSURE,
     move_by_look,
     read_beside,
     sides_to_show,
 )
-from disputatio.strategies.disputation.reading import PassageReading
+from disputatio.strategies.disputation.reading import DOUBTFUL_NO, PassageReading
 from disputatio.strategies.disputation.resolve import ResolvedSide, resolve
 from disputatio.strategies.disputation.sides import Side
 from disputatio.types import Answer, Completion, Passage, PositionVerdict, Reply, Token, Usage

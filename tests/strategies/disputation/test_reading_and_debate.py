@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,10 +20,13 @@ from disputatio.pipeline import ask
 from disputatio.store.in_memory import InMemory
 from disputatio.strategies.disputation.debate import debate_scores, model_belief
 from disputatio.strategies.disputation.reading import (
+    DOUBTFUL_NO,
     certainty,
     parse_decision,
     parse_reading,
     read,
+    read_again,
+    read_briefly,
     read_passages,
 )
 from disputatio.strategies.disputation.sides import Side, sides_of
@@ -186,6 +190,49 @@ def test_a_cell_that_code_finds_in_a_row_is_not_refused() -> None:
     row = Passage(id="r", text="Model: X210; Weight: 14 kg; Colour: red.")
     (one,) = read("What does the X210 weigh?", [row], trained_kit("unknown"), "trained", max_tokens=80)
     assert one.answer == "14 kg"
+
+
+# --- trained, not sure of its refusal -----------------------------------------------------------------
+def refusing(model: Agents | Scripted, logprob: float = DOUBTFUL_NO - 0.01, **parts: Any) -> Kit:
+    """Return a kit whose trained reader declines with this log-probability."""
+    declined = completion("unknown", tokens=[("unknown", logprob)])
+    return Kit(model=model, roles={TRAINED_READER: Scripted({"passage": declined})}, **parts)
+
+
+def test_what_the_trained_reader_declines_unsurely_the_language_model_reads_too() -> None:
+    told: list[str] = []
+    kit = refusing(Agents())
+    (one,) = read(
+        QUESTION, [VASMER], kit, "trained", max_tokens=80, tell=lambda each: told.append(each.answer)
+    )
+    assert (one.answer, one.by_trained) == ("Ingrid Vasmer", True)
+    assert one.reply.quote == "The lighthouse was designed by Ingrid Vasmer."
+    assert told == ["", "Ingrid Vasmer"]
+
+
+@pytest.mark.parametrize(
+    ("logprob", "passage"),
+    [(DOUBTFUL_NO + 0.01, VASMER), (DOUBTFUL_NO - 0.01, replace(VASMER, document="light"))],
+)
+def test_a_sure_refusal_stays_and_so_does_one_of_a_document(logprob: float, passage: Passage) -> None:
+    model = Agents()
+    (one,) = read(QUESTION, [passage], refusing(model, logprob), "trained", max_tokens=80)
+    assert (one.answer, model.calls) == ("", [])
+
+
+def test_a_refusal_of_both_readers_is_that_of_the_trained_one() -> None:
+    model = Agents(reads=lambda *_: word("unknown"))
+    (one,) = read(QUESTION, [VASMER], refusing(model), "trained", max_tokens=80)
+    assert (one.answer, one.certainty, one.reply.raw) == ("", DOUBTFUL_NO - 0.01, "unknown")
+    assert len(model.calls) == 1
+
+
+def test_a_faulty_reply_to_what_was_declined_is_a_fault_and_none_in_time_is_not() -> None:
+    (one,) = read(QUESTION, [VASMER], refusing(Scripted({"passage": "{"})), "trained", max_tokens=80)
+    assert (one.answer, bool(one.reply.fault)) == ("", True)
+    declined, *_ = read_briefly(QUESTION, [VASMER], refusing(Agents()))
+    kit = refusing(Agents(), recorded={LATE: [VASMER.id]})
+    assert read_again(QUESTION, [declined], kit) == [declined]
 
 
 # --- trained, asked for yes or no -------------------------------------------------------------------

@@ -20,7 +20,7 @@ from disputatio.errors import MustAskAgain
 from disputatio.events import LookedJointly
 from disputatio.kit import TRAINED_READER, Kit, chat
 from disputatio.strategies.disputation.details import Record
-from disputatio.strategies.disputation.reading import PassageReading, to_reading
+from disputatio.strategies.disputation.reading import PassageReading, is_doubtful_no, to_reading
 from disputatio.strategies.disputation.resolve import Expectation, ResolvedSide, without_talk
 from disputatio.strategies.disputation.sides import Side, successor_of, unfit
 from disputatio.text import is_unknown, nearest_sentence, one_line
@@ -41,9 +41,6 @@ CHOICE = 4  # sides from which on a reply is a choice, where none of them stands
 QUOTE, NAME = 300, 100  # characters of each quote, and of the title and heading before it
 MAX_TOKENS = 60
 LOOK = 1.0  # of the contest score: a lead of two accounts to one weighs 1.7
-# Mean log-probability of a refusal below which it is doubtful: P("unknown") under .7 for a reader whose refusal has two tokens
-# (set; `docs/research/documents.md`).
-DOUBTFUL_NO = -0.18
 BESIDE = 3  # sides, and doubtful passages, of which a passage is read again beside the others
 UNSURE = -0.5  # mean log-probability of the reply's tokens below which it is a guess
 
@@ -89,7 +86,7 @@ def read_beside(
     Raises `LLMError` for faults and `TooLate` after the deadline.
     """
     standing = [each.side for each in resolved if each.verdict != "rejected" and not each.side.is_talk]
-    declined = sorted(filter(_is_doubtful_no, readings), key=lambda each: each.certainty or 0.0)[:BESIDE]
+    declined = sorted(filter(is_doubtful_no, readings), key=lambda each: each.certainty or 0.0)[:BESIDE]
     if not standing or not declined:
         return list(readings)
     passages = [reading.passage for reading in declined]
@@ -112,13 +109,6 @@ def read_beside(
             kit.emit(LookedJointly(question=question, reply=said, answer=again.answer))
             return [again if each is reading else each for each in readings]
     return list(readings)
-
-
-def _is_doubtful_no(reading: PassageReading) -> bool:
-    """Return whether a trained reader declined a passage without being sure."""
-    certainty = reading.certainty
-    is_no = reading.by_trained and not reading.answer and is_unknown(reading.reply.raw.partition("\n")[0])
-    return is_no and not reading.reply.fault and certainty is not None and certainty < DOUBTFUL_NO
 
 
 def _nearest(question: str, passage: Passage) -> str:

@@ -62,6 +62,9 @@ MOST_REPEATED = 2  # times that a text may hold a question in its words
 # Log-odds of yes or no against unknown, and of yes against no, above which they are taken, and from which
 # it follows how sure an answer is (as fitted on passages: docs/research/documents.md).
 KNOWN, YES, TOLD, TOLD_BY = 0.5, -0.7, 1.0, 0.125
+# Mean log-probability of a refusal below which it is doubtful: P("unknown") under .7 for a reader whose refusal has two tokens
+# (set; `docs/research/documents.md`, `docs/research/reader.md`).
+DOUBTFUL_NO = -0.18
 _FIGURE_END = re.compile(r"(?<![-\d./:,])\d[-\d./:,]{0,40}\Z")
 _FIGURE_START = re.compile(r"(?:[-./:,]?\d{1,20}){1,8}")
 _VALUE = re.compile(r'"answer"\s*:\s*"')
@@ -75,7 +78,7 @@ class PassageReading:
 
     `answered` is how likely the passage answers at all, by the trained encoder; None if that was not asked.
     `by_model` is false if the encoder alone gave the answer, `by_trained` true if a model that was trained to read
-    gave it; `late` is true if the language model had not read the passage by the deadline.
+    gave it, or left it to the language model; `late` is true if no model had read the passage by the deadline.
     """
 
     passage: Passage
@@ -123,15 +126,17 @@ def read(
         return extract(question, passages, kit, turn=turn)
     if reader == "both":
         return extract_or_read(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
-    by_model = read_briefly if reader == "trained" else read_passages
-    if kit.reader is None:
-        return by_model(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     if reader == "trained":
-        readings = by_model(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
+        readings = read_briefly(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
+        readings = read_again(question, readings, kit, turn=turn, max_tokens=max_tokens, tell=tell)
+        if kit.reader is None:
+            return readings
         late = iter(extract(question, [each.passage for each in readings if each.late], kit, turn=turn))
         return [replace(next(late), late=True) if each.late else each for each in readings]
+    if kit.reader is None:
+        return read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     extractions = kit.extract(question, passages)  # first, as it takes a second and is shown at once
-    readings = by_model(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
+    readings = read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
     return [
         replace(_from_extraction(question, reading.passage, extraction, turn=turn), late=True)
         if reading.late
@@ -326,6 +331,38 @@ def parse_brief(question: str, passage: Passage, completion: Completion, *, turn
         raw=raw,
     )
     return replace(to_reading(question, passage, reply, one_line(answer)), by_trained=True)
+
+
+def read_again(
+    question: str,
+    readings: Sequence[PassageReading],
+    kit: Kit,
+    *,
+    turn: int = 1,
+    max_tokens: int = MAX_TOKENS,
+    tell: Tell = lambda _: None,
+) -> list[PassageReading]:
+    """Ask the language model for the answers of passages in hand that the trained reader declined without being sure.
+
+    Where the model declines, too, or has no time left, the refusal stays; a faulty reply is a fault. Of documents a search
+    brings many passages that answer nothing, and there the model is wrong far more often than right.
+    """
+    doubtful = [each for each in readings if is_doubtful_no(each) and not each.passage.document]
+    passages = [each.passage for each in doubtful]
+    found = read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
+    again = {
+        each.passage.id: replace(each, by_trained=True)
+        for each in found
+        if each.answer or (each.reply.fault and not each.late)
+    }
+    return [again.get(each.passage.id, each) for each in readings]
+
+
+def is_doubtful_no(reading: PassageReading) -> bool:
+    """Return whether a trained reader declined a passage without being sure."""
+    certainty = reading.certainty
+    is_no = reading.by_trained and not reading.answer and is_unknown(reading.reply.raw.partition("\n")[0])
+    return is_no and not reading.reply.fault and certainty is not None and certainty < DOUBTFUL_NO
 
 
 def _certainty_of_line(completion: Completion) -> float | None:
