@@ -54,7 +54,7 @@ COMPARED = (
     ("trained", "untrained", "concat"),
     ("trained", "trained, names alone"),
     ("untrained", "untrained, no look", "concat"),
-    ("trained, several", "untrained, several"),
+    ("trained, several", "untrained, several", "concat"),
 )
 COSTS = (RELEASED, "untrained", "trained", "untrained, several", "trained, several")
 WARMING = Example(
@@ -132,12 +132,16 @@ def asked_of(corpus: str, arm: str, examples: Sequence[Example], kit: Kit) -> li
 
 
 def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the tables: of each corpus the rows that all arms have answered, and paired differences."""
+    """Yield the tables: of each corpus the rows that all arms which were asked have answered, and paired differences."""
     for (name, scores), arms in product(SCORES.items(), COMPARED):
         by_arm = {
-            arm: {a["row"]: a for a in answers if (a["corpus"], a["arm"]) == (name, arm)} for arm in arms
+            arm: some
+            for arm in arms
+            if (some := {a["row"]: a for a in answers if (a["corpus"], a["arm"]) == (name, arm)})
         }
-        rows = sorted(set.intersection(*(set(some) for some in by_arm.values())))
+        if len(by_arm) < 2 or arms[0] not in by_arm:
+            continue
+        rows = sorted(set.intersection(*map(set, by_arm.values())))
         if not rows:
             continue
         cells = {arm: [some[row] for row in rows] for arm, some in by_arm.items()}
@@ -158,7 +162,7 @@ def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 for arm, some in cells.items()
             ],
         )
-        ours, *others = arms
+        ours, *others = by_arm
         for arm, (score, title) in product(others, scores.items()):
             first, second = ([cell[score] for cell in cells[each]] for each in (ours, arm))
             yield f"\n- {title}, {ours} − {arm}: {against(first, second)}"
