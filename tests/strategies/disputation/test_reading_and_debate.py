@@ -192,6 +192,16 @@ def test_a_cell_that_code_finds_in_a_row_is_not_refused() -> None:
     assert one.answer == "14 kg"
 
 
+def test_passages_without_ids_are_read_apart() -> None:
+    trained = Scripted(
+        {"Vasmer": "Ingrid Vasmer", "Croll": completion("unknown", tokens=[("unknown", -0.5)])}
+    )
+    passages = [replace(VASMER, id=""), replace(CROLL, id="")]
+    kit = Kit(model=Agents(), roles={TRAINED_READER: trained})
+    readings = read(QUESTION, passages, kit, "trained", max_tokens=80)
+    assert [one.answer for one in readings] == ["Ingrid Vasmer", "Barnaby Croll"]
+
+
 # --- trained, not sure of its refusal -----------------------------------------------------------------
 def refusing(model: Agents | Scripted, logprob: float = DOUBTFUL_NO - 0.01, **parts: Any) -> Kit:
     """Return a kit whose trained reader declines with this log-probability."""

@@ -276,25 +276,38 @@ def read_briefly(
         )
 
     asks = asks_yes_or_no(question)
-    decided = [passage for passage in passages if asks and not find_marked_rows(passage.text)]
-    others = [passage for passage in passages if passage not in decided]
-    found: dict[str, PassageReading] = {}
+    is_decided = [asks and not find_marked_rows(passage.text) for passage in passages]
+    decided = [passage for passage, so in zip(passages, is_decided, strict=True) if so]
+    others = [passage for passage, so in zip(passages, is_decided, strict=True) if not so]
 
-    def keep(reading: PassageReading) -> None:
-        found[reading.passage.id] = reading
-        tell(reading)
+    def decide(passage: Passage, choice: Choice | None) -> PassageReading:
+        return (
+            _unread(passage, turn) if choice is None else parse_decision(question, passage, choice, turn=turn)
+        )
 
-    def decide(passage: Passage, choice: Choice) -> None:
-        keep(parse_decision(question, passage, choice, turn=turn))
+    def read(passage: Passage, completion: Completion | None) -> PassageReading:
+        return (
+            _unread(passage, turn)
+            if completion is None
+            else parse_brief(question, passage, completion, turn=turn)
+        )
 
-    def read(passage: Passage, completion: Completion) -> None:
-        keep(parse_brief(question, passage, completion, turn=turn))
-
-    prompts = [decide_prompt(question, passage) for passage in decided]
-    kit.choose_in_time(TRAINED_READER, prompts, CHOICES["decide"], decided, decide)
-    prompts = [read_prompt(question, passage) for passage in others]
-    kit.complete_in_time(TRAINED_READER, prompts, Sampling(max_tokens=max_tokens), others, read)
-    return [found.get(passage.id) or _unread(passage, turn) for passage in passages]
+    choices = kit.choose_in_time(
+        TRAINED_READER,
+        [decide_prompt(question, passage) for passage in decided],
+        CHOICES["decide"],
+        decided,
+        lambda passage, choice: tell(decide(passage, choice)),
+    )
+    completions = kit.complete_in_time(
+        TRAINED_READER,
+        [read_prompt(question, passage) for passage in others],
+        Sampling(max_tokens=max_tokens),
+        others,
+        lambda passage, completion: tell(read(passage, completion)),
+    )
+    of_decided, of_others = map(decide, decided, choices), map(read, others, completions)
+    return [next(of_decided if so else of_others) for so in is_decided]
 
 
 def parse_decision(question: str, passage: Passage, choice: Choice, *, turn: int = 1) -> PassageReading:
@@ -347,15 +360,18 @@ def read_again(
     Where the model declines, too, or has no time left, the refusal stays; a faulty reply is a fault. Of documents a search
     brings many passages that answer nothing, and there the model is wrong far more often than right.
     """
-    doubtful = [each for each in readings if is_doubtful_no(each) and not each.passage.document]
-    passages = [each.passage for each in doubtful]
-    found = read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell)
-    again = {
-        each.passage.id: replace(each, by_trained=True)
-        for each in found
-        if each.answer or (each.reply.fault and not each.late)
-    }
-    return [again.get(each.passage.id, each) for each in readings]
+    is_doubtful = [is_doubtful_no(each) and not each.passage.document for each in readings]
+    passages = [each.passage for each, so in zip(readings, is_doubtful, strict=True) if so]
+    found = iter(read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell))
+    return [
+        _second(next(found), each) if so else each for each, so in zip(readings, is_doubtful, strict=True)
+    ]
+
+
+def _second(reading: PassageReading, refusal: PassageReading) -> PassageReading:
+    """Return what the language model read, or the refusal of the trained reader where it has no answer or no time."""
+    is_told = reading.answer or (reading.reply.fault and not reading.late)
+    return replace(reading, by_trained=True) if is_told else refusal
 
 
 def is_doubtful_no(reading: PassageReading) -> bool:
