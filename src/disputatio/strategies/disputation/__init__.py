@@ -112,7 +112,8 @@ def disputation(
     `reader`: `llm` asks the language model, `trained` that of the role `trained_reader`, with prompts of half the
     length, `encoder` an encoder of the kit, `both` the language model only where the encoder is not
     sure; `auto` is `trained` where that role is cast, as it is for the default model, `encoder` without a language
-    model, else `llm`.
+    model, else `llm`. What a trained reader declines unsurely the language model reads, too, where the passage is of no
+    document.
     `copies` takes similarity to passages with other answers as a sign of alteration, `order` takes the
     better-ranked of two for the original; `standing` weighs how passages read, `certainty` how sure their
     readers were. `expect` is how many answers are right; `auto` decides from the question and passages,
