@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from disputatio.agents.trained_reader import CHOICES
 from disputatio.errors import BatchFault, MissingPart, NoLogprobs, ServerFault
+from disputatio.events import Event, Sides
 from disputatio.kit import LATE, TRAINED_READER, Kit
 from disputatio.llm.scripted import NoModel, Odds, Scripted
 from disputatio.pipeline import ask
@@ -30,6 +31,7 @@ from disputatio.strategies.disputation.reading import (
     read_passages,
 )
 from disputatio.strategies.disputation.sides import Side, sides_of
+from disputatio.trace import Trace
 from disputatio.types import Choice, Completion, Extraction, Passage, Token, Usage
 from tests.strategies.disputation_agents import Agents, sure, word
 
@@ -218,6 +220,14 @@ def test_what_the_trained_reader_declines_unsurely_the_language_model_reads_too(
     assert (one.answer, one.by_trained) == ("Ingrid Vasmer", True)
     assert one.reply.quote == "The lighthouse was designed by Ingrid Vasmer."
     assert told == ["", "Ingrid Vasmer"]
+
+
+def test_a_passage_that_is_read_twice_counts_once_in_what_is_shown() -> None:
+    seen: list[Event] = []
+    kit = refusing(Agents(), retriever=InMemory([VASMER]), trace=Trace(listener=seen.append))
+    ask(QUESTION, kit=kit, strategy="disputation", verify=False, trace=kit.trace)
+    counts = [(event.read, event.silent) for event in seen if isinstance(event, Sides)]
+    assert counts == [(1, 1), (1, 0)]
 
 
 @pytest.mark.parametrize(

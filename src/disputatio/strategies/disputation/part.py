@@ -95,7 +95,7 @@ class _Part:
         self.expect = expectation_of(question, plan.expect)
         self.readings: list[PassageReading] = []
         self.resolved: list[ResolvedSide] = []
-        self.told: list[PassageReading] = []
+        self.told: dict[str, PassageReading] = {}  # by passage, the last of each
         self.turn = 1  # rounds of reading
         self.reply = ""  # to the last joint look
 
@@ -114,9 +114,9 @@ class _Part:
         )
 
     def _tell(self, reading: PassageReading) -> None:
-        self.told.append(reading)
+        self.told[reading.passage.id] = reading
         if self.kit.trace.is_followed:
-            self.kit.emit(sides_so_far(self.told))
+            self.kit.emit(sides_so_far(list(self.told.values())))
 
     def _read_versions(self) -> None:
         if other_versions := find_versions(self.question, self.readings, self.kit):
