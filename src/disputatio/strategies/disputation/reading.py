@@ -364,12 +364,12 @@ def read_again(
     passages = [each.passage for each, so in zip(readings, is_doubtful, strict=True) if so]
     found = iter(read_passages(question, passages, kit, turn=turn, max_tokens=max_tokens, tell=tell))
     return [
-        _reading_or_refusal(next(found), each) if so else each
+        _choose_reading(next(found), each) if so else each
         for each, so in zip(readings, is_doubtful, strict=True)
     ]
 
 
-def _reading_or_refusal(reading: PassageReading, refusal: PassageReading) -> PassageReading:
+def _choose_reading(reading: PassageReading, refusal: PassageReading) -> PassageReading:
     """Return what the language model read, or the refusal of the trained reader where it has no answer or no time."""
     is_told = reading.answer or (reading.reply.fault and not reading.late)
     return replace(reading, by_trained=True) if is_told else refusal
