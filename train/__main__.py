@@ -55,6 +55,11 @@ def parser() -> argparse.ArgumentParser:
     compare.add_argument("--encoder", default="default", help="its zip file or folder")
     compare.add_argument("--model", default="local:qwen2.5-coder-1.5b", help="the language model")
     compare.add_argument("--limit", type=int, help="that many passages of each set, evenly spread")
+    compare.add_argument(
+        "--journal",
+        default="none",
+        help="keep calls here, to go on after a stop (kept calls have no seconds)",
+    )
     compare.add_argument("--only", nargs="+", default=["ramdocs", "nq", "squad2", "built"])
     return top
 
@@ -92,6 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
             encoder=options.encoder,
             limit=options.limit,
             only=options.only,
+            journal=options.journal,
         )
         for corpus, scores_of in compared:
             print(json.dumps({corpus: scores_of}), flush=True)

@@ -20,6 +20,7 @@ from disputatio.errors import DisputatioError
 from disputatio.eval.builders.multisource import build, pick
 from disputatio.eval.builders.origins import read_material
 from disputatio.eval.builders.substitution import substitute
+from disputatio.events import ModelCall
 from disputatio.kit import TRAINED_READER, Kit
 from disputatio.parts import build_kit
 from disputatio.store.in_memory import InMemory
@@ -86,33 +87,38 @@ READERS: dict[str, Read] = {"encoder": extract, "llm": read_passages, "trained":
 
 
 def compare(
-    data: Path, *, model: str, encoder: str, limit: int | None, only: Sequence[str]
+    data: Path, *, model: str, encoder: str, limit: int | None, only: Sequence[str], journal: str = "none"
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """By corpus what each reader reads as it is written, what noise it refuses, and the seconds a passage.
 
-    A passage that a reader could not read, for a fault of the model, is counted and scored for none of them.
+    A passage that a reader could not read, for a fault of the model, is counted and scored for none of them. With a
+    journal a run goes on where it stopped, and a reader has seconds only where none of its calls was kept.
     """
-    kit = build_kit(read_settings(model=model, encoder=encoder, journal="none"))
+    kit = build_kit(read_settings(model=model, encoder=encoder, journal=journal))
     for name in only:
         asked_passages = evenly(CORPORA[name](data), limit)
         rows: dict[str, list[Row | None]] = {}
-        seconds: dict[str, float] = {}
+        seconds: dict[str, float | None] = {}
         for reader in READERS:
             rows[reader], seconds[reader] = _rows(asked_passages, reader, kit)
         whole = [n for n in range(len(asked_passages)) if all(some[n] is not None for some in rows.values())]
         scores = {
             reader: _scores([row for n in whole if (row := some[n]) is not None])
-            | {"seconds_a_passage": round(seconds[reader] / len(asked_passages), 3)}
+            | ({} if (took := seconds[reader]) is None else {"seconds_a_passage": round(took, 3)})
             for reader, some in rows.items()
         }
         yield name, {"passages": len(asked_passages), "failed": len(asked_passages) - len(whole), **scores}
 
 
-def _rows(asked_passages: Sequence[Asked], reader: str, kit: Kit) -> tuple[list[Row | None], float]:
-    """Return what a reader reads in each passage, None where it failed; the seconds of all, some in flight."""
+def _rows(asked_passages: Sequence[Asked], reader: str, kit: Kit) -> tuple[list[Row | None], float | None]:
+    """Return what a reader reads in each passage, None where it failed; the seconds a passage, some in flight,
+    None where a call was in the journal.
+    """
+    traces: list[Trace] = []
 
     def one(passage: Passage, asked: Asked) -> PassageReading | None:
         own = replace(kit, retriever=InMemory([passage]), trace=Trace())
+        traces.append(own.trace)
         try:
             [reading] = READERS[reader](asked.question, [passage], own)
         except DisputatioError:
@@ -124,12 +130,14 @@ def _rows(asked_passages: Sequence[Asked], reader: str, kit: Kit) -> tuple[list[
     start = time.perf_counter()
     with ThreadPoolExecutor(IN_FLIGHT) as pool:
         readings = list(pool.map(one, passages, asked_passages))
-    seconds = time.perf_counter() - start
+    seconds = (time.perf_counter() - start) / len(asked_passages)
+    calls = (event for trace in traces for event in trace.events if isinstance(event, ModelCall))
+    is_fresh = not any(call.journalled for call in calls)
     likely = _likely(reader, asked_passages, readings, kit)
     return [
         None if reading is None else (asked, reading.answer, chance)
         for asked, reading, chance in zip(asked_passages, readings, likely, strict=True)
-    ], seconds
+    ], seconds if is_fresh else None
 
 
 def _likely(

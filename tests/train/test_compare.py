@@ -10,6 +10,8 @@ import pytest
 from disputatio.encoder.model import EncoderModel
 from disputatio.encoder.reader import EncoderReader
 from disputatio.kit import Kit
+from disputatio.llm.cached_llm import CachedLLM
+from disputatio.llm.call_cache import CallCache
 from disputatio.llm.scripted import Scripted
 from tests.train.material import write_data, write_model
 from train import compare as comparing
@@ -52,3 +54,34 @@ def test_readers_are_scored_on_the_same_passages(
     assert scores["trained"]["right"]["declined"][0] == 0.5
     assert scores["trained"]["noise"]["refused_keeping_93"][0] is not None
     assert all(scores[name]["seconds_a_passage"] >= 0 for name in ("encoder", "llm", "trained"))
+
+
+def test_readings_that_a_journal_keeps_have_no_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reader = EncoderReader(EncoderModel(write_model(tmp_path / "model"), threads=1))
+    data = write_data(tmp_path / "data")
+
+    def run() -> dict[str, dict[str, object]]:
+        with CallCache(tmp_path / "calls.sqlite") as journal:
+            models = [
+                CachedLLM(Scripted(lambda _: '{"subject": "", "answer": "anna"}'), journal, name="plain"),
+                CachedLLM(
+                    Scripted(lambda _: "anna\nParis", choices=lambda _: {"unknown": 0.1}),
+                    journal,
+                    name="trained",
+                ),
+            ]
+            kit = Kit(model=models[0], reader=reader, trained=models[1])
+            monkeypatch.setattr(comparing, "build_kit", lambda _: kit)
+            assert main(["compare", "--data", str(data), "--only", "ramdocs", "--limit", "4"]) == 0
+        scores: dict[str, dict[str, object]] = json.loads(capsys.readouterr().out)["ramdocs"]
+        return scores
+
+    first, again = run(), run()
+    for name in ("llm", "trained"):
+        assert "seconds_a_passage" in first[name] and "seconds_a_passage" not in again[name]
+    assert "seconds_a_passage" in again["encoder"]  # it makes no calls
+    assert {name: first[name].get("right") for name in first if name in comparing.READERS} == {
+        name: again[name].get("right") for name in again if name in comparing.READERS
+    }
