@@ -14,10 +14,10 @@ class Support:
 
     `groups` is how many of them count, where some count as one: `joined` says why (one `publisher`, `copies`,
     texts that are `alike`, or `superseded`, which has no vote beside what is in force). `weight` is what
-    their votes weigh together; `date` the latest date, empty where none is known; `probability` how likely
-    the answer is right. What a strategy does not count or know is None. `authority` is the highest tier that
-    people declared of its documents, `declared` how much of `weight` comes of such tiers and not of what was
-    learnt of sources.
+    their votes weigh together; `date` the latest date, or where dates decided the one that did, empty where
+    none is known; `probability` how likely the answer is right. What a strategy does not count or know is
+    None. `authority` is the highest tier that people declared of its documents, `declared` how much of
+    `weight` comes of such tiers and not of what was learnt of sources.
     """
 
     passages: int | None = None

@@ -45,8 +45,8 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
             "{supported}{against}; its authority is {tier} ({weights}, {declared} of it declared)",
         ),
         "newest": Wording(
-            "Votes are equal, and its passages have the latest date.",
-            "{supported}{against}; it has the latest date ({date})",
+            "Votes are equal, and its passages are newer.",
+            "{supported}{against}; it is newer ({date} after {rival_date})",
         ),
         "likeliest": Wording(
             "All evidence together, with the model's own belief, makes it the most likely answer.",
@@ -110,7 +110,7 @@ CAUSES: Mapping[str, Wording] = MappingProxyType(
         ),
         "older": Wording(
             "Votes are equal, and its passages are older.",
-            "{supported}, last dated {date}, older than {rival} ({rival_date})",
+            "{supported}; {rival} is newer ({rival_date} after {date})",
         ),
         "less_likely": Wording(
             "All evidence together, with the model's own belief, makes it less likely.",
@@ -196,7 +196,7 @@ def reason(position: Position) -> str:
     ...     rivals=(Rival(answer="4,180", support=Support(passages=1, date="2021-11-30")),),
     ... )
     >>> reason(Position(answer="5,930", verdict="rejected", cause=cause))
-    'stated in 1 passage, last dated 1998-06-01, older than 4,180 (2021-11-30)'
+    'stated in 1 passage; 4,180 is newer (2021-11-30 after 1998-06-01)'
     """
     cause = position.cause
     facts = [f"{cause.confidence} confidence"] if cause.confidence else []
@@ -243,7 +243,7 @@ def _word_cause(cause: Cause) -> str:
         rival=rival.answer,
         date=cause.support.date,
         dated=f", dated {cause.support.date}" if cause.support.date else "",
-        rival_date=rival.support.date or "newer",
+        rival_date=rival.support.date,
         weights=_weights(cause),
         votes=_votes(cause),
         chances=_chances(cause),

@@ -124,7 +124,32 @@ def test_of_two_equal_sides_the_newer_stands_and_the_older_is_called_outdated() 
     assert position(conflict, "5,930").cause.kind == "older"
     assert position(conflict, "4,180").cause.kind == "newest"
     reason = position(conflict, "5,930").reason
-    assert "last dated 1998-06-01, older than 4,180 (2021-11-30)" in reason
+    assert "; 4,180 is newer (2021-11-30 after 1998-06-01)" in reason
+    assert "it is newer (2021-11-30 after 1998-06-01)" in position(conflict, "4,180").reason
+
+
+def test_the_days_that_are_told_are_those_that_decided() -> None:
+    """A later word of somebody else, which counts as one with the older text, is not called older."""
+    newer = stated("15", "The census office counts a population of 15.", source="census", date="2024-05-01")
+    answers, conflict = decide(
+        stated("12", "The population of Tarnwick is 12 souls.", source="census", date="2018-04-01"),
+        stated("12", "The population of Tarnwick is 12 souls.", source="traveller", date="2025-07-02"),
+        # A date in a text counts among those of one publisher only.
+        replace(newer, passage=replace(newer.passage, date_origin="text")),
+    )
+    assert answers == ("15",)
+    older = position(conflict, "12").cause
+    assert (older.kind, older.support.date, older.rivals[0].support.date) == (
+        "older",
+        "2018-04-01",
+        "2024-05-01",
+    )
+    newest = position(conflict, "15").cause
+    assert (newest.kind, newest.support.date, newest.rivals[0].support.date) == (
+        "newest",
+        "2024-05-01",
+        "2018-04-01",
+    )
 
 
 def test_a_year_is_neither_older_nor_newer_than_a_month_of_it() -> None:

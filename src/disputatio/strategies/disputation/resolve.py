@@ -360,20 +360,23 @@ def is_newer(side: Side, rival: Side) -> bool:
     names of files are written by anybody. What names less of the question is about something else, and is not newer,
     unless both are of one family.
     """
-    return _has_later(side, rival) and not _has_later(rival, side)
+    return bool(_later_days(side, rival)) and not _later_days(rival, side)
 
 
-def _has_later(side: Side, rival: Side) -> bool:
+def _later_days(side: Side, rival: Side) -> tuple[str, ...]:
+    """Return the two days by which a side is later than another, its own first; none if it is not."""
     if side.named < rival.named and not _of_one_family(side, rival) and not _is_well_read(side, rival):
-        return False
+        return ()
     pairs = [(mine, theirs) for mine in side.documents for theirs in rival.documents]
     # The date of a notice says nothing of the sections that it leaves alone.
     if is_later(side.stated_day, rival.stated_day) and not all(starmap(changes_elsewhere, pairs)):
-        return True
-    return any(
-        is_later_published(mine, theirs) and not is_later(known_day(mine), side.today)
+        return side.stated_day, rival.stated_day
+    published = [
+        (known_day(mine), known_day(theirs))
         for mine, theirs in pairs
-    )
+        if is_later_published(mine, theirs) and not is_later(known_day(mine), side.today)
+    ]
+    return max(published, default=())
 
 
 def _is_well_read(side: Side, rival: Side) -> bool:
@@ -501,9 +504,18 @@ def _cause(
             kind = _won(side, strongest)
         if side.is_picked and kind in _BY_READING:
             kind = "fits_best"
-        return Cause(kind=kind, support=support, rivals=_rivals(side, rivals, rivals))
+        cause = Cause(kind=kind, support=support, rivals=_rivals(side, rivals, rivals))
+        return _date(cause, *_later_days(side, strongest)) if strongest and kind == "newest" else cause
     winner = max((rival for rival in left if _beats(rival, side)), key=strength)
-    return Cause(kind=_lost(side, winner), support=support, rivals=_rivals(side, [winner], rivals))
+    cause = Cause(kind=_lost(side, winner), support=support, rivals=_rivals(side, [winner], rivals))
+    return _date(cause, *reversed(_later_days(winner, side))) if cause.kind == "older" else cause
+
+
+def _date(cause: Cause, day: str, rival_day: str) -> Cause:
+    """Return a cause with the two days that decided: of a side with several passages the latest day may be of another."""
+    first, *others = cause.rivals
+    compared = replace(first, support=replace(first.support, date=rival_day))
+    return replace(cause, support=replace(cause.support, date=day), rivals=(compared, *others))
 
 
 def _rivals(side: Side, named: Sequence[Side], rivals: Sequence[Side]) -> tuple[Rival, ...]:
