@@ -83,6 +83,16 @@ def nq(data: Path) -> Corpus:
     return Corpus(name="nq", expect="one", examples=tuple(map(shuffled, bearing)))
 
 
+def nq_unanswerable(data: Path) -> Corpus:
+    """Return the same questions with those of their passages that state no right answer: to decline is right."""
+    examples = []
+    for one in nq(data).examples:
+        silent = [p for p in one.passages if not bears_any(f"{p.title} {p.text}", one.gold)]
+        if silent:
+            examples.append(replace(one, passages=tuple(silent)))
+    return Corpus(name="nq-unanswerable", expect="one", examples=tuple(examples))
+
+
 def conflicts(data: Path, setting: str) -> Corpus:
     """ConflictNQ or PoisonedRAG in one of the settings of `bench.robustness.conflicts`."""
     asked = SETTINGS[setting]

@@ -28,7 +28,7 @@ from bench.documents.ask import core_seconds
 from bench.lib.asking import against, put, say, table, told
 from bench.lib.files import add_lines, read_lines
 from bench.lib.options import parser_of
-from bench.verdict.corpora import CORPORA
+from bench.verdict.corpora import CORPORA, nq_unanswerable
 from bench.verdict.figures import outcome
 from disputatio.config import read_settings
 from disputatio.eval.statistics import RESAMPLES, drawn
@@ -67,21 +67,26 @@ WARMING = Example(
     ),
     gold=("Ingrid Vasmer",),
 )
+UNANSWERABLE = "nq-unanswerable"
 SEVERAL = {"em": "strict EM", "right": "right"}
 SCORES = {
     "ramdocs": SEVERAL,
     "nq": {"right": "right"},
+    UNANSWERABLE: {"answered": "answered"},
     "ambignq": SEVERAL,
     "conflictnq-1r1f": {"right": "right", "attacked": "attacked"},
 }
+# Of the questions that got an answer: whoever gives more answers is right more often by chance.
+ANSWERED = ("right, of answered", "answers given")
 
 
 def run(asked: argparse.Namespace, kit: Kit) -> None:
     """Ask what has not been asked yet, a few rows at a time with all arms, until the minutes are over."""
     began = time.monotonic()
     done = {(each["corpus"], each["row"], each["arm"]) for each in read_lines(asked.out)}
+    corpora = {**CORPORA, UNANSWERABLE: nq_unanswerable}
     kept = slice(asked.skip, asked.skip + asked.rows * asked.every, asked.every)
-    examples = {name: CORPORA[name](asked.data).to_report()[kept] for name in asked.corpora}
+    examples = {name: corpora[name](asked.data).to_report()[kept] for name in asked.corpora}
     for arm in asked.arms:  # no journal has these
         if arm != RELEASED:
             asked_of("", arm, [replace(WARMING, question=f"{WARMING.question} {time.time_ns()}")], kit)
@@ -147,7 +152,7 @@ def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         cells = {arm: [some[row] for row in rows] for arm, some in by_arm.items()}
         yield f"## {name}\n"
         yield table(
-            ["", "n", "failed", "no answer", *scores.values(), "tokens", "calls", "core-seconds"],
+            ["", "n", "failed", "no answer", *scores.values(), *ANSWERED, "tokens", "calls", "core-seconds"],
             [
                 [
                     arm,
@@ -155,6 +160,8 @@ def shown(answers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                     sum(bool(cell["fault"]) for cell in some),
                     sum(not cell["answered"] and not cell["fault"] for cell in some),
                     *(told([cell[score] for cell in some]) for score in scores),
+                    told([cell["right"] for cell in some if cell["answered"]]),
+                    told([len(cell["answers"]) for cell in some if cell["answered"]], 2),
                     told([cell["tokens"] for cell in some], 0),
                     told([cell["calls"] for cell in some], 1),
                     told([cell["core_seconds"] for cell in some if cell["core_seconds"] is not None], 1),
