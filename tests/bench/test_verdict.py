@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bench.lib.asking import Asked
-from bench.verdict import corpora, figures, weights
+from bench.verdict import corpora, figures, readers, weights
 from bench.verdict.invented import invented
 from disputatio.errors import InputError
 from disputatio.kit import Kit
@@ -128,6 +128,38 @@ def test_all_questions_of_nq_that_a_passage_answers_are_asked_in_their_order(tmp
     file = tmp_path / "nq_with_passages" / "nq.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert [one.row for one in corpora.nq(tmp_path).examples] == [row for row in range(303) if row % 3]
+
+
+def test_the_passages_that_answer_are_taken_from_questions_that_shall_have_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "nq_with_passages").mkdir()
+    texts = (["It opened in 1921.", "It is red."], ["It opened in 1921."], ["It is blue.", "Nobody knows."])
+    rows = [
+        {
+            "id": name,
+            "question": f"When did {name} open?",
+            "golden_answers": ["1921"],
+            "passages": [{"title": "", "text": text} for text in some],
+        }
+        for name, some in zip("abc", texts, strict=True)
+    ]
+    (tmp_path / "nq_with_passages" / "nq.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    [only] = corpora.nq_unanswerable(tmp_path).examples
+    assert (only.row, [each.text for each in only.passages]) == (0, ["It is red."])
+
+
+def test_the_table_tells_how_much_of_what_is_answered_is_right() -> None:
+    def row(arm: str, number: int, answers: list[str], right: float) -> dict[str, object]:
+        costs = {"tokens": 100, "calls": 1, "core_seconds": None, "fault": "", "answered": bool(answers)}
+        return {"corpus": "nq", "arm": arm, "row": number, "answers": answers, "right": right, **costs}
+
+    rows = [row("trained", 0, [], 0.0), row("trained", 1, ["1921"], 1.0)]
+    rows += [row("concat", 0, ["1921", "1948"], 1.0), row("concat", 1, ["1948", "1921", "1950"], 0.0)]
+    head, _, trained, concat, *_ = "\n".join(readers.shown(rows)).split("\n\n")[1].split("\n")
+    columns = [each.strip() for each in head.split("|")]
+    for line, of_answered, given in ((trained, "1.000", "1.00"), (concat, "0.500", "2.50")):
+        cells = dict(zip(columns, (each.strip() for each in line.split("|")), strict=True))
+        assert cells["right, of answered"].startswith(of_answered)
+        assert cells["answers given"].startswith(given)
 
 
 # --- scores ---------------------------------------------------------------------------------------
