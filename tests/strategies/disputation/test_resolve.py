@@ -129,7 +129,6 @@ def test_of_two_equal_sides_the_newer_stands_and_the_older_is_called_outdated() 
 
 
 def test_the_days_that_are_told_are_those_that_decided() -> None:
-    """A later word of somebody else, which counts as one with the older text, is not called older."""
     newer = stated("15", "The census office counts a population of 15.", source="census", date="2024-05-01")
     answers, conflict = decide(
         stated("12", "The population of Tarnwick is 12 souls.", source="census", date="2018-04-01"),
