@@ -131,6 +131,7 @@ def test_of_two_equal_sides_the_newer_stands_and_the_older_is_called_outdated() 
 def test_the_days_that_are_told_are_those_that_decided() -> None:
     newer = stated("15", "The census office counts a population of 15.", source="census", date="2024-05-01")
     answers, conflict = decide(
+        stated("12", "The population of Tarnwick was 12 souls.", source="census", date="2016-04-01"),
         stated("12", "The population of Tarnwick is 12 souls.", source="census", date="2018-04-01"),
         stated("12", "The population of Tarnwick is 12 souls.", source="traveller", date="2025-07-02"),
         # A date in a text counts among those of one publisher only.
