@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from dataclasses import fields
 from pathlib import Path
 
+from disputatio.errors import DisputatioError
 from train.plan import Plan
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,8 +67,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do as asked: 0 when done, 1 when training was stopped and can be resumed by the same command."""
+    """Do as asked: 0 when done, 1 when training was stopped and can be resumed by the same command, 2 for bad input."""
     options = parser().parse_args(arguments)
+    try:
+        return _run(options)
+    except (DisputatioError, FileNotFoundError) as error:
+        print(f"train {options.verb}: {error}", file=sys.stderr)
+        return 2
+
+
+def _run(options: argparse.Namespace) -> int:
     if options.verb == "encoder":
         from train.fit import Run
 

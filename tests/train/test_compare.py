@@ -85,3 +85,16 @@ def test_readings_that_a_journal_keeps_have_no_seconds(
     assert {name: first[name].get("right") for name in first if name in comparing.READERS} == {
         name: again[name].get("right") for name in again if name in comparing.READERS
     }
+
+
+def test_a_journal_or_data_that_cannot_be_read_is_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    for options, name in (
+        (["--journal", str(tmp_path / "file" / "calls.sqlite")], "calls.sqlite"),
+        (["--data", str(tmp_path / "nowhere")], "nowhere"),
+    ):
+        assert main(["compare", "--encoder", "none", "--model", "none", *options]) == 2
+        error = capsys.readouterr().err
+        assert name in error and error.count("\n") == 1
